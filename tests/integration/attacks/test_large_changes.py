@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from millstream.errors import UnknownTopicOrPartition
 from millstream.model import uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import initialize_share_group_state as initialize
@@ -35,6 +36,7 @@ from millstream.protocol.generated.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from tests.patience import wait_until
 from tests.support.attacks import AttackedNode
 from tests.support.clients.raw_client import RawClient
@@ -71,6 +73,23 @@ def test_a_topic_of_thousands_of_partitions_comes_and_goes(node: AttackedNode) -
         with node.attack():
             (result,) = client.ask(ApiKey.DELETE_TOPICS, 6, deletion).responses
             assert result.error_code == 0, result
+
+
+@pytest.mark.parametrize(("count", "created"), [(3_000, 3_000), (6_000, 0)])
+def test_thousands_of_topics_that_a_question_creates_come_behind_the_answer(
+    node: AttackedNode, count: int, created: int
+) -> None:
+    """More than one creation may make are not made at all."""
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name=f"new-{n}") for n in range(count)])
+    everything = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+    with node.client() as client:
+        written = len(node.log)
+        with node.attack():
+            answer = client.ask(ApiKey.METADATA, 12, asked)
+            assert {topic.error_code for topic in answer.topics} == {UnknownTopicOrPartition.code}
+            wait_until(lambda: "millstream.broker.cluster.auto_creation" in node.log[written:])
+        topics = client.ask(ApiKey.METADATA, 12, everything).topics
+        assert len([t for t in topics if (t.name or "").startswith("new-")]) == created
 
 
 def test_a_topic_grows_by_thousands_of_partitions(node: AttackedNode) -> None:

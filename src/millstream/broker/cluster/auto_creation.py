@@ -1,4 +1,8 @@
-"""Creates topics that clients ask for and that do not exist yet, with the defaults of the broker."""
+"""Creates topics that clients ask for and that do not exist yet, with the defaults of the broker.
+
+No request waits for it: the client is told that the topic is unknown, and asks again. A topic is created once however many ask for
+it meanwhile, and what is being created at a time is bounded.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
-from millstream.broker.node.services import ControllerClient
+from millstream.broker.node.long_work import LongWork
+from millstream.broker.node.services import BackgroundTasks, ControllerClient
 from millstream.controller.controller import Controller
+from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import KafkaError, TopicAlreadyExists
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
 from millstream.protocol.generated.create_topics import (
@@ -22,35 +28,69 @@ from millstream.quoting import shortened, some_of
 _LOGGER = logging.getLogger(__name__)
 _CREATION_TIMEOUT_MS: Final = 5_000
 _DEFAULT: Final = -1
+IN_FLIGHT_MAX: Final = RECORDS_PER_REQUEST_MAX
+"""Names. One request that asks for more records than that, of which each topic needs two or more, the controller refuses, as Kafka's does."""
 
 
 class AutoTopicCreation:
     """Creates topics that clients name and that do not exist (`auto.create.topics.enable`)."""
 
-    def __init__(self, controller: ControllerClient, config: DynamicConfig) -> None:
+    def __init__(
+        self,
+        controller: ControllerClient,
+        config: DynamicConfig,
+        tasks: BackgroundTasks,
+        *,
+        long_work: LongWork,
+    ) -> None:
         self._controller = controller
         self._config = config
+        self._tasks = tasks
+        self._long_work = long_work
+        self._in_flight: set[str] = set()
 
     @property
     def is_enabled(self) -> bool:
         return self._config.current.auto_create_topics_enable
 
-    async def create(self, names: Sequence[str], client_id: str) -> None:
-        """Creates what can be created, and logs for which client. A refusal is logged and no more: the client finds the
-        topic still unknown, and asks again.
+    def create(self, names: Sequence[str], client_id: str) -> None:
+        """Starts to create what can be created, and logs for which client.
+
+        A refusal is logged and no more: the client finds the topic still unknown, and asks again.
         """
-        topics = [topic for name in names if (topic := self._topic(name)) is not None]
-        if not topics:
-            return
+        wanted = [name for name in dict.fromkeys(names) if name not in self._in_flight]
+        if len(self._in_flight) + len(wanted) > IN_FLIGHT_MAX:
+            _LOGGER.warning(
+                "topics %s, asked for by client %r, are not created: too many at a time",
+                some_of(wanted), shortened(client_id),
+            )  # fmt: skip
+        elif wanted:
+            self._in_flight.update(wanted)
+            self._tasks.start(self._create(wanted, client_id), "topics that clients ask for")
+
+    async def _create(self, names: Sequence[str], client_id: str) -> None:
+        try:
+            topics = [
+                topic
+                async for name in self._long_work.in_turns(names)
+                if (topic := self._topic(name)) is not None
+            ]
+            if topics:
+                await self._submit(topics, client_id)
+        finally:
+            self._in_flight.difference_update(names)
+
+    async def _submit(self, topics: list[CreatableTopic], client_id: str) -> None:
         request = CreateTopicsRequest(topics=topics, timeout_ms=_CREATION_TIMEOUT_MS)
         try:
             response = await self._controller.submit(Controller.handle_create_topics, request)
         except KafkaError as error:
             _LOGGER.warning(
-                "topics %s were asked for and could not be created: %s", some_of(names), error
-            )
-            return
-        _tell(response.topics, client_id)
+                "topics %s were asked for and could not be created: %s",
+                some_of([topic.name for topic in topics]), error,
+            )  # fmt: skip
+        else:
+            _tell(response.topics, client_id)
 
     def _topic(self, name: str) -> CreatableTopic | None:
         """Internal topics come with the configuration their coordinator needs; those without a coordinator here do not come at all."""

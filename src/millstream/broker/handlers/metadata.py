@@ -1,7 +1,8 @@
 """Metadata: the brokers, the controller and the partitions of topics, all of them or the named ones.
 
 Versions 0-13. No list of topics (an empty one in version 0) means all. 4+ may forbid the creation of unknown topics, which is
-also up to `auto.create.topics.enable`; here a topic that is created is in the answer. 8+ tells on request which operations are
+also up to `auto.create.topics.enable`: they are created behind the answer, in which they are unknown (UNKNOWN_TOPIC_OR_PARTITION),
+and the client asks again. 8+ tells on request which operations are
 allowed, for the cluster in 8-10 only. 10+ gives topic ids, 12+ finds topics by them (UNKNOWN_TOPIC_ID). 13+ has a top-level error.
 A partition without a leader that this listener's clients can reach is LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND when the
 leader lacks the listener (6+). 5+ lists offline replicas; version 0 leaves them out of the replicas.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.cluster.cluster_view import (
@@ -21,6 +22,7 @@ from millstream.broker.cluster.cluster_view import (
     partition_view,
 )
 from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
@@ -71,9 +73,10 @@ def handle(
     authorizer: Authorizer,
     auto_topic_creation: AutoTopicCreation,
     identity: NodeIdentity,
+    long_work: LongWork,
     metadata: Metadata,
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
-    """Answers at once, unless a topic has to be created. Raises InvalidRequest for an entry without name and usable id."""
+    """Answers at once, unless very many names may have to be created. Raises InvalidRequest for an entry without name and usable id."""
     for topic in request.topics or ():
         _check_entry(topic, context.version)
     answer = partial(
@@ -81,10 +84,22 @@ def handle(
     )
     if not (request.allow_auto_topic_creation and auto_topic_creation.is_enabled):
         return answer()
-    missing = _unknown(request, metadata.image)
-    if not missing:
+    if context.cut_from is None:
+        image = metadata.image
+        missing = [name for name in _names(request) if _may_be_created(name, image)]
+        auto_topic_creation.create(missing, context.client_id)
         return answer()
-    return _answer_after(auto_topic_creation.create(missing, context.client_id), answer)
+    whole = cast("MetadataRequest", context.cut_from)
+    if (request.topics or [])[0] is not (whole.topics or [])[0]:
+        return answer()  # the first part has seen to it
+    creation = _create_of_many(
+        whole,
+        context.client_id,
+        auto_topic_creation=auto_topic_creation,
+        long_work=long_work,
+        metadata=metadata,
+    )
+    return _answer_after(creation, answer)
 
 
 def failed(request: MetadataRequest, version: int, error: KafkaError) -> MetadataResponse:
@@ -115,12 +130,29 @@ def _check_entry(topic: MetadataRequestTopic, version: int) -> None:
         raise InvalidRequest("A topic needs a name or an id")
 
 
-def _unknown(request: MetadataRequest, image: MetadataImage) -> list[str]:
-    """The names among those asked for that a topic could have and none has."""
-    names = [topic.name for topic in request.topics or () if topic.topic_id == ZERO_UUID]
-    return [
-        name for name in names if name is not None and name not in image.topics and _is_legal(name)
+async def _create_of_many(
+    whole: MetadataRequest,
+    client_id: str,
+    *,
+    auto_topic_creation: AutoTopicCreation,
+    long_work: LongWork,
+    metadata: Metadata,
+) -> None:
+    """All that one request asks for is one creation: as a whole it may be too much."""
+    missing = [
+        name
+        async for name in long_work.in_turns(_names(whole))
+        if _may_be_created(name, metadata.image)
     ]
+    auto_topic_creation.create(missing, client_id)
+
+
+def _names(request: MetadataRequest) -> list[str]:
+    return [t.name for t in request.topics or () if t.name is not None and t.topic_id == ZERO_UUID]
+
+
+def _may_be_created(name: str, image: MetadataImage) -> bool:
+    return name not in image.topics and _is_legal(name)
 
 
 def _answer(

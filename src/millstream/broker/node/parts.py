@@ -299,7 +299,9 @@ class NodeParts:
         return HandlerServices(
             apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
             authorizer=ALLOW_ALL,
-            auto_topic_creation=AutoTopicCreation(self._controller, self.dynamic_config),
+            auto_topic_creation=AutoTopicCreation(
+                self._controller, self.dynamic_config, self._tasks, long_work=self._long_work
+            ),
             client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),
             clock=self._clock,
             config=self.dynamic_config,

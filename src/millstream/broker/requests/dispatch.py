@@ -236,7 +236,7 @@ async def _answer_in_parts(
     if cut is None:
         return await _answer(route, message, context)
     lists, parts = cut
-    context = replace(context, is_long=False)
+    context = replace(context, is_long=False, cut_from=message)
     answers: list[Message] = []
     for part in parts:
         await long_work.next_turn()

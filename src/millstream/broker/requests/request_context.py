@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.net.server.client_connection import ClientConnection
+from millstream.protocol.api import Message
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.runtime import Instant
 
@@ -20,6 +21,8 @@ class RequestContext:
     """Both clocks when the request had been decoded."""
     is_long: bool = False
     """It has thousands of elements, which belong together: what is done with all of them at once is done in a thread."""
+    cut_from: Message | None = None
+    """The whole request, of which this is a part (`long_requests`)."""
 
     @property
     def version(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,12 @@ from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.handler_services import bound
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
+from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, BrokerId, Uuid
 from millstream.net.server.client_connection import ANONYMOUS
@@ -59,6 +61,11 @@ class AdminNode:
         )
         self.live = Controller(MetadataImage(cluster_id="cluster"), settings, epoch=1)
         self.submitted: list[str] = []
+        self.requests: list[Any] = []
+        self.failures: list[KafkaError] = []
+        """What the next submissions fail with."""
+        self.started: list[Coroutine[None, None, None]] = []
+        """What goes on behind the answers, until `catch_up`."""
         self.config = DynamicConfig(
             broker_config({k: v for k, v in self.static.items() if k in BROKER_CONFIGS})
         )
@@ -70,13 +77,15 @@ class AdminNode:
             transaction_state_log_replication_factor=1,
             transaction_state_log_min_isr=1,
         )
+        long_work = LongWork(lambda: 0.0)
         self.services = handler_services(
             authorizer=ALLOW_ALL,
-            auto_topic_creation=AutoTopicCreation(self, self.config),
+            auto_topic_creation=AutoTopicCreation(self, self.config, self, long_work=long_work),
             config=self.config,
             controller=self,
             identity=NodeIdentity(BrokerId(1), "cluster", ZERO_UUID, ZERO_UUID),
             internal_topics=InternalTopics(self.live, self, self.config),
+            long_work=long_work,
             metadata=self.live,
         )
         self._random = random.Random(5)
@@ -84,8 +93,19 @@ class AdminNode:
         self.run(Controller.handle_activation, False)
         self.add_broker(1)
 
+    def start(self, coroutine: Coroutine[None, None, None], name: str) -> None:
+        del name
+        self.started.append(coroutine)
+
+    def catch_up(self) -> None:
+        while self.started:
+            asyncio.run(self.started.pop(0))
+
     async def submit(self, handle: Callable, request: object) -> object:
         self.submitted.append(handle.__name__)
+        self.requests.append(request)
+        if self.failures:
+            raise self.failures.pop(0)
         return self.run(handle, request)
 
     def run(self, handle: Callable, request: object) -> object:
@@ -135,8 +155,11 @@ class AdminNode:
     def configure(self, **settings: Any) -> None:
         self.config.current = replace(self.config.current, **settings)
 
-    def answer(self, handle: Callable, request: object, version: int) -> object:
+    def answer(
+        self, handle: Callable, request: object, version: int, cut_from: object = None
+    ) -> object:
         context = request_context(version, client_id="someone", principal=self.principal)
+        context.cut_from = cut_from
         response = bound(handle, self.services)(request, context)
         return asyncio.run(response) if asyncio.iscoroutine(response) else response
 

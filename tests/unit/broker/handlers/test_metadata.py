@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from millstream.broker.handlers.metadata import handle
-from millstream.errors import InvalidRequest
+from millstream.errors import InvalidRequest, NotController
 from millstream.model import Uuid
 from millstream.protocol.generated.metadata import (
     MetadataRequest,
@@ -105,21 +105,44 @@ def test_an_entry_needs_a_name_or_an_id(node: object) -> None:
         ask(node, 13, None)
 
 
-def test_an_unknown_topic_is_created_and_in_the_answer(
+def test_an_unknown_topic_is_created_behind_the_answer(
     node: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Kafka answers UNKNOWN_TOPIC_OR_PARTITION once more; the client would ask again. The log says who wanted it."""
+    """The client asks again. The log says who wanted it."""
     caplog.set_level(logging.INFO, "millstream.broker")
     node.create("my.topic")
-    response = ask(node, 13, "new", "my_topic", "a b", allow_auto_topic_creation=True)
+    names = ["new", "my_topic", "a b", "new"]
+    response = ask(node, 13, *names, allow_auto_topic_creation=True)
     assert summary(response) == [
-        ("new", 0, 1),
+        ("new", UNKNOWN_TOPIC, 0),
         ("my_topic", UNKNOWN_TOPIC, 0),
         ("a b", INVALID_TOPIC, 0),
     ]
+    assert node.submitted == []
+    node.catch_up()
     assert node.submitted == ["handle_create_topics"]
     told = "topic new did not exist and was created, because client 'someone' asked for it"
     assert caplog.messages[0].startswith(told)
+    assert summary(ask(node, 13, "new", allow_auto_topic_creation=True)) == [("new", 0, 1)]
+
+
+def test_a_topic_is_created_once_however_many_ask_for_it_meanwhile(node: object) -> None:
+    ask(node, 13, "new", allow_auto_topic_creation=True)
+    ask(node, 13, "new", "newer", allow_auto_topic_creation=True)
+    node.catch_up()
+    assert node.submitted == ["handle_create_topics", "handle_create_topics"]
+    assert [len(request.topics) for request in node.requests] == [1, 1]
+
+
+def test_a_topic_that_could_not_be_created_is_tried_again_when_it_is_asked_for_again(
+    node: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    node.failures = [NotController("the controller has moved")]
+    for expected in (UNKNOWN_TOPIC, UNKNOWN_TOPIC, 0):
+        response = ask(node, 13, "new", allow_auto_topic_creation=True)
+        assert response.topics[0].error_code == expected
+        node.catch_up()
+    assert "topics new were asked for and could not be created: the controller" in caplog.text
 
 
 def test_what_many_names_created_is_told_in_two_lines(
@@ -131,11 +154,43 @@ def test_what_many_names_created_is_told_in_two_lines(
         node.create(f"old.{number}")
     colliding = [f"old_{number}" for number in range(20)]
     ask(node, 13, *good, *colliding, allow_auto_topic_creation=True)
+    node.catch_up()
     created, refused = caplog.messages
     assert created.startswith("topics new-0, new-1, ")
     assert "new-9 and 290 more did not exist and were created" in created
     assert refused.startswith("asked for by client 'someone' and not created: old_0 (")
     assert refused.endswith(" and 10 more")
+
+
+def in_parts(node: object, count: int) -> None:
+    """As `long_requests` cuts a request."""
+    whole = [MetadataRequestTopic(name=f"new-{number}") for number in range(count)]
+    request = MetadataRequest(topics=whole, allow_auto_topic_creation=True)
+    for begin in range(0, count, 50):
+        part = MetadataRequest(topics=whole[begin : begin + 50], allow_auto_topic_creation=True)
+        answer = node.answer(handle, part, 13, cut_from=request)
+        assert {topic.error_code for topic in answer.topics} == {UNKNOWN_TOPIC}
+
+
+def test_all_that_a_long_request_asks_for_is_one_creation(node: object) -> None:
+    in_parts(node, 200)
+    node.catch_up()
+    assert [len(request.topics) for request in node.requests] == [200]
+    assert len(node.live.image.topics) == 200
+
+
+def test_a_request_for_more_topics_than_one_creation_may_make_creates_none(
+    node: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The controller refuses 10,000 records in one request; a topic of one partition is two."""
+    for count, told in (
+        (5_001, "Unable to perform excessively large batch operation"),
+        (10_001, "too many at a time"),
+    ):
+        in_parts(node, count)
+        node.catch_up()
+        assert len(node.live.image.topics) == 0
+        assert told in caplog.text
 
 
 def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:
@@ -144,14 +199,18 @@ def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:
     assert summary(ask(node, 13, "new", allow_auto_topic_creation=True)) == [
         ("new", UNKNOWN_TOPIC, 0)
     ]
+    node.catch_up()
     assert node.submitted == []
 
 
 def test_internal_topics_come_with_their_own_configuration(node: object) -> None:
-    response = ask(
-        node, 13, "__consumer_offsets", "__transaction_state", allow_auto_topic_creation=True
-    )
+    names = ["__consumer_offsets", "__transaction_state", "__cluster_metadata"]
+    response = ask(node, 13, *names, allow_auto_topic_creation=True)
+    assert summary(response) == [(name, UNKNOWN_TOPIC, 0) for name in names]
+    node.catch_up()
+    response = ask(node, 13, *names[:2])
     assert summary(response) == [("__consumer_offsets", 0, 2), ("__transaction_state", 0, 3)]
+    assert "__cluster_metadata" not in node.live.image.topics
     assert [topic.is_internal for topic in response.topics] == [True, True]
     assert node.live.image.topic_config("__consumer_offsets")["cleanup.policy"] == "compact"
     assert dict(node.live.image.topic_config("__transaction_state")) == {
