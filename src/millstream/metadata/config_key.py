@@ -87,6 +87,8 @@ class ConfigKey:
     internal: bool = False
     """Works, but is not listed by DescribeConfigs (Kafka's `internal.*` keys)."""
     synonyms: tuple[BrokerSynonym, ...] = ()
+    is_always_given: bool = False
+    """Kafka has no default for it. A node that is not given it is started with `default` and tells that as given, not as a default."""
     without_effect: str | None = None
     """Why the key is taken, stored and told, and changes nothing; None for one that does what `doc` says."""
 

@@ -188,7 +188,7 @@ def _broker_entry(
     synonyms += [
         ConfigSynonym(name, _shown(table[name], default), ConfigSource.DEFAULT_CONFIG)
         for name in names
-        if (default := table[name].default_text) is not None
+        if (default := table[name].default_text) is not None and not table[name].is_always_given
     ]
     synonyms = _from_first(synonyms, key.name)
     if not synonyms:

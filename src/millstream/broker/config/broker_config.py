@@ -144,7 +144,7 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
 
 def typed_config(known: Mapping[str, str]) -> BrokerConfig:
     """The typed settings, all of keys that have an effect. Raises ConfigError for bad values and unsupported combinations."""
-    known = _with_both_names_of_the_id(known)
+    known = _as_started(known)
     values = parse_config(BROKER_CONFIGS, known)
     check_rules(values)
     log_config({}, topic_defaults(known))  # an error now, not at the first topic
@@ -176,13 +176,19 @@ def _http_listener(value: ConfigValue) -> Listener | None:
     return listener
 
 
-def _with_both_names_of_the_id(known: Mapping[str, str]) -> dict[str, str]:
-    """`broker.id` is the old name of `node.id`; whichever is given, both are told."""
-    named = dict(known)
-    for name, other in (("node.id", "broker.id"), ("broker.id", "node.id")):
-        if other in known and known[other].strip() != "-1":
-            named.setdefault(name, known[other])
-    return named
+def _as_started(known: Mapping[str, str]) -> dict[str, str]:
+    """The settings that a node tells as given: those that were, and those without which no node of Kafka starts.
+
+    `broker.id` is the old name of `node.id`; whichever is given, both are told.
+    """
+    started = dict(known)
+    if known.get("broker.id", "-1").strip() != "-1":
+        started.setdefault("node.id", known["broker.id"])
+    for key in BROKER_CONFIGS.values():
+        if key.is_always_given:
+            started.setdefault(key.name, key.default_text or "")
+    started.setdefault("broker.id", started["node.id"])
+    return started
 
 
 def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:

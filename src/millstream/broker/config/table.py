@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from millstream.broker.config.coordinator_table import COORDINATOR_ROWS
@@ -34,14 +35,21 @@ _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _PER_BROKER: Final = UpdateMode.PER_BROKER
 _ONE_NODE: Final = "there is one node until several are built"
 
+
+def _always_given(key: ConfigKey) -> ConfigKey:
+    return replace(key, is_always_given=True)
+
+
 _NODE = (
-    integer("node.id", 1, at_least(0), "Number of this node in its cluster."),
+    _always_given(integer("node.id", 1, at_least(0), "Number of this node in its cluster.")),
     integer("broker.id", -1, None, "Old name of `node.id`; used when that is not given."),
-    words(
-        "process.roles",
-        ("broker", "controller"),
-        "What this node is. One node is both: a controller quorum of one.",
-        ListOf(("broker", "controller")),
+    _always_given(
+        words(
+            "process.roles",
+            ("broker", "controller"),
+            "What this node is. One node is both: a controller quorum of one.",
+            ListOf(("broker", "controller")),
+        )
     ),
     string("broker.rack", None, "Where the broker stands, told to clients that prefer near replicas."),
     words(
@@ -90,7 +98,9 @@ _LISTENERS = (
         "Protocol of each listener name. PLAINTEXT is supported. Changing it while the broker runs is refused; setting the current value is accepted.",
         dynamic=_PER_BROKER,
     ),
-    words("controller.listener.names", ("CONTROLLER",), "Names in `listeners` that belong to the controller quorum."),
+    _always_given(
+        words("controller.listener.names", ("CONTROLLER",), "Names in `listeners` that belong to the controller quorum.")
+    ),
     without_effect(_ONE_NODE, string("inter.broker.listener.name", None, "Listener that brokers use among themselves.")),
     words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT. This node must be the only one."),
     without_effect(_ONE_NODE, words("controller.quorum.bootstrap.servers", (), "Where to find the quorum.")),

@@ -188,7 +188,34 @@ def test_the_old_name_of_the_node_id_is_understood() -> None:
 
 
 def test_what_was_set_is_remembered_as_text() -> None:
-    assert broker_config({"num.partitions": "03"}).settings == {"num.partitions": "03"}
+    assert broker_config({"num.partitions": "03"}).settings["num.partitions"] == "03"
+
+
+IDENTITY = {
+    "node.id": "1",
+    "broker.id": "1",
+    "process.roles": "broker,controller",
+    "controller.listener.names": "CONTROLLER",
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, IDENTITY),
+        ({"node.id": "7"}, {**IDENTITY, "node.id": "7", "broker.id": "7"}),
+        ({"broker.id": "7"}, {**IDENTITY, "node.id": "7", "broker.id": "7"}),
+        ({"broker.id": "-1"}, {**IDENTITY, "broker.id": "-1"}),
+        (
+            {"process.roles": "controller,broker"},
+            {**IDENTITY, "process.roles": "controller,broker"},
+        ),
+    ],
+)
+def test_what_no_node_of_kafka_starts_without_counts_as_given(
+    given: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert broker_config(given).settings == expected
 
 
 def test_overrides_are_key_equals_value() -> None:

@@ -54,6 +54,11 @@ def test_every_key_of_kafka_is_in_the_table() -> None:
     assert KAFKA.keys() - BROKER_CONFIGS.keys() == set()
 
 
+def test_what_kafka_has_no_default_for_is_told_as_given() -> None:
+    required = {name for name, key in KAFKA.items() if key.default == "REQUIRED"}
+    assert {name for name, key in BROKER_CONFIGS.items() if key.is_always_given} == required
+
+
 def test_keys_that_kafka_does_not_know_have_our_name_in_them() -> None:
     """Throttles are dynamic only, and rules belong to the authorizer: Kafka defines them elsewhere."""
     ours = {name for name in BROKER_CONFIGS if name not in KAFKA}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.handlers.describe_configs import handle
 from millstream.protocol.generated.describe_configs import (
@@ -149,3 +150,16 @@ def test_a_broker_describes_every_key_of_its_table(make_node: Callable) -> None:
         ("num.partitions", "3", STATIC),
         ("num.partitions", "1", DEFAULT),
     ]
+
+
+def test_who_the_node_is_has_no_default_that_is_told(node: object) -> None:
+    """As in Kafka, where it must be given. The old name of the id has one there."""
+    node.configure(settings=broker_config({}).settings)
+    assert told(node, BROKER, "1", "node.id") == ("1", STATIC, [("node.id", "1", STATIC)])
+    assert told(node, BROKER, "1", "broker.id") == (
+        "1",
+        STATIC,
+        [("broker.id", "1", STATIC), ("broker.id", "-1", DEFAULT)],
+    )
+    roles = ("process.roles", "broker,controller", STATIC)
+    assert told(node, BROKER, "1", "process.roles") == ("broker,controller", STATIC, [roles])
