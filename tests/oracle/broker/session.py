@@ -85,7 +85,9 @@ class Session:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self._exchange(key, version, fields, connection, client_id)
-            if not (answer is not None and _codes(answer) & again and time.monotonic() < deadline):
+            if not (
+                answer is not None and codes_of(answer) & again and time.monotonic() < deadline
+            ):
                 break
             time.sleep(0.05)
         self._note_answer(api, version, note, answer)
@@ -257,7 +259,7 @@ def batch(
     return memoryview(build_batch(records, BatchOptions(**options)))
 
 
-def _codes(answer: Any) -> set[int]:
+def codes_of(answer: Any) -> set[int]:
     """Every error code of a response, however deep."""
     found: set[int] = set()
     pending = [answer]

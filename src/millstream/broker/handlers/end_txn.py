@@ -3,8 +3,8 @@
 Versions 0-5. Answered when the decision is in the log; the markers follow. From version 5 on (KIP-890) every end raises the
 epoch and the answer gives the one to go on with, a new producer id when the epochs of the old one are used up; a repeated
 EndTxn is answered alike, and an abort without a transaction is one. Up to version 4 the epoch stays. A commit that comes after
-the coordinator has aborted the transaction is told PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH), also where Kafka
-4.3.1 says INVALID_TXN_STATE to producers of version 5 (KAFKA-20785).
+the coordinator has aborted the transaction is told INVALID_TXN_STATE; up to version 4, whose producer has lost its epoch then,
+PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH).
 """
 
 from __future__ import annotations
