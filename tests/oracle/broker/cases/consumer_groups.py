@@ -262,6 +262,61 @@ def consumer_static_members(s: Session) -> None:
 
 
 @case("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")
+def consumer_members_that_join_again(s: Session) -> None:
+    """With the id that they had; with and without an instance id, the same one and another."""
+    topic, more = s.known_topic(partitions=2), s.known_topic("more")
+    for before in (None, "a"):
+        for after in (None, "a", "b"):
+            group = s.name(f"{before}-{after}")
+
+            def comes(note: str, epoch: int = 0, group: str = group, **options: Any) -> Any:
+                told = {"subscribed_topic_names": [topic.name], "rebalance_timeout_ms": 5000}
+                given = {"group_id": group, "topic_partitions": []}
+                return beat(s, note, "m", epoch, **(told | given | options))
+
+            said = f"{before} then {after}"
+            first = comes(f"joins, {said}", instance_id=before)
+            held = owns(topic, 0, 1)
+            comes(f"holds, {said}", first.member_epoch, instance_id=before, **held)
+            again = comes(f"again, {said}", instance_id=after)
+            if again.error_code:
+                again = first
+            s.ask("ConsumerGroupDescribe", 1, said, group_ids=[group])
+            comes(f"holds again, {said}", again.member_epoch, instance_id=after, **held)
+            comes(f"as before, {said}", again.member_epoch, instance_id=before, **held)
+            comes(
+                f"again with more topics, {said}",
+                instance_id=after,
+                subscribed_topic_names=[topic.name, more.name],
+            )
+            s.ask("ConsumerGroupDescribe", 1, f"more topics, {said}", group_ids=[group])
+            comes(f"goes for a while, {said}", -2, instance_id=after)
+            comes(f"comes back, {said}", instance_id=after)
+            comes(f"leaves as it was, {said}", -1, instance_id=before)
+            comes(f"leaves, {said}", -1, instance_id=after)
+            s.ask("ConsumerGroupDescribe", 1, f"left, {said}", group_ids=[group])
+
+
+@case("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")
+def consumer_members_that_take_a_place(s: Session) -> None:
+    """A member without an instance id joins again with that of a static member, while that is there, away, and gone."""
+    topic = s.known_topic(partitions=2)
+    joins(s, "static", "m1", topic, instance_id="a")
+    first = joins(s, "dynamic", "m2", topic)
+    joins(s, "takes a place that is held", "m2", topic, instance_id="a")
+    beat(s, "static goes for a while", "m1", -2, instance_id="a")
+    again = joins(s, "takes it", "m2", topic, instance_id="a")
+    describe(s, "taken")
+    beat(s, "the static one", "m1", first.member_epoch, instance_id="a")
+    beat(s, "goes on", "m2", again.member_epoch, rebalance_timeout_ms=5000, topic_partitions=[])
+    describe(s, "goes on")
+    beat(s, "leaves", "m2", -1, instance_id="a")
+    joins(s, "comes to a place that is gone", "m2", topic, instance_id="a")
+    joins(s, "and without a place", "m2", topic)
+    describe(s, "keeps the place")
+
+
+@case("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")
 def consumer_regular_expressions(s: Session) -> None:
     topic = s.known_topic("one", partitions=2)
     s.known_topic("two")

@@ -136,8 +136,8 @@ def _static_member(
 ) -> ConsumerGroupMember:
     existing = group.static_member(instance_id)
     if request.member_epoch == JOINING_EPOCH:
-        if existing is None:
-            return ConsumerGroupMember(member_id)
+        if existing is None:  # who is in the group already stays who it is, in another place
+            return group.members.get(member_id) or ConsumerGroupMember(member_id)
         if not existing.is_classic and existing.member_epoch != STATIC_LEAVING_EPOCH:
             raise UnreleasedInstanceId(
                 f"Static member {member_id} with instance id {instance_id} cannot join the group "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.errors import FencedInstanceId, UnknownMemberId, UnreleasedInstanceId
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.support.coordinators.consumer_group import SimConsumerGroup
@@ -58,3 +59,17 @@ def test_a_newcomer_may_subscribe_to_something_else(consumers: SimConsumerGroup)
     again = consumers.joins("b", "u", instance_id="i")
     consumers.settles(again)
     assert again.owned == {"u": [0, 1]}
+
+
+@pytest.mark.parametrize("before", [None, "i"])
+def test_a_member_that_joins_again_in_another_place_has_what_it_had(
+    consumers: SimConsumerGroup, before: str | None
+) -> None:
+    first = consumers.joins("a", "t", instance_id=before)
+    had, epoch = first.owned, first.epoch
+    again = consumers.joins("a", "t", instance_id="j")
+    assert (again.owned, again.epoch) == (had, epoch)
+    assert consumers.state.static_members == {"j": "a"}
+    restarted = consumers.coordinator.restarted().shard.groups.find("group")
+    assert isinstance(restarted, ConsumerGroup)
+    assert restarted.static_members == {"j": "a"}
