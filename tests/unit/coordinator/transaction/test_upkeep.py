@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.coordinator.transaction import upkeep
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.state import TRANSITIONS
 from millstream.coordinator.transaction.transaction import EPOCH_MAX
@@ -136,3 +137,48 @@ def test_states_follow_each_other_as_kafka_says() -> None:
         "Dead": ["CompleteAbort", "CompleteCommit", "Empty"],
         "PrepareEpochFence": ["Ongoing"],
     }
+
+
+def expiring() -> SimTransactions:
+    """Ids that are not used for a minute are forgotten; looked at every second."""
+    return SimTransactions(
+        TransactionCoordinatorConfig(
+            transactional_id_expiration_ms=60_000,
+            transaction_remove_expired_transaction_cleanup_interval_ms=1_000,
+        )
+    )
+
+
+def test_the_producer_of_a_forgotten_id_has_lost_it() -> None:
+    world = expiring()
+    producer = world.init()
+    world.pass_time(61_000)
+    with pytest.raises(InvalidProducerIdMapping):
+        world.add(producer, T0)
+    assert world.init() == (1001, 0)
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_an_id_with_an_open_or_decided_transaction_is_not_forgotten(is_decided: bool) -> None:
+    world = expiring()
+    producer = world.init(timeout_ms=900_000)
+    world.add(producer, T0)
+    if is_decided:
+        world.end(producer)
+    world.pass_time(120_000)
+    expected = TransactionState.PREPARE_COMMIT if is_decided else TransactionState.ONGOING
+    assert world.state().state is expected
+
+
+def test_many_forgotten_ids_are_removed_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "_TOMBSTONES_MAX", 2)
+    world = expiring()
+    for number in range(5):
+        world.init(f"id-{number}")
+    before = len(world.log)
+    world.pass_time(60_000)
+    assert len(world.log) == before + 2
+    world.pass_time(200)
+    assert len(world.log) == before + 5
+    with pytest.raises(InvalidProducerIdMapping):
+        world.state("id-4")

@@ -278,3 +278,42 @@ def test_a_group_that_could_not_be_stored_does_not_exist(group: SimGroup) -> Non
     again = group.join(version=3)
     group.coordinator.pass_time(1)
     assert group.answer(again).generation_id == 1
+
+
+def test_an_emptied_group_waits_for_more_members_as_a_new_one_does(
+    group_with: Callable[..., SimGroup],
+) -> None:
+    group = group_with(initial_rebalance_delay_ms=3_000)
+    (member,) = group.form()
+    group.leave((member, None))
+    _, waiting = group.enter()
+    group.coordinator.pass_time(2_999)
+    assert group.answer(waiting) is None
+    group.coordinator.pass_time(1)
+    assert group.answer(waiting).generation_id == 3
+
+
+def test_a_group_that_has_members_does_not_wait_longer_than_for_them(
+    group_with: Callable[..., SimGroup],
+) -> None:
+    group = group_with(initial_rebalance_delay_ms=3_000)
+    (member,) = group.form()
+    _, waiting = group.enter()
+    assert group.answer(waiting) is None
+    group.join(member)
+    assert group.answer(waiting).generation_id == 2
+
+
+def test_the_longest_rebalance_timeout_of_the_members_counts(group: SimGroup) -> None:
+    patient = JoinSettings(rebalance_timeout_ms=9_000, session_timeout_ms=60_000)
+    hasty = JoinSettings(rebalance_timeout_ms=2_000, session_timeout_ms=60_000)
+    first, _ = group.enter(settings=patient)
+    group.sync(first, 1, {})
+    _, waiting = group.enter(settings=hasty)
+    group.coordinator.pass_time(8_999)
+    assert group.answer(waiting) is None
+    group.coordinator.pass_time(1)
+    assert group.answer(waiting).generation_id == 2
+    assert [member.member_id for member in group.answer(waiting).members] == [
+        group.answer(waiting).member_id
+    ]
