@@ -515,6 +515,8 @@ NOT_CANCELLED_HERE = {
     "begin_transaction",  # waits with older brokers only, and as init_transactions does
     "share_transaction",  # waits for nothing
     "join_transaction",  # waits for nothing
+    "hand_over_transaction",  # waits as flush does
+    "take_over_transaction",  # waits for nothing
     "client_instance_id",  # of telemetry, with tests of its own
     "serialized",  # for the blocking twin
 }

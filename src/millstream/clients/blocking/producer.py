@@ -177,6 +177,8 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
     begin_transaction = waits(producer.Producer.begin_transaction)
     share_transaction = waits(producer.Producer.share_transaction)
     join_transaction = waits(producer.Producer.join_transaction)
+    hand_over_transaction = waits(producer.Producer.hand_over_transaction)
+    take_over_transaction = waits(producer.Producer.take_over_transaction)
     send_offsets_to_transaction = waits(producer.Producer.send_offsets_to_transaction)
     commit_transaction = waits(producer.Producer.commit_transaction)
     abort_transaction = waits(producer.Producer.abort_transaction)

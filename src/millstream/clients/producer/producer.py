@@ -226,6 +226,21 @@ class Producer(Generic[Key, Value]):
         """
         self._transactional.join(shared)
 
+    async def hand_over_transaction(self) -> SharedTransaction:
+        """Sends what is left and gives the open transaction away: a producer in any process ends it, after `take_over_transaction`.
+
+        This producer has no transaction then, and closing it aborts none; `init_transactions` comes before its next one. Raises
+        TransactionFailed when a record could not be written: abort.
+        """
+        return await self._transactional.hand_over()
+
+    async def take_over_transaction(self, shared: SharedTransaction) -> None:
+        """Takes a transaction that another producer has handed over, to commit or to abort it. Its records are all sent.
+
+        For a producer with the same transactional_id that has not called `init_transactions`.
+        """
+        self._transactional.take_over(shared)
+
     async def send_offsets_to_transaction(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],

@@ -263,6 +263,23 @@ async def test_who_starts_over_shuts_out_those_who_joined(
     assert await committed_values(bootstrap, topic) == [b"kept"]
 
 
+async def test_a_transaction_is_ended_by_the_producer_that_takes_it_over(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    settings = {"bootstrap_servers": bootstrap, "transactional_id": topic}
+    for is_kept in (True, False):
+        async with Producer(**settings) as writer:
+            await writer.init_transactions()
+            await writer.begin_transaction()
+            await writer.send(topic, b"kept" if is_kept else b"aborted")
+            shared = pickle.loads(pickle.dumps(await writer.hand_over_transaction()))
+        async with Producer(**settings) as ender:
+            await ender.take_over_transaction(shared)
+            await (ender.commit_transaction() if is_kept else ender.abort_transaction())
+    assert await committed_values(bootstrap, topic) == [b"kept"]
+
+
 def test_the_blocking_twin_has_transactions_too(bootstrap: str, new_topic: NewName) -> None:
     topic = new_topic()
     with blocking.Producer(bootstrap_servers=bootstrap, transactional_id=topic) as producer:

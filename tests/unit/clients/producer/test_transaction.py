@@ -233,3 +233,30 @@ def test_who_has_transactions_of_its_own_joins_none() -> None:
         opened().join(opened().share())
     with pytest.raises(IllegalState, match="transactional_id 'other'"):
         Transaction("other").join(opened().share())
+
+
+def test_a_transaction_that_is_handed_over_is_ended_by_who_takes_it() -> None:
+    giver, taker = opened(), Transaction("id")
+    giver.admit(T0)
+    taker.take_over(giver.hand_over())
+    assert (giver.may_abort, taker.may_abort) == (False, True), "closing the giver ends nothing"
+    assert (taker.identity, taker.end_needed) == ((7, 0), True)
+    taker.begin_commit()
+    giver.restart()
+    with pytest.raises(IllegalState, match=r"init_transactions\(\) was not called"):
+        giver.begin_commit()
+
+
+def test_only_an_open_transaction_is_handed_over_and_only_to_a_new_producer() -> None:
+    with pytest.raises(IllegalState, match="another producer has begun"):
+        joined().hand_over()
+    with pytest.raises(IllegalState, match="was not called"):
+        Transaction("id").hand_over()
+    with pytest.raises(IllegalState, match="takes none over"):
+        opened().take_over(opened().hand_over())
+    with pytest.raises(IllegalState, match="transactional_id 'other'"):
+        Transaction("other").take_over(opened().hand_over())
+    taken = Transaction("id")
+    taken.take_over(opened().hand_over())
+    with pytest.raises(IllegalState, match="call init_transactions"):
+        taken.share()

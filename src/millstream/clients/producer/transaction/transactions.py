@@ -95,6 +95,14 @@ class Transactions:
     def join(self, shared: SharedTransaction) -> None:
         self._transaction.join(shared)
 
+    async def hand_over(self) -> SharedTransaction:
+        async with self._one_at_a_time:
+            await self._settle(self._deadline_ms())
+            return self._transaction.hand_over()
+
+    def take_over(self, shared: SharedTransaction) -> None:
+        self._transaction.take_over(shared)
+
     async def begin(self) -> None:
         async with self._one_at_a_time:
             self._transaction.check_begin()

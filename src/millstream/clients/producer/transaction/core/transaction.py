@@ -32,7 +32,7 @@ NOBODY: ProducerIdentity = (-1, -1)
 
 
 class SharedTransaction(NamedTuple):
-    """An open transaction, as other producers join it. They write to partitions of their own."""
+    """An open transaction, as other producers join it, which write to partitions of their own, or as one takes it over to end it."""
 
     transactional_id: str
     producer_id: int
@@ -138,10 +138,7 @@ class Transaction:
 
     def join(self, shared: SharedTransaction) -> None:
         """Takes the identity of a transaction that another producer has begun, and leaves the one that it was in."""
-        if shared.transactional_id != self.transactional_id:
-            raise IllegalState(
-                f"the producer has transactional_id {self.transactional_id!r}, the transaction {shared.transactional_id!r}"
-            )
+        self._check_id(shared)
         if self.state is not ProducerTransactionState.UNINITIALIZED and not self.is_joined:
             raise IllegalState("a producer that has begun transactions of its own joins none")
         self.raise_failure()
@@ -151,6 +148,29 @@ class Transaction:
         self.initialized(identity)
         self.begin(is_implicit=shared.is_implicit)
         self.is_joined = True
+
+    def hand_over(self) -> SharedTransaction:
+        """Gives the open transaction away: whoever takes it ends it. This producer has none then, and starts over for the next."""
+        self._check_own()
+        self.check_open()
+        self.state = ProducerTransactionState.UNINITIALIZED
+        return SharedTransaction(self.transactional_id, *self.identity, self.is_implicit)
+
+    def take_over(self, shared: SharedTransaction) -> None:
+        """Takes a transaction that another producer has handed over, to end it."""
+        self._check_id(shared)
+        if self.state is not ProducerTransactionState.UNINITIALIZED:
+            raise IllegalState("a producer that has begun or joined transactions takes none over")
+        self.initialized((shared.producer_id, shared.producer_epoch))
+        self.begin(is_implicit=shared.is_implicit)
+        self._has_new_epoch = False
+        self._started = True
+
+    def _check_id(self, shared: SharedTransaction) -> None:
+        if shared.transactional_id != self.transactional_id:
+            raise IllegalState(
+                f"the producer has transactional_id {self.transactional_id!r}, the transaction {shared.transactional_id!r}"
+            )
 
     def _check_own(self) -> None:
         if self.is_joined:
