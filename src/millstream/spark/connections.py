@@ -38,7 +38,7 @@ _TIME_MAX: Final = 2**63 - 1
 """One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
 holds for the others while this one has news again."""
 
-_TRANSACTIONAL_MAX: Final = 8
+TRANSACTIONAL_MAX: Final = 8
 """So many transactional producers stay open in one process: Spark may run any partition of a query in any worker."""
 
 _LOGGER = logging.getLogger(__name__)
@@ -67,6 +67,7 @@ class Connections:
     _admin: Admin | None = None
     _has_listener: bool = False
     _transactional: dict[str, Producer] = field(default_factory=dict)
+    _cluster_id: str | None = None
     _listed: dict[tuple[str, ...] | None, _Listed] = field(default_factory=dict)
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
@@ -115,7 +116,7 @@ class Connections:
         """The one with this id. Whoever begins calls `init_transactions` first: another process may have had the id meanwhile."""
         producer = self._transactional.pop(transactional_id, None)
         if producer is None:
-            while len(self._transactional) >= _TRANSACTIONAL_MAX:
+            while len(self._transactional) >= TRANSACTIONAL_MAX:
                 self.discard_transactional_producer(next(iter(self._transactional)))
             producer = self._made_producer(transactional_id=transactional_id)
         self._transactional[transactional_id] = producer
@@ -132,6 +133,12 @@ class Connections:
             settings = self.kafka.of_client()
             self._admin = self.run(_made(lambda: clients.Admin(**settings)))
         return self._admin
+
+    def cluster_id(self) -> str:
+        """Empty for brokers that have none."""
+        if self._cluster_id is None:
+            self._cluster_id = self.run(self.admin().describe_cluster()).cluster_id or ""
+        return self._cluster_id
 
     def topic_ids(self, names: tuple[str, ...] | None, *, anew: bool = False) -> Mapping[str, Uuid]:
         """Ids of the topics that are there, as they were within `metadata_age_ms`. Without names: of all but internal ones.

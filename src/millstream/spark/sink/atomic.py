@@ -16,24 +16,25 @@ from typing import TYPE_CHECKING, Final
 from pyspark import TaskContext
 
 from millstream.clients import BatchDelivery, Producer, SharedTransaction
-from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.errors import ConfigError, MillstreamError
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, acknowledged, connections
 from millstream.spark.sink.encoding.encoding import Encoding, encoding_of
-from millstream.spark.sink.marks import (
-    Attempt,
-    BatchMark,
-    attempt_after,
-    prefix_in_query,
-    require_same,
-)
+from millstream.spark.sink.marks import BatchMark, Target, prefix_in_query
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_sink_options
 from millstream.spark.sink.routing import MURMUR2
 from millstream.spark.sink.rows import RowSender
 from millstream.spark.sink.target_partitions import PARTITION, TOPIC, PartitionPlacement
-from millstream.spark.sink.transactions import causes_raised, marks_of
+from millstream.spark.sink.transactions import (
+    causes_raised,
+    marks_in,
+    metadata_of,
+    send_mark,
+    target_of,
+    tell_of_left_out,
+)
+from millstream.spark.sink.verdicts import Verdict, is_to_write, judge
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,16 +91,20 @@ class _AtomicWrite:
 
     def attempt(self, rows: DataFrame) -> int:
         kept = self._kept(rows)
-        records, digest = _digest(kept)
-        mark = replace(self.mark, records=records, digest=digest)
+        records, digest, topics = _digest(kept)
         link = connections(self.options.kafka)
+        target = target_of(link, topics, anew=True) if records else Target()
+        mark = replace(self.mark, records=records, digest=digest, target=target)
         producer = link.transactional_producer(self._id)
         try:
             link.run(producer.init_transactions())
-            marks = link.run(marks_of(link.admin(), self._id))
-            if attempt_after(marks, mark) is Attempt.COMPARE:
-                require_same(marks, mark, None)
-            elif records:
+            marks = marks_in(link.run(metadata_of(link.admin(), [self._id]))[self._id])
+            is_to_write(marks, mark)  # raises where another write has the prefix
+            verdict = judge(None, marks, mark, self.options.checkpoint_behind)
+            if verdict is Verdict.LEFT_OUT:
+                tell_of_left_out(mark)
+                return 0
+            if verdict is Verdict.WRITE and records:
                 self._write(link, producer, kept, mark)
         except BaseException:
             self._give_up(link, producer)
@@ -126,11 +131,7 @@ class _AtomicWrite:
             raise AtomicWriteFailed(f"{written} rows were written of {mark.records}")
         last = outcomes[-1]
         place = TopicPartition(last[TOPIC], last[PARTITION])
-        link.run(
-            _commit(
-                producer, self._id, {place: OffsetAndMetadata(last["offset"] + 1, mark.encode())}
-            )
-        )
+        link.run(_commit(producer, self._id, (place, last["offset"] + 1), mark.encode()))
 
     def _give_up(self, link: Connections, producer: Producer) -> None:
         """Fences the tasks that still run and ends what was begun, so that readers do not wait for it."""
@@ -203,9 +204,9 @@ async def _begun(producer: Producer) -> SharedTransaction:
 
 
 async def _commit(
-    producer: Producer, group: str, marked: Mapping[TopicPartition, OffsetAndMetadata]
+    producer: Producer, group: str, place: tuple[TopicPartition, int], metadata: str
 ) -> None:
-    await producer.send_offsets_to_transaction(marked, ConsumerGroupMetadata(group))
+    await send_mark(producer, group, place, metadata)
     await producer.commit_transaction()
 
 
@@ -236,14 +237,24 @@ def _mark(session: SparkSession, batch_id: int) -> BatchMark:
     return BatchMark(query, batch_id, str(run), write)
 
 
-def _digest(rows: DataFrame) -> tuple[int, int]:
-    """How many rows there are, and a sum over them in which their order does not count: shuffles do not keep it."""
+def _digest(rows: DataFrame) -> tuple[int, int, list[str]]:
+    """How many rows there are, a sum over them in which their order does not count, since shuffles do not keep it, and their topics.
+
+    Partitions do not count either: rows without a key are spread anew each time.
+    """
     from pyspark.sql import functions as sql
 
-    columns = [name for name in ("key", "value", TOPIC) if name in rows.columns]
-    each = sql.xxhash64(*columns).cast("decimal(20,0)")
-    found = rows.agg(sql.count("*").alias("records"), sql.sum(each).alias("sum")).collect()[0]
-    return found["records"], int(found["sum"] or 0) % 2**32
+    columns = [
+        name for name in ("key", "value", "headers", "timestamp", TOPIC) if name in rows.columns
+    ]
+    nulls = [sql.isnull(name) for name in columns]  # the hash leaves them out
+    each = sql.xxhash64(*columns, *nulls).cast("decimal(20,0)")
+    found = rows.agg(
+        sql.count("*").alias("records"),
+        sql.sum(each).alias("sum"),
+        sql.collect_set(TOPIC).alias("topics"),
+    ).collect()[0]
+    return found["records"], int(found["sum"] or 0) % 2**64, found["topics"]
 
 
 def _placed_schema(rows: DataFrame, options: SinkOptions) -> str:

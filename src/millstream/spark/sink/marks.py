@@ -1,30 +1,49 @@
-"""The mark that each transaction of an exactly-once sink leaves, and what it says about the next attempt.
+"""The marks that an exactly-once sink leaves in groups, and how they are written down.
 
-Pure. A writer of a Spark partition has a transactional id and a group of the same name. Its transaction commits, in that group, an offset
-whose metadata tells which micro-batch it has written: records and mark become visible together or not at all, so whoever runs the
-micro-batch again knows from the mark what is done.
+Pure. Each transaction of a writer commits an offset in the writer's group, whose metadata says which micro-batch of which query it has
+written, and where: records and mark become visible together or not at all. A start of a query leaves a mark of its own when it has looked
+at those of all writers. What they say about an attempt is decided in `verdicts`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Self
 
 from millstream.errors import MillstreamError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+_VERSION: Final = 2
+_FIRST_VERSION: Final = 1
+"""Of releases whose marks did not say where rows had gone."""
+_START: Final = "start"
+_TOPICS_LENGTH_MAX: Final = 600
+"""Brokers take 4,096 bytes of metadata (`offset.metadata.max.bytes`)."""
 
-_VERSION: Final = 1
-_DIGESTED: Final = ("key", "value")
+
+class MarkUnreadable(MillstreamError):
+    """A group of the sink holds a mark of a release that is newer than this one."""
 
 
-class BatchChanged(MillstreamError):
-    """A micro-batch that was partly written comes again with other rows, so that it cannot be written exactly once."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The place that rows went to: a cluster and topics, by ids, because a name may come to belong to another one. Empty in marks of old releases."""
+
+    cluster: str = ""
+    topics: str = ""
+
+    @classmethod
+    def of(cls, cluster: str | None, topic_ids: Mapping[str, object]) -> Self:
+        topics = " ".join(f"{name}:{topic_ids[name]}" for name in sorted(topic_ids))
+        if len(topics) > _TOPICS_LENGTH_MAX:
+            whole = hashlib.sha256(topics.encode()).hexdigest()[:32]
+            topics = f"{len(topic_ids)} topics:{whole}"
+        return cls(cluster or "", topics)
+
+    def __str__(self) -> str:
+        return f"{self.topics or 'no topic'} in cluster {self.cluster}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +56,62 @@ class BatchMark:
     write: str
     records: int = 0
     digest: int = 0
+    target: Target = Target()
+    is_of_old_release: bool = False
 
     def encode(self) -> str:
-        return json.dumps({"v": _VERSION} | asdict(self), separators=(",", ":"))
+        document = asdict(self)
+        del document["is_of_old_release"]
+        return _encoded({**document, "target": [self.target.cluster, self.target.topics]})
 
     @classmethod
     def decode(cls, metadata: str) -> BatchMark | None:
-        """None for what no sink has written: somebody else has committed in this group."""
+        """None for what no sink has written: somebody else has committed in this group. Raises MarkUnreadable."""
+        document = _decoded(metadata, (_FIRST_VERSION, _VERSION))
+        if document is None or _START in document:
+            return None
+        is_old = document.pop("v") == _FIRST_VERSION
         try:
-            document = json.loads(metadata)
-            if document.pop("v") != _VERSION:
-                return None
+            target = Target() if is_old else Target(*document.pop("target"))
+            return cls(**document, target=target, is_of_old_release=is_old)
+        except (TypeError, KeyError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class StartMark:
+    """The mark of a start of a query: the marks of all writers were looked at before micro-batch `batch` was committed.
+
+    Every writer from `writers` on is fenced and has written nothing of that micro-batch. `number` grows with each mark. One that is not
+    `is_complete` only says that the start is looking.
+    """
+
+    query: str
+    batch: int
+    run: str
+    write: str
+    writers: int
+    number: int
+    is_complete: bool = True
+
+    def encode(self) -> str:
+        return _encoded({_START: True} | asdict(self))
+
+    @classmethod
+    def newest(cls, metadata: Iterable[str]) -> StartMark | None:
+        """Returns the newest in a group: the topic of the last record may be another one each time. Raises MarkUnreadable."""
+        found = [mark for each in metadata if (mark := cls._decode(each)) is not None]
+        return max(found, key=lambda mark: mark.number, default=None)
+
+    @classmethod
+    def _decode(cls, metadata: str) -> StartMark | None:
+        document = _decoded(metadata, (_VERSION,))
+        if document is None or not document.pop(_START, False):
+            return None
+        del document["v"]
+        try:
             return cls(**document)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except TypeError:
             return None
 
 
@@ -61,78 +123,21 @@ def prefix_in_query(prefix: str, query: str) -> str:
     return f"{prefix}-{query}"
 
 
-class Attempt(Enum):
-    """The two things that an attempt may have to do."""
-
-    WRITE = auto()
-    COMPARE = auto()
-    """The rows are in the topic. Those that come now must be the same."""
+def _encoded(document: Mapping[str, object]) -> str:
+    return json.dumps({"v": _VERSION, **document}, separators=(",", ":"))
 
 
-def attempt_after(marks: Iterable[BatchMark], now: BatchMark) -> Attempt:
-    """Decides by all marks of the group. Batch ids only grow in a query, and may jump.
-
-    Raises BatchChanged where another write of the same run has the name.
-    """
-    mine = [mark for mark in marks if mark.query == now.query]
-    last = max(mine, key=lambda mark: mark.batch, default=None)
-    if last is None or last.batch < now.batch:
-        return Attempt.WRITE
-    if last.batch == now.batch and last.run == now.run and last.write != now.write:
-        raise BatchChanged(
-            f"another write of micro-batch {now.batch} has used the same transactionalIdPrefix: give each write of a foreachBatch "
-            "function a prefix of its own"
+def _decoded(metadata: str, versions: tuple[int, ...]) -> dict[str, Any] | None:  # Any: JSON
+    """None for what is no mark."""
+    try:
+        document = json.loads(metadata)
+    except ValueError:
+        return None
+    if not isinstance(document, dict) or not {"v", "query", "batch"} <= document.keys():
+        return None
+    if document["v"] not in (_FIRST_VERSION, _VERSION):
+        raise MarkUnreadable(
+            f"a mark of version {document['v']} stands in a group of this sink, and this release reads versions {_FIRST_VERSION} and "
+            f"{_VERSION}: go on with the release that wrote it, or give another transactionalIdPrefix"
         )
-    return Attempt.COMPARE
-
-
-def require_same(marks: Iterable[BatchMark], now: BatchMark, partition: int | None) -> None:
-    """Raises BatchChanged when the rows that were written are not those that came now. Marks of later batches say nothing.
-
-    `partition` is a Spark partition, None for a write of a whole micro-batch.
-    """
-    what, where, settings = f"micro-batch {now.batch}", "", "the query"
-    if partition is not None:
-        what, where = f"Spark partition {partition} of {what}", " in the same partition"
-        settings = "spark.sql.shuffle.partitions, minPartitions, the query"
-    for mark in marks:
-        is_same_batch = (mark.query, mark.batch) == (now.query, now.batch)
-        if is_same_batch and (mark.records, mark.digest) != (now.records, now.digest):
-            raise BatchChanged(
-                f"{what} was written with {mark.records} rows before the restart and has {now.records} now, or other ones: an "
-                f"exactly-once sink needs the same rows{where} when a micro-batch is run again. Set back what was changed ({settings}), "
-                "at least until this micro-batch has passed"
-            )
-
-
-class RowDigest:
-    """Counts rows and sums up keys and values, wherever one Arrow batch ends and the next begins."""
-
-    def __init__(self) -> None:
-        self.records = 0
-        self._sums = dict.fromkeys(_DIGESTED, 0)
-
-    @property
-    def value(self) -> int:
-        total = 0
-        for each in self._sums.values():
-            total = zlib.crc32(each.to_bytes(4, "big"), total)
-        return total
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        self.records += batch.num_rows
-        for name in _DIGESTED:
-            if name in batch.schema.names:
-                self._sums[name] = zlib.crc32(_bytes_of(batch.column(name)), self._sums[name])
-
-
-def _bytes_of(column: pa.Array) -> memoryview:
-    """The data of a column of binary or string, without the gaps between slices."""
-    import pyarrow as pa
-
-    wide = column.cast(pa.large_binary())
-    offsets = memoryview(wide.buffers()[1]).cast("q")[wide.offset : wide.offset + len(wide) + 1]
-    data = wide.buffers()[2]
-    if data is None or not len(wide):
-        return memoryview(b"")
-    return memoryview(data)[offsets[0] : offsets[-1]]
+    return document if document["v"] in versions else None

@@ -14,6 +14,7 @@ from millstream.spark.kafka_settings import KafkaSettings, for_writing
 from millstream.spark.sink.encoding.record_formats import RecordFormats, parse_record_formats
 from millstream.spark.sink.routing import KNOWN as OF_ROUTING
 from millstream.spark.sink.routing import Routing, parse_routing
+from millstream.spark.sink.verdicts import BehindPolicy
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _ALIASES: Final = {"compression.type": "kafka.compression.type"}
 KNOWN: Final = (
     "bootstrap.servers", "topic", "compression.type", "deliveryguarantee", "transactionalidprefix", "nulltopic",
+    "checkpointbehind",
     *OF_FORMATS, *OF_ROUTING,
 )  # fmt: skip
 _OF_SPARK: Final = ("checkpointlocation", "queryname", "path")
@@ -62,13 +64,15 @@ class SinkOptions:
     """`topic` is where rows go; None: each row says it in its column `topic`.
 
     `transactional_id_prefix`: the transactional ids of an exactly-once sink are this, the id of the query and the number of a Spark
-    partition, with hyphens between; None: they begin with `millstream`.
+    partition, with hyphens between; None: they begin with `millstream`. `checkpoint_behind`: what becomes of micro-batches that are older
+    than what an exactly-once sink has written.
     """
 
     kafka: KafkaSettings
     topic: str | None
     delivery_guarantee: DeliveryGuarantee = DeliveryGuarantee.AT_LEAST_ONCE
     transactional_id_prefix: str | None = None
+    checkpoint_behind: BehindPolicy = BehindPolicy.FAIL
     null_topic: NullTopic = NullTopic.FAIL
     routing: Routing = field(default_factory=Routing)
     formats: RecordFormats = field(default_factory=RecordFormats)
@@ -102,6 +106,8 @@ def parse_sink_options(
         raise ConfigError(
             'transactionalIdPrefix has a use only with deliveryGuarantee "exactly-once"'
         )
+    if "checkpointbehind" in given and guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+        raise ConfigError('checkpointBehind has a use only with deliveryGuarantee "exactly-once"')
     in_transactions = guarantee is DeliveryGuarantee.EXACTLY_ONCE
     if in_transactions and not {"transaction.timeout.ms", "transaction_timeout_ms"} & kafka.keys():
         kafka["transaction.timeout.ms"] = str(TRANSACTION_TIMEOUT_MS)
@@ -116,6 +122,9 @@ def parse_sink_options(
         topic=topic,
         delivery_guarantee=guarantee,
         transactional_id_prefix=prefix,
+        checkpoint_behind=choice(
+            "checkpointBehind", given.get("checkpointbehind", "fail"), BehindPolicy
+        ),
         null_topic=null_topic,
         routing=routing,
         formats=formats,

@@ -24,10 +24,11 @@ from millstream.runtime.system import SystemRandom
 from millstream.spark.collecting import freeze_what_is_loaded
 from millstream.spark.connections import Connections, acknowledged, connections
 from millstream.spark.sink.encoding.encoding import Encoding
+from millstream.spark.sink.finishing import abandon_writes, finish_writes
 from millstream.spark.sink.marks import BatchMark, prefix_in_query
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.rows import RowSender, rows_to_write
-from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
+from millstream.spark.sink.transactions import BatchWrite, Unfinished, write_exactly_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,30 +44,35 @@ _FIRST_BATCH: Final = "0"
 
 @dataclass
 class Written(WriterCommitMessage):
-    """The outcome of one task. `skipped` rows had no topic; of `lost_batches` no broker has taken the records."""
+    """The outcome of one task. `skipped` rows had no topic; of `lost_batches` no broker has taken the records.
+
+    `unfinished` is to be ended with that of the other tasks.
+    """
 
     records: int
     skipped: int = 0
     lost_batches: int = 0
+    unfinished: Unfinished | None = None
 
 
 class _Writer:
     """Travels from the driver to the tasks of one write."""
 
     def __init__(self, options: SinkOptions, encoding: Encoding | None) -> None:
-        self._options = options
+        self.options = options
         self._encoding = encoding
         self._id = SystemRandom().randbytes(16).hex()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        options = self._options
+        options = self.options
         rows = _Rows(options, self._encoding, iterator)
         link = connections(options.kafka)
         self._find_cluster(link)
         match options.delivery_guarantee:
             case DeliveryGuarantee.EXACTLY_ONCE:
-                records = write_exactly_once(link, self._batch_write(), options, iter(rows))
-                return Written(records, rows.skipped)
+                write = self._batch_write()
+                records, left = write_exactly_once(link, write, options, iter(rows))
+                return Written(records, rows.skipped, unfinished=left)
             case DeliveryGuarantee.AT_LEAST_ONCE:
                 return Written(_write_acknowledged(link, options, iter(rows)), rows.skipped)
             case DeliveryGuarantee.NONE:
@@ -90,38 +96,42 @@ class _Writer:
         if query is None or batch is None:
             # No micro-batch: a write that is repeated is another one.
             mark = BatchMark(self._id, 0, self._id, self._id)
-            prefix = self._options.transactional_id_prefix or f"millstream-{self._id}"
-            return BatchWrite(prefix, task.partitionId(), mark)
+            prefix = self.options.transactional_id_prefix or f"millstream-{self._id}"
+            return BatchWrite(prefix, task.partitionId(), mark, is_alone=True)
         mark = BatchMark(query, int(batch), str(task.getLocalProperty(_RUN)), self._id)
         return BatchWrite(self._prefix_of(query), task.partitionId(), mark)
 
     def _prefix_of(self, query: str) -> str:
-        return prefix_in_query(self._options.transactional_id_prefix or "millstream", query)
+        return prefix_in_query(self.options.transactional_id_prefix or "millstream", query)
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
     """Made anew by Spark for each micro-batch; its connections are those of the worker."""
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's signature
-        """Has nothing to write: every record is acknowledged, every transaction ended."""
-        freeze_what_is_loaded()
+        _finish(self, messages)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Leaves what tasks have written: the repeated micro-batch writes it again, or finds that it is there."""
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's signature
+        """Leaves what tasks have committed: the repeated micro-batch writes it again, or finds that it is there."""
+        left = _unfinished(messages)
+        if left:
+            abandon_writes(connections(self.options.kafka), left)
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
     """Of one write of a DataFrame, in a batch or in `foreachBatch`."""
 
-    def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - Spark's signature
-        """Has nothing to write: every record is acknowledged, every transaction ended."""
-        freeze_what_is_loaded()
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        _finish(self, messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Leaves records that tasks have written."""
+        """Leaves what tasks have committed."""
+        left = _unfinished(messages)
+        if left:
+            abandon_writes(connections(self.options.kafka), left)
 
     def _prefix_of(self, query: str) -> str:
-        if self._options.transactional_id_prefix is not None:
+        if self.options.transactional_id_prefix is not None:
             return super()._prefix_of(query)
         raise ConfigError(
             "an exactly-once write in foreachBatch needs an option transactionalIdPrefix, one for each write: by it the write knows what "
@@ -145,6 +155,23 @@ class _Rows:
             rows = rows_to_write(self._options, self._encoding, batch)
             self.skipped += batch.num_rows - rows.num_rows
             yield rows
+
+
+def _finish(writer: _Writer, messages: list[WriterCommitMessage | None]) -> None:
+    """Ends what tasks have left open. All else they have done: every record is acknowledged, every other transaction ended."""
+    left = _unfinished(messages)
+    if left:
+        finish_writes(connections(writer.options.kafka), writer.options, left)
+    freeze_what_is_loaded()
+
+
+def _unfinished(messages: list[WriterCommitMessage | None]) -> list[Unfinished]:
+    """Tasks that have failed have no message."""
+    return [
+        each.unfinished
+        for each in messages
+        if isinstance(each, Written) and each.unfinished is not None
+    ]
 
 
 def _write_acknowledged(

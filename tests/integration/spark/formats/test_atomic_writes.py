@@ -18,7 +18,7 @@ from millstream.errors import ConfigError
 from millstream.spark import write_atomically
 from millstream.spark.sink import atomic as writing
 from millstream.spark.sink.atomic import JoiningTask
-from millstream.spark.sink.marks import BatchChanged
+from millstream.spark.sink.verdicts import BatchChanged
 from tests.integration.spark.formats.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]

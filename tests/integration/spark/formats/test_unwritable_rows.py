@@ -99,8 +99,10 @@ class Attempt:
         self.link = Connections(kafka)
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> int:
-        write = BatchWrite(f"sink-{self.topic}", 0, BatchMark("query", 0, "run", "w"))
-        return write_exactly_once(self.link, write, self.options, batches)
+        write = BatchWrite(
+            f"sink-{self.topic}", 0, BatchMark("query", 0, "run", "w"), is_alone=True
+        )
+        return write_exactly_once(self.link, write, self.options, batches)[0]
 
 
 def test_dead_letters_share_the_fate_of_their_transaction(topics: Any) -> None:

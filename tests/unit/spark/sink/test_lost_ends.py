@@ -9,7 +9,7 @@ import pytest
 from millstream.clients.admin.core.results import Results
 from millstream.errors import UnstableOffsetCommit
 from millstream.model import TopicPartition
-from millstream.spark.sink.transactions import marks_of
+from millstream.spark.sink.transactions import metadata_of
 
 
 class AdminOfAGroup:
@@ -32,4 +32,4 @@ async def test_the_error_names_the_group_and_the_tool_that_ends_the_transaction(
         UnstableOffsetCommit,
         match=r"out-0: still open\. It is one of group sink-0, .* find-hanging names it",
     ):
-        await marks_of(admin, "sink-0")
+        await metadata_of(admin, ["sink-0"])

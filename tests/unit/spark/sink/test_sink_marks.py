@@ -1,30 +1,22 @@
-"""What the mark of an exactly-once sink says about an attempt."""
+"""The marks of an exactly-once sink as they stand in groups."""
 
 from __future__ import annotations
 
-import itertools
+import json
 from dataclasses import replace
 
-import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from millstream.spark.sink.marks import (
-    Attempt,
-    BatchChanged,
-    BatchMark,
-    RowDigest,
-    attempt_after,
-    require_same,
-)
+from millstream.spark.sink.marks import BatchMark, MarkUnreadable, StartMark, Target
 
-NOW = BatchMark(query="q", batch=7, run="run 2", write="w")
+HERE = Target("cluster", "out:id")
+MARK = BatchMark("q", 7, "run", "w", records=12, digest=2**64 - 1, target=HERE)
+START = StartMark(query="q", batch=7, run="run", write="w", writers=3, number=0)
 
 
 def test_a_mark_comes_back_as_it_was_written() -> None:
-    mark = replace(NOW, records=12, digest=99)
-    assert BatchMark.decode(mark.encode()) == mark
+    assert BatchMark.decode(MARK.encode()) == MARK
+    assert StartMark.newest([START.encode()]) == START
 
 
 @pytest.mark.parametrize(
@@ -32,60 +24,44 @@ def test_a_mark_comes_back_as_it_was_written() -> None:
 )
 def test_what_no_sink_has_written_is_no_mark(metadata: str) -> None:
     assert BatchMark.decode(metadata) is None
+    assert StartMark.newest([metadata]) is None
 
 
-@pytest.mark.parametrize(
-    ("marks", "expected"),
-    [
-        ([], Attempt.WRITE),
-        ([replace(NOW, batch=6)], Attempt.WRITE),
-        ([replace(NOW, batch=3)], Attempt.WRITE),
-        ([replace(NOW, query="another")], Attempt.WRITE),
-        ([replace(NOW, run="run 1", write="v")], Attempt.COMPARE),
-        ([NOW], Attempt.COMPARE),
-        ([replace(NOW, batch=8, write="v")], Attempt.COMPARE),
-        ([replace(NOW, batch=5), replace(NOW, run="run 1")], Attempt.COMPARE),
-    ],
-)
-def test_the_newest_mark_of_the_query_decides(marks: list[BatchMark], expected: Attempt) -> None:
-    assert attempt_after(marks, NOW) is expected
+def test_each_kind_of_mark_is_read_as_itself() -> None:
+    assert BatchMark.decode(START.encode()) is None
+    assert StartMark.newest([MARK.encode()]) is None
 
 
-def test_two_writes_of_one_micro_batch_cannot_share_a_prefix() -> None:
-    with pytest.raises(BatchChanged, match="a prefix of its own"):
-        attempt_after([replace(NOW, write="another write")], NOW)
+def test_a_mark_of_an_older_release_is_understood_and_says_that_it_knows_no_topic() -> None:
+    """As version 1 was written: without a target, and with another digest."""
+    old = '{"v":1,"query":"q","batch":7,"run":"run","write":"w","records":12,"digest":99}'
+    found = BatchMark.decode(old)
+    assert found == replace(MARK, digest=99, target=Target(), is_of_old_release=True)
 
 
-def test_other_rows_than_before_are_refused() -> None:
-    before = replace(NOW, run="run 1", records=3, digest=1)
-    require_same([before, replace(NOW, batch=6, records=9)], replace(NOW, records=3, digest=1), 0)
-    for records, digest in ((4, 1), (3, 2)):
-        with pytest.raises(BatchChanged, match="Spark partition 5 of micro-batch 7 was written"):
-            require_same([before], replace(NOW, records=records, digest=digest), 5)
+def test_a_mark_of_a_newer_release_is_refused() -> None:
+    newer = json.dumps({**json.loads(MARK.encode()), "v": 3})
+    for read in (BatchMark.decode, lambda text: StartMark.newest([text])):
+        with pytest.raises(MarkUnreadable, match="go on with the release that wrote it"):
+            read(newer)
 
 
-@given(
-    rows=st.lists(st.tuples(st.none() | st.binary(max_size=3), st.none() | st.text(max_size=3))),
-    cuts=st.lists(st.integers(0, 20)),
-)
-def test_a_digest_is_the_same_however_rows_are_cut_into_batches(
-    rows: list[tuple[bytes | None, str | None]], cuts: list[int]
-) -> None:
-    keys = pa.array([key for key, _ in rows], pa.binary())
-    values = pa.array([value for _, value in rows], pa.string())
-    batch = pa.RecordBatch.from_arrays([keys, values], ["key", "value"])
-    whole, parts = RowDigest(), RowDigest()
-    whole.add(batch)
-    places = sorted({0, len(rows), *(cut for cut in cuts if cut <= len(rows))})
-    for start, end in itertools.pairwise(places):
-        parts.add(batch.slice(start, end - start))
-    assert (parts.records, parts.value) == (whole.records, whole.value) == (len(rows), whole.value)
+def test_of_the_marks_of_starts_the_one_with_the_largest_number_is_the_newest() -> None:
+    """They stand at other partitions each time, so that earlier ones are still there."""
+    later = replace(START, number=1, run="run 2")
+    assert StartMark.newest([later.encode(), START.encode(), "text"]) == later
 
 
-def test_other_values_give_another_digest() -> None:
-    digests = set()
-    for values in (["a", "b"], ["b", "a"], ["a", "c"], ["a"]):
-        digest = RowDigest()
-        digest.add(pa.RecordBatch.from_pydict({"value": pa.array(values)}))
-        digests.add(digest.value)
-    assert len(digests) == 4
+def test_a_target_names_topics_by_name_and_id_and_the_cluster() -> None:
+    assert str(Target.of("c", {"b": "2", "a": "1"})) == "a:1 b:2 in cluster c"
+    assert Target.of("c", {"a": "1"}) != Target.of("c", {"a": "2"}), "made anew"
+    assert Target.of("c", {"a": "1"}) != Target.of("d", {"a": "1"})
+    assert Target.of(None, {}) == Target()
+
+
+def test_a_mark_of_very_many_topics_is_short_enough_for_a_broker() -> None:
+    ids = {f"topic-{'x' * 200}-{number}": "jxL4mxgKQ9mLRlBPhSTmWw" for number in range(500)}
+    many = Target.of("cluster", ids)
+    assert many.topics.startswith("500 topics:")
+    assert len(replace(MARK, target=many).encode()) < 1_000
+    assert many != Target.of("cluster", {**ids, next(iter(ids)): "another"})
