@@ -54,7 +54,7 @@ class MillstreamSource(DataSource):
         return OpaqueStreamReader(options, decoding_of(options, schema))
 
     def reader(self, schema: StructType) -> BatchReader:
-        options = parse_source_options(self.options, starting_offsets="earliest")
+        options = parse_source_options(self.options, is_batch=True)
         refuse_in_batch(
             self.options.keys(),
             has_group=options.group_id is not None,

@@ -9,12 +9,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.source.options import SourceOptions
-from millstream.spark.source.planning import (
-    ending_offsets,
-    link_of,
-    readable_starts,
-    starting_offsets,
-)
+from millstream.spark.source.planning import batch_range, link_of
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
 from millstream.spark.source.rows.decoding import Decoding
 
@@ -30,8 +25,7 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[RangesPartition]:
         link_of(self._options).require_listener()
         now_ms = SystemClock().now().wall_ms
-        start, end = starting_offsets(self._options, now_ms), ending_offsets(self._options, now_ms)
-        start = readable_starts(self._options, start, end)
+        start, end = batch_range(self._options, now_ms)
         # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
         return split(start, end, self._options) or [RangesPartition(())]
 

@@ -118,12 +118,11 @@ class SourceOptions:
         return any(isinstance(each, Committed) for rule in rules for each in rule.all())
 
 
-def parse_source_options(
-    options: Mapping[str, str], *, starting_offsets: str = "latest"
-) -> SourceOptions:
+def parse_source_options(options: Mapping[str, str], *, is_batch: bool = False) -> SourceOptions:
     """Raises ConfigError for a missing, unknown or malformed option, naming what to write instead.
 
-    `starting_offsets` is the default: a stream begins with what comes, a batch with what is there.
+    By default a stream begins with what comes, a batch with what is there. By time, a batch of a partition that has nothing so late is empty,
+    and a stream has to be told to begin at its end.
     """
     given, kafka = divided(options, KNOWN, _ALIASES)
     subscription = parse_subscription(given)
@@ -140,7 +139,7 @@ def parse_source_options(
     parsed = SourceOptions(
         kafka=for_reading(kafka),
         subscription=subscription,
-        starting_offsets=_starting(given, starting_offsets, group_id),
+        starting_offsets=_starting(given, group_id, is_batch=is_batch),
         starting_function=_start_function(given),
         given_start=next((name for name in START_OPTIONS if name.lower() in given), None),
         ending_offsets=_ending(given, group_id),
@@ -165,10 +164,11 @@ def parse_source_options(
     return parsed
 
 
-def _starting(given: Mapping[str, str], default: str, group_id: str | None) -> PositionRules:
+def _starting(given: Mapping[str, str], group_id: str | None, *, is_batch: bool) -> PositionRules:
     """Times go before offsets, as in Spark's connector."""
     unnamed: Position = Earliest() if group_id is None else Committed(Earliest())
-    strategy = given.get("startingoffsetsbytimestampstrategy", "error").lower()
+    default = "latest" if is_batch else "error"
+    strategy = given.get("startingoffsetsbytimestampstrategy", default).lower()
     if strategy not in {"error", "latest"}:
         raise ConfigError(
             f"startingOffsetsByTimestampStrategy is error or latest, not {strategy!r}"
@@ -180,7 +180,7 @@ def _starting(given: Mapping[str, str], default: str, group_id: str | None) -> P
         name = "startingOffsetsByTimestamp"
         positions = parse_timestamps(name, text, unnamed, or_latest=or_latest)
     else:
-        text = given.get("startingoffsets", default)
+        text = given.get("startingoffsets", "earliest" if is_batch else "latest")
         positions = parse_positions("startingOffsets", text, unnamed)
     return _with_group(positions, "startingOffsets", group_id, _behind_max(given, positions))
 

@@ -154,13 +154,8 @@ def require_topics(options: SourceOptions) -> None:
             raise ConfigError(f"assign names partition {number} of {topic}, which is not there")
 
 
-def starting_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition, Offset]:
-    """The offsets at which a new query begins."""
-    return {tp: choice.offset for tp, choice in starting_choices(options, now_ms).items()}
-
-
 def starting_choices(options: SourceOptions, now_ms: int) -> dict[TopicPartition, ChosenOffset]:
-    """The same, each with its reason, which is logged."""
+    """The offsets at which a new query begins, each with its reason, which is logged."""
     require_topics(options)
     rules = _starting_rules(options)
     choices = _chosen_among(options, rules, None, now_ms)
@@ -205,12 +200,41 @@ def _chosen_among(
     return choices
 
 
+def batch_range(options: SourceOptions, now_ms: int) -> tuple[Offsets, Offsets]:
+    """The offsets from which and before which a batch reads. Raises ConfigError for an end before its start, if the policy of data loss is to fail.
+
+    Where it is not, nothing is read there: what is asked for has no records, and no others take their place.
+    """
+    choices, ends = starting_choices(options, now_ms), ending_offsets(options, now_ms)
+    starts = {partition: choice.offset for partition, choice in choices.items()}
+    for partition, (offset, reason) in sorted(choices.items()):
+        end = ends.get(partition, offset)
+        if offset <= end:
+            continue
+        what = f"the batch begins at offset {offset} of {partition} ({reason}) and ends before it, at {end}"
+        if options.data_loss is DataLossPolicy.FAIL:
+            raise ConfigError(
+                f"{what}: give an end that is not before the start, or set failOnDataLoss=false to read nothing there"
+            )
+        _LOGGER.warning("%s: nothing is read there", what)
+        starts[partition] = end
+    return readable_starts(options, starts, ends), ends
+
+
 def ending_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition, Offset]:
     """The offsets at which a batch ends, none of them behind the end of its log."""
     ends = look_up(options, LATEST)
     if options.ending_offsets is None:
         return ends
     choices = _resolved(options, options.ending_offsets, now_ms)
+    for partition, (offset, _) in sorted(choices.items()):
+        if offset > ends.get(partition, offset):
+            _LOGGER.warning(
+                "the batch is to end at offset %d of %s and ends at %d, where its log does",
+                offset,
+                partition,
+                ends[partition],
+            )
     return {
         partition: Offset(min(end, choices[partition].offset)) if partition in choices else end
         for partition, end in ends.items()

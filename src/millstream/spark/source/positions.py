@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from millstream.errors import ConfigError
@@ -20,6 +21,9 @@ EARLIEST: Final = Offset(-2)
 LATEST: Final = Offset(-1)
 """Allowed for single partitions in JSON, as in Spark's Kafka connector."""
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_TIME_MS_MAX: Final = 2**63 - 1
 _RELATIVE: Final = re.compile(rf"-\s*(\d+)\s+(offset|{'|'.join(UNITS_MS)})s?", re.IGNORECASE)
 
 
@@ -205,26 +209,28 @@ def parse_positions(name: str, text: str, unnamed: Position) -> PositionRules:
 
 
 def parse_timestamp(name: str, text: str, *, or_latest: bool) -> PositionRules:
-    """`startingTimestamp`: milliseconds since 1970, for all partitions."""
-    return PositionRules(AtTime(_milliseconds(name, text), or_latest))
+    """`startingTimestamp`: a time for all partitions, as `time_ms` reads it."""
+    return PositionRules(AtTime(time_ms(name, text), or_latest))
 
 
 def parse_timestamps(name: str, text: str, unnamed: Position, *, or_latest: bool) -> PositionRules:
-    """`startingOffsetsByTimestamp`: `{"orders": {"0": 1700000000000}}`, or one number for a topic."""
+    """`startingOffsetsByTimestamp`: `{"orders": {"0": 1700000000000}}`, or one time for a topic."""
     topics: dict[str, Position] = {}
     partitions: dict[TopicPartition, Position] = {}
-    for topic, value in _json(name, text).items():
+    for topic, value in _json_of_times(name, text).items():
         if isinstance(value, Mapping):
             for number, each in value.items():
-                at = AtTime(_milliseconds(name, each), or_latest)
+                at = AtTime(time_ms(name, each), or_latest)
                 partitions[_partition(name, topic, number)] = at
         else:
-            topics[topic] = AtTime(_milliseconds(name, value), or_latest)
+            topics[topic] = AtTime(time_ms(name, value), or_latest)
     return PositionRules(unnamed, topics, partitions)
 
 
 def parse_position(name: str, value: object) -> Position:
-    """An offset or a word of `startingOffsets`. Raises ConfigError, which calls it `name`."""
+    """An offset or a word of `startingOffsets`, or a datetime: the end where no record is that late. Raises ConfigError, which calls it `name`."""
+    if isinstance(value, datetime):
+        return AtTime(time_ms(name, value), or_latest=True)
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise _malformed(name, value)
     if isinstance(value, int):
@@ -253,13 +259,28 @@ _WORDS: Final[Mapping[str, Position]] = {
 
 
 def _json(name: str, text: str) -> Mapping[str, object]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise _malformed(name, text) from error
-    if not isinstance(document, Mapping):
+    document = _object(text)
+    if document is None:
         raise _malformed(name, text)
     return document
+
+
+def _json_of_times(name: str, text: str) -> Mapping[str, object]:
+    document = _object(text)
+    if document is None:
+        raise ConfigError(
+            f'{name} is JSON like {{"topic": {{"0": 1700000000000, "1": "2026-11-29T05:00:00Z"}}}}, not {text!r}'
+        )
+    return document
+
+
+def _object(text: str) -> Mapping[str, object] | None:
+    """None for text that is no object of JSON."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    return document if isinstance(document, Mapping) else None
 
 
 def _partition(name: str, topic: str, number: object) -> TopicPartition:
@@ -268,11 +289,26 @@ def _partition(name: str, topic: str, number: object) -> TopicPartition:
     return TopicPartition(topic, int(number))
 
 
-def _milliseconds(name: str, value: object) -> int:
+def time_ms(name: str, value: object) -> int:
+    """Returns milliseconds since 1970 of a number, of ISO 8601 (UTC without a zone) or of a datetime. Raises ConfigError.
+
+    A part of a millisecond counts as a whole one: a record at or after 0.5 ms is one at or after 1 ms.
+    """
     text = str(value).strip()
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit()):
-        raise ConfigError(f"{name} needs milliseconds since 1970, not {value!r}")
-    return int(text)
+    if text.isascii() and text.isdigit() and not isinstance(value, bool):
+        found = int(text)
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise ConfigError(
+                f"{name} needs a time, milliseconds since 1970 or ISO 8601 ('2026-11-29T05:00:00Z'), not {value!r}"
+            ) from None
+        zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        found = -((_EPOCH - zoned) // _MILLISECOND)
+    if not 0 <= found <= _TIME_MS_MAX:
+        raise ConfigError(f"{name} needs a time from 1970 on that 64 bits hold, not {value!r}")
+    return found
 
 
 def _malformed(name: str, value: object) -> ConfigError:

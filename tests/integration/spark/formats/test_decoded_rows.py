@@ -148,7 +148,7 @@ def test_each_row_says_its_kind_of_timestamp_and_its_leader_epoch(spark: Any, to
 
 def reader_of(topics: Any, topic: str, schema: str, **given: str) -> tuple[BatchReader, Any]:
     needed = {"bootstrap.servers": topics.bootstrap_servers, "subscribe": topic}
-    options = parse_source_options(needed | given, starting_offsets="earliest")
+    options = parse_source_options(needed | given, is_batch=True)
     reader = BatchReader(options, Decoding(options.rows, schema))
     (partition,) = reader.partitions()
     return reader, partition

@@ -1,8 +1,10 @@
-"""The examples of docs/guide/spark/rows.md run, one after the other, and give what the page says."""
+"""The examples of docs/guide/spark/rows.md, and that of a range of time in source.md, run and give what the pages say."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
-PAGE = Path(__file__).resolve().parents[4] / "docs/guide/spark/rows.md"
+GUIDE = Path(__file__).resolve().parents[4] / "docs/guide/spark"
+PAGE = GUIDE / "rows.md"
 
 
 def test_the_examples_run(spark: Any, topics: Any) -> None:
@@ -34,3 +37,26 @@ def test_the_examples_run(spark: Any, topics: Any) -> None:
     assert names["by_length"](None, b"abc", 2) == 1
     assert [row["value"] for row in topics.get("orders-checked")] == [b'{"id":1,"name":"a"}']
     assert {row["value"] for row in topics.get("orders-bad")} == {b"no JSON"}
+
+
+def test_a_range_of_time_is_a_frame_of_pandas(spark: Any, topics: Any) -> None:
+    topic = topics.new(partitions=2, message_timestamp_after_max_ms=str(2**63 - 1))
+    day = datetime(2026, 11, 28, tzinfo=UTC)
+    amounts = {-1: "1", 0: "12345678901234567.89", 23: "0.10", 24: "5"}
+    topics.put(
+        topic,
+        [
+            {
+                "key": b"k",
+                "value": b'{"amount": %s}' % amount.encode(),
+                "timestamp_ms": int((day + timedelta(hours=hour)).timestamp() * 1000),
+                "partition": 1,
+            }
+            for hour, amount in amounts.items()
+        ],
+    )
+    names: dict[str, Any] = {"session": spark, "bootstrap_servers": topics.bootstrap_servers}
+    section = (GUIDE / "source.md").read_text().partition("## A range of time")[2]
+    example = section.partition("```python\n")[2].partition("```")[0]
+    exec(example.replace('"subscribe", "orders"', f'"subscribe", "{topic}"'), names)
+    assert names["totals"].to_dict() == {"k": Decimal("12345678901234567.99")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def stream(topics: Any, **options: str) -> StreamReader:
 def batch(topics: Any, **options: str) -> list[bytes]:
     named = {name.replace("_", "."): value for name, value in options.items()}
     given = {"bootstrap.servers": topics.bootstrap_servers} | named
-    reader = BatchReader(parse_source_options(given, starting_offsets="earliest"))
+    reader = BatchReader(parse_source_options(given, is_batch=True))
     return [
         value
         for partition in reader.partitions()
@@ -134,6 +135,98 @@ def test_a_batch_ends_at_a_time_or_where_a_group_is(topics: Any, admin: Admin) -
     commit(admin, group, topic, p0=2)
     read = batch(topics, subscribe=topic, group_id=group, endingOffsets="committed")
     assert read == [b"0", b"1"]
+
+
+def at(topic: str, *offsets: int) -> str:
+    return json.dumps({topic: {str(p): offset for p, offset in enumerate(offsets)}})
+
+
+@pytest.mark.parametrize("loss", ["false", "earliest", "latest", "skip"])
+@pytest.mark.parametrize(
+    "range_",
+    [
+        {"startingOffsets": 4, "endingOffsets": 2},
+        {"startingOffsets": 12},
+        {"startingOffsets": 12, "endingOffsets": 10},
+        {"startingOffsets": 15, "endingOffsets": 20},
+        {"startingOffsets": -1, "endingOffsets": 2},
+        {"startingOffsetsByTimestamp": 1004, "endingOffsetsByTimestamp": 1002},
+        {"startingOffsetsByTimestamp": 2000, "endingOffsetsByTimestamp": 1002},
+    ],
+)
+def test_a_batch_whose_start_lies_behind_its_end_reads_nothing(
+    topics: Any, loss: str, range_: dict[str, int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Spark's connector fails or gives nothing, and never a record outside the range. The other partition is read."""
+    topic = filled(topics, partitions=2)
+    options = {name: json.dumps({topic: {"0": value}}) for name, value in range_.items()}
+    read = batch(topics, subscribe=topic, failOnDataLoss=loss, **options)
+    assert read == [b"%d" % n for n in range(10)]
+    assert f"of {topic}-0" in caplog.text
+    options = {name: json.dumps({topic: {"0": v, "1": v}}) for name, v in range_.items()}
+    assert batch(topics, subscribe=topic, failOnDataLoss=loss, **options) == []
+
+
+def test_a_batch_whose_start_lies_behind_its_end_fails_where_losses_do(topics: Any) -> None:
+    topic = filled(topics)
+    with pytest.raises(
+        ConfigError,
+        match=rf"begins at offset 4 of {topic}-0 \(given\) and ends before it, at 2: give",
+    ):
+        batch(topics, subscribe=topic, startingOffsets=at(topic, 4), endingOffsets=at(topic, 2))
+    with pytest.raises(ConfigError, match=r"offset 12 of .* and ends before it, at 10"):
+        batch(topics, subscribe=topic, startingOffsets=at(topic, 12))
+    with pytest.raises(ConfigError, match=r"\(timestamp 1004\) and ends before it, at 2"):
+        batch(topics, subscribe=topic, startingTimestamp="1004", endingTimestamp="1002")
+
+
+def test_a_batch_of_records_that_are_gone_reads_what_is_left_of_its_range(
+    topics: Any, admin: Admin, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = filled(topics)
+    admin.delete_records({TopicPartition(topic, 0): 5}).raise_errors()
+
+    def read(start: int, end: int, loss: str = "false") -> list[bytes]:
+        bounds = {"startingOffsets": at(topic, start), "endingOffsets": at(topic, end)}
+        return batch(topics, subscribe=topic, failOnDataLoss=loss, **bounds)
+
+    assert read(2, 8) == [b"5", b"6", b"7"]
+    assert read(2, 4) == read(4, 2) == read(8, 2) == []
+    assert read(-2, 3) == []
+    assert read(7, 12) == [b"7", b"8", b"9"]
+    assert f"is to end at offset 12 of {topic}-0 and ends at 10" in caplog.text
+    with pytest.raises(DataLoss, match=r"offsets 2 to 8 of .* which holds 5 to 10"):
+        read(2, 8, "true")
+
+
+def test_a_batch_of_a_time_range_leaves_out_partitions_without_a_record_in_it(topics: Any) -> None:
+    """Partition 0 has times from 1000 to 1009, partition 1 to 1001, and partition 2 nothing."""
+    topic = topics.new(partitions=3)
+    sizes = (10, 2)
+    topics.put(
+        topic,
+        [
+            {"value": b"%d-%d" % (p, n), "partition": p, "timestamp_ms": 1_000 + n}
+            for p, size in enumerate(sizes)
+            for n in range(size)
+        ],
+    )
+    first = "1970-01-01T00:00:01.001Z"
+    assert sorted(batch(topics, subscribe=topic, startingTimestamp=first, endingTimestamp="1003")) == [
+        b"0-1", b"0-2", b"1-1",
+    ]  # fmt: skip
+    assert batch(topics, subscribe=topic, startingTimestamp="1008") == [b"0-8", b"0-9"]
+    assert batch(topics, subscribe=topic, startingTimestamp="5000") == []
+    each = json.dumps({topic: {"0": 1009, "1": 1000, "2": "2026-11-29"}})
+    read = batch(topics, subscribe=topic, startingOffsetsByTimestamp=each)
+    assert sorted(read) == [b"0-9", b"1-0", b"1-1"]
+    with pytest.raises(ConfigError, match="has no record at or after timestamp 1008"):
+        batch(
+            topics,
+            subscribe=topic,
+            startingTimestamp="1008",
+            startingOffsetsByTimestampStrategy="error",
+        )
 
 
 def test_topics_are_found_by_pattern_also_those_that_come_later(topics: Any) -> None:

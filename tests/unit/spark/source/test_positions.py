@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
 from millstream.errors import ConfigError
@@ -18,6 +21,7 @@ from millstream.spark.source.positions import (
     PartitionFacts,
     Position,
     chosen,
+    parse_position,
 )
 from millstream.spark.source.subscription import AssignedPartitions, TopicPattern
 from millstream.streams.runtime.errors import DataLoss
@@ -72,6 +76,54 @@ def test_times_go_before_offsets() -> None:
     assert by_partition.of(ORDERS) == AtTime(5, or_latest=True)
     assert by_partition.of(TopicPartition("payments", 1)) == AtTime(6, or_latest=True)
     assert by_partition.of(TopicPartition("orders", 1)) == Earliest()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected_ms"),
+    [
+        ("0", 0),
+        (" 1700000000000 ", 1_700_000_000_000),
+        ("9223372036854775807", 2**63 - 1),
+        ("2023-11-14T22:13:20Z", 1_700_000_000_000),
+        ("2023-11-14T23:13:20+01:00", 1_700_000_000_000),
+        ("2023-11-14T22:13:20", 1_700_000_000_000),
+        ("2023-11-14 22:13:20+00:00", 1_700_000_000_000),
+        ("2023-11-14T22:13:20.001", 1_700_000_000_001),
+        ("2023-11-14T22:13:20.000001Z", 1_700_000_000_001),
+        ("2023-11-14", 1_699_920_000_000),
+        ("1970-01-01", 0),
+    ],
+)
+def test_a_time_is_milliseconds_or_iso_8601(text: str, expected_ms: int) -> None:
+    """A datetime is the text that Spark makes of it. Without a zone it is in UTC."""
+    assert parsed(startingTimestamp=text).starting_offsets.of(ORDERS) == AtTime(expected_ms)
+    ending = parsed(endingTimestamp=text).ending_offsets
+    assert ending is not None
+    assert ending.of(ORDERS) == AtTime(expected_ms, or_latest=True)
+    by_partition = json.dumps({"orders": {"0": text}, "payments": text})
+    for each in (ORDERS, TopicPartition("payments", 4)):
+        positions = parsed(startingOffsetsByTimestamp=by_partition).starting_offsets
+        assert positions.of(each) == AtTime(expected_ms)
+
+
+def test_a_function_may_give_a_datetime() -> None:
+    zoned = datetime(2023, 11, 14, 23, 13, 20, tzinfo=timezone(timedelta(hours=1)))
+    assert parse_position("startingOffsetsFunction", zoned) == AtTime(
+        1_700_000_000_000, or_latest=True
+    )
+    naive = datetime(2023, 11, 14, 22, 13, 20)  # noqa: DTZ001 - one without a zone
+    assert parse_position("startingOffsetsFunction", naive) == AtTime(
+        1_700_000_000_000, or_latest=True
+    )
+
+
+def test_a_batch_of_a_time_reads_nothing_where_nothing_is_so_late() -> None:
+    given = {"bootstrap.servers": "b:1", "subscribe": "orders", "startingTimestamp": "9"}
+    in_batch = parse_source_options(given, is_batch=True).starting_offsets
+    assert in_batch.of(ORDERS) == AtTime(9, or_latest=True)
+    assert parse_source_options(given).starting_offsets.of(ORDERS) == AtTime(9)
+    strict = given | {"startingOffsetsByTimestampStrategy": "error"}
+    assert parse_source_options(strict, is_batch=True).starting_offsets.of(ORDERS) == AtTime(9)
 
 
 def test_a_limit_on_what_a_group_is_behind_goes_to_every_commit() -> None:
@@ -151,8 +203,16 @@ def test_partitions_can_be_assigned_and_topics_be_matched() -> None:
         ({"startingOffsets": '{"a": {"x": 1}}'}, "'x' is no partition of a"),
         ({"startingOffsets": '{"a": {"0": -3}}'}, "startingOffsets is earliest, latest"),
         ({"startingOffsets": '{"a": {"0": true}}'}, "startingOffsets is earliest, latest"),
-        ({"startingTimestamp": "now"}, "startingTimestamp needs milliseconds since 1970"),
-        ({"startingOffsetsByTimestamp": "[]"}, "startingOffsetsByTimestamp is earliest"),
+        (
+            {"startingTimestamp": "now"},
+            "startingTimestamp needs a time, milliseconds since 1970 or ISO",
+        ),
+        ({"startingTimestamp": "True"}, "startingTimestamp needs a time, milliseconds since 1970"),
+        ({"startingTimestamp": "-5"}, "startingTimestamp needs a time, milliseconds since 1970"),
+        ({"endingTimestamp": "9223372036854775808"}, "endingTimestamp needs a time from 1970 on"),
+        ({"startingTimestamp": "1969-12-31"}, "startingTimestamp needs a time from 1970 on"),
+        ({"startingOffsetsByTimestamp": "[]"}, "startingOffsetsByTimestamp is JSON like"),
+        ({"startingOffsetsByTimestamp": '{"a": true}'}, "startingOffsetsByTimestamp needs a time"),
         ({"startingOffsetsByTimestampStrategy": "x"}, "is error or latest"),
         ({"endingOffsets": "earliest"}, "endingOffsets is not the beginning"),
         ({"endingOffsets": '{"a": -2}'}, "endingOffsets is"),
