@@ -20,6 +20,7 @@ from millstream.spark.source.event_time.options import require_batch_options
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import decoding_of, schema_text
 from millstream.spark.source.stream_reader import StreamReader
+from millstream.spark.told_errors import in_one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,9 +42,11 @@ class MillstreamSource(DataSource):
     def name(cls) -> str:
         return FORMAT
 
+    @in_one_line
     def schema(self) -> str:
         return schema_text(parse_source_options(self.options))
 
+    @in_one_line
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
         options = parse_source_options(self.options)
         refuse_in_stream(self.options.keys())
@@ -53,6 +56,7 @@ class MillstreamSource(DataSource):
 
         return OpaqueStreamReader(options, decoding_of(options, schema))
 
+    @in_one_line
     def reader(self, schema: StructType) -> BatchReader:
         options = parse_source_options(self.options, is_batch=True)
         refuse_in_batch(
@@ -63,6 +67,7 @@ class MillstreamSource(DataSource):
         require_batch_options(options.event_time)
         return BatchReader(options, decoding_of(options, schema))
 
+    @in_one_line
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: ARG002, N802 - Spark's signature
         from millstream.spark.sink.encoding.encoding import encoding_of
         from millstream.spark.sink.options import parse_sink_options
@@ -72,6 +77,7 @@ class MillstreamSource(DataSource):
         freeze_what_is_loaded()
         return StreamWriter(options, encoding_of(options, schema))
 
+    @in_one_line
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         from millstream.spark.sink.encoding.encoding import encoding_of
         from millstream.spark.sink.options import parse_sink_options

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from enum import Enum
 from typing import Final, NamedTuple, TypeVar
 
@@ -30,6 +31,7 @@ _DURATION: Final = re.compile(
 )
 """As Spark's connector writes durations: "15m", "10 seconds"."""
 
+_SIMILAR: Final = 0.7
 _ALIASES: Final = {
     "bootstrap.servers": "kafka.bootstrap.servers",
     "bootstrap_servers": "kafka.bootstrap.servers",
@@ -51,14 +53,15 @@ def divided(
     of_what: str = "",
     ignored: Sequence[str] = (),
 ) -> GivenOptions:
-    """Options that are not `known`, and no settings, are refused, and so are options without a broker."""
+    """Options that are not `known`, by their names as they are documented, and no settings, are refused, and so are options without a broker."""
     given = GivenOptions({}, {})
+    own = {name.lower() for name in known}
     names = _ALIASES | dict(aliases)
     for name, value in options.items():
         key = names.get(name.lower(), name.lower())
         if key.startswith(PREFIX):
             given.kafka[key.removeprefix(PREFIX)] = value
-        elif key in known:
+        elif key in own:
             given.own[key] = value
         elif key not in ignored:
             raise _unknown_option(name, of_what, known)
@@ -71,11 +74,12 @@ def divided(
 
 def choice(name: str, text: str, of: type[_Choice]) -> _Choice:
     """Returns the member of an enumeration that a user has named."""
-    try:
-        return of(text.strip().lower())
-    except ValueError:
-        choices = ", ".join(each.value for each in of)
-        raise ConfigError(f"{name} is one of {choices}, not {text!r}") from None
+    word = text.strip().lower()
+    for each in of:
+        if str(each.value).lower() == word:
+            return each
+    choices = ", ".join(str(each.value) for each in of)
+    raise ConfigError(f"{name} is one of {choices}, not {text!r}")
 
 
 def number(given: Mapping[str, str], name: str, default: int, lowest: int) -> int:
@@ -124,6 +128,11 @@ def _unknown_option(name: str, of_what: str, known: Sequence[str]) -> ConfigErro
             f"unknown option {name!r} of format millstream{of_what}: settings of the Kafka client are written "
             f"with a prefix, {PREFIX}{name.lower().replace('_', '.')}"
         )
-    return ConfigError(
-        f"unknown option {name!r} of format millstream{of_what}; known are {', '.join(known)} and {PREFIX}…"
+    documented = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), documented, 1, _SIMILAR)
+    hint = (
+        f"did you mean {documented[near[0]]}?"
+        if near
+        else f"known are {', '.join(known)} and {PREFIX}…"
     )
+    return ConfigError(f"unknown option {name!r} of format millstream{of_what}: {hint}")

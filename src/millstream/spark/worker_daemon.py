@@ -6,6 +6,8 @@ itself needs seconds of processor time, and a query starts several at once.
 
 from __future__ import annotations
 
+from socket import socket
+
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]  # only its import matters
 import pyarrow as pa
@@ -36,6 +38,18 @@ PRELOADED = (
 )
 
 
+_worker = daemon.worker
+
+
+def worker(sock: socket, authenticated: bool) -> int:
+    """Runs Spark's worker, and ends without a word where Spark has closed its connection: no more rows of its task are wanted."""
+    try:
+        return int(_worker(sock, authenticated))
+    except (BrokenPipeError, ConnectionResetError):
+        return 1
+
+
 if __name__ == "__main__":
     freeze_what_is_loaded()
+    daemon.worker = worker
     daemon.manager()

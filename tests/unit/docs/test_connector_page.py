@@ -9,14 +9,15 @@ import pytest
 from pyspark.sql.types import StructType
 
 from millstream.spark.kafka_settings import PREFIX, is_setting
-from millstream.spark.sink.options import KNOWN as OF_SINK
+from millstream.spark.sink.options import KNOWN as SINK
 from millstream.spark.sink.options import parse_sink_options
-from millstream.spark.source.options import KNOWN as OF_SOURCE
+from millstream.spark.source.options import KNOWN as SOURCE
 from millstream.spark.source.options import parse_source_options
 
 PAGE = (
     Path(__file__).parents[3] / "docs" / "guide" / "spark" / "coming-from-the-kafka-connector.md"
 ).read_text()
+OF_SINK, OF_SOURCE = ({name.lower() for name in each} for each in (SINK, SOURCE))
 ALIASES = {"maxoffsetspertrigger", "kafka.group.id"}
 
 

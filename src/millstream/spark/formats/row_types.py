@@ -1,6 +1,6 @@
 """The Spark type of what a format gives, as DDL: of a schema in DDL, in Spark's JSON, in Avro, and of a Protobuf message.
 
-Pure. Spark's own parser reads the result, so text that is DDL already is not understood here. Every field may be null.
+Pure. Spark's own parser reads the result; text that is DDL already is only looked through for mistakes. Every field may be null.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from millstream.clients.serdes.avro_data import Parsed, parsed
 from millstream.errors import ConfigError
+from millstream.spark.formats.ddl_types import type_of_text
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -32,7 +33,10 @@ def type_of_ddl(option: str, text: str) -> str:
         raise ConfigError(f"{option}: a field of a record may be missing, so leave NOT NULL out")
     if not text.strip():
         raise ConfigError(f"{option} is empty: write the type, 'id BIGINT, name STRING'")
-    return text if _ONE_TYPE.fullmatch(text) else f"struct<{text}>"
+    kind = text if _ONE_TYPE.fullmatch(text) else f"struct<{text}>"
+    # Spark would tell of a mistake in the columns of all rows, which nobody has written.
+    type_of_text(option, kind, written=text)
+    return kind
 
 
 def _type_of_json(option: str, text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 _ERROR_LINE: Final = re.compile(r"(?P<module>(?:[a-z_]\w*\.)*)[A-Z]\w+(?:: |$)")
 _NO_ERRORS: Final = ("Traceback", "SQLSTATE")
 _OURS: Final = "millstream."
+_OURS_AFTER_SPARKS: Final = re.compile(r"\[[A-Z_]+\] .*?: (millstream\.(?:\w+\.)*[A-Z]\w+: .*)")
 _NO_MORE: Final = re.compile(r"\s+at [\w.$]+\(|=== Streaming Query ===")
 """A frame of the JVM, or Spark's description of the query."""
 _CALL_OF_THE_JVM: Final = "An error occurred while calling "
@@ -24,7 +25,7 @@ def cause(text: str) -> str:
     Kernel and clients chain their errors, `ZeroDivisionError` and then the one that says at which node and offset; the
     last one knows most. What follows the first frame of the JVM repeats it, or describes the query.
     """
-    lines = [line.strip(": ") for line in _of_the_error(text) if line.strip()]
+    lines = [_last_part(line.strip(": ")) for line in _of_the_error(text) if line.strip()]
     errors = [
         (match["module"], line)
         for line in lines
@@ -33,6 +34,12 @@ def cause(text: str) -> str:
     ours = [line for module, line in errors if module.startswith(_OURS)]
     python = [line for module, line in errors if not module.startswith(("org.", "java."))]
     return (ours or python or lines or ["no reason given"])[-1 if ours or python else 0]
+
+
+def _last_part(line: str) -> str:
+    """A line in which Spark's own words stand before our error, which it was told without a traceback."""
+    found = _OURS_AFTER_SPARKS.match(line) if line.startswith("[") else None
+    return line if found is None else found[1]
 
 
 def is_worth_another_start(text: str) -> bool:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _ALIASES: Final = {"compression.type": "kafka.compression.type"}
 KNOWN: Final = (
-    "bootstrap.servers", "topic", "compression.type", "deliveryguarantee", "transactionalidprefix", "nulltopic",
-    "checkpointbehind",
+    "bootstrap.servers", "topic", "compression.type", "deliveryGuarantee", "transactionalIdPrefix", "nullTopic",
+    "checkpointBehind",
     *OF_FORMATS, *OF_ROUTING,
 )  # fmt: skip
 _OF_SPARK: Final = ("checkpointlocation", "queryname", "path")

@@ -17,7 +17,7 @@ from millstream.spark.named_functions import function_named
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KNOWN: Final = ("topicselector", "partitioner", "deadlettertopic")
+KNOWN: Final = ("topicSelector", "partitioner", "deadLetterTopic")
 MURMUR2: Final = "murmur2"
 _ROUND_ROBIN: Final = "round-robin"
 

@@ -29,6 +29,7 @@ from millstream.spark.sink.marks import BatchMark, prefix_in_query
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.rows import RowSender, rows_to_write
 from millstream.spark.sink.transactions import BatchWrite, Unfinished, write_exactly_once
+from millstream.spark.told_errors import in_one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,6 +64,7 @@ class _Writer:
         self._encoding = encoding
         self._id = SystemRandom().randbytes(16).hex()
 
+    @in_one_line
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         options = self.options
         rows = _Rows(options, self._encoding, iterator)

@@ -12,6 +12,7 @@ from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import batch_range, link_of
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
 from millstream.spark.source.rows.decoding import Decoding
+from millstream.spark.told_errors import in_one_line, rows_in_one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +23,7 @@ class BatchReader(DataSourceReader):
         self._options = options
         self._decoding = decoding
 
+    @in_one_line
     def partitions(self) -> Sequence[RangesPartition]:
         link_of(self._options).require_listener()
         now_ms = SystemClock().now().wall_ms
@@ -29,6 +31,7 @@ class BatchReader(DataSourceReader):
         # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
         return split(start, end, self._options) or [RangesPartition(())]
 
+    @rows_in_one_line
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
         return read_ranges(self._options, partition.ranges, self._decoding)

@@ -26,7 +26,7 @@ from millstream.spark.source.whole_records import reason_of
 
 OPTION: Final = "endOfStream"
 _SCOPE: Final = "endOfStreamScope"
-OPTIONS: Final = (OPTION.lower(), _SCOPE.lower())
+OPTIONS: Final = (OPTION, _SCOPE)
 KEY: Final = "endOfStream"
 """In the document of offsets."""
 

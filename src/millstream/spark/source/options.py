@@ -42,14 +42,14 @@ _ALIASES: Final = {
     "maxoffsetspertrigger": "maxrecordspertrigger",
 }
 KNOWN: Final = (
-    "bootstrap.servers", "subscribe", "subscribepattern", "assign",
-    "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy",
-    "startingoffsetsfunction",
-    "endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp",
-    "group.id", "offsetcommitmode", "offsetcommitintervalms", "maxoffsetbehind",
-    "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
-    "polltimeoutms", "discoveryintervalms", "includeheaders", "failondataloss", "copartition",
-    "metricstopic", "metricsintervalms", *OF_ROWS,
+    "bootstrap.servers", "subscribe", "subscribePattern", "assign",
+    "startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy",
+    "startingOffsetsFunction",
+    "endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp",
+    "group.id", "offsetCommitMode", "offsetCommitIntervalMs", "maxOffsetBehind",
+    "maxRecordsPerTrigger", "maxRecordsPerPartition", "minPartitions",
+    "pollTimeoutMs", "discoveryIntervalMs", "includeHeaders", "failOnDataLoss", "copartition",
+    "metricsTopic", "metricsIntervalMs", *OF_ROWS,
     *EVENT_TIME, *END_OF_STREAM, *REPLAY,
 )  # fmt: skip
 

@@ -67,6 +67,7 @@ from millstream.spark.source.reading import (
 from millstream.spark.source.record_scan import questions_of, scan_records
 from millstream.spark.source.reporting import Reporting
 from millstream.spark.source.rows.decoding import Decoding
+from millstream.spark.told_errors import in_one_line, rows_in_one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,6 +115,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # Planning.
 
+    @in_one_line
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
         self._find_cluster()
         self._is_told = True
@@ -131,6 +133,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._find_cluster()
         self._last = look_up(self._options, LATEST)
 
+    @in_one_line
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
         self._find_cluster()
         begin = self._positions(start)
@@ -201,6 +204,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             _CLOCK.now().monotonic_ms,
         )
 
+    @in_one_line
     def partitions(
         self,
         start: dict[str, Any],  # JSON
@@ -394,9 +398,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if other_topics and self._options.data_loss is DataLossPolicy.FAIL:
             raise ConfigError(
                 f"the checkpoint was made by a query that read topic {', '.join(other_topics)}, this one reads "
-                f"{wanted}: start with a new checkpoint. If a topology was changed, its sub-topologies "
-                "have other numbers now: give it another application id, or delete the application's directory and its "
-                "-changelog and -repartition topics"
+                f"{wanted}: give this query a checkpointLocation of its own"
             )
 
     def _in_new_topics(
@@ -436,6 +438,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # Reading, in a worker.
 
+    @rows_in_one_line
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
         rows = read_ranges(self._options, partition.ranges, self._decoding)

@@ -11,7 +11,7 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
 
-OPTIONS: Final = ("subscribe", "subscribepattern", "assign")
+OPTIONS: Final = ("subscribe", "subscribePattern", "assign")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +67,21 @@ Subscription = Topics | TopicPattern | AssignedPartitions
 
 def parse_subscription(given: Mapping[str, str]) -> Subscription:
     """`given` has option names in lower case. Raises ConfigError unless exactly one way to name topics is given."""
-    ways = [name for name in OPTIONS if given.get(name, "").strip()]
+    ways = [name for name in OPTIONS if given.get(name.lower(), "").strip()]
     if not ways:
         raise ConfigError(
             'format millstream needs topics: .option("subscribe", "orders,payments"), or subscribePattern, or assign'
         )
     if len(ways) > 1:
         raise ConfigError("give one of subscribe, subscribePattern and assign, not several")
-    text = given[ways[0]]
+    text = given[ways[0].lower()]
     match ways[0]:
         case "subscribe":
             names = dict.fromkeys(each.strip() for each in text.split(",") if each.strip())
             if not names:
                 raise ConfigError("format millstream needs topics: subscribe names none")
             return Topics(tuple(names))
-        case "subscribepattern":
+        case "subscribePattern":
             return _pattern(text)
         case _:
             return _assigned(text)

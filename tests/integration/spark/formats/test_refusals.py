@@ -107,3 +107,33 @@ def test_a_port_that_refuses_ends_reads_writes_and_queries_as_they_start(
                 match=f"cannot connect to {servers}: refused; nothing listens there",
             ):
                 start()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_what_is_wrong_with_a_dataframe_is_one_line(spark: Any, topics: Any) -> None:
+    """It was a sentence under thirty lines of a worker's traceback."""
+    topic = topics.new()
+    topics.put(topic, [{"value": b"no JSON"}])
+
+    def told(subscribe: str = topic, **options: str) -> list[str]:
+        rows = (
+            spark.read.format("millstream")
+            .options(**{"bootstrap.servers": topics.bootstrap_servers}, subscribe=subscribe)
+            .options(**options)
+        )
+        with pytest.raises(PySparkException) as failed:
+            rows.load().collect()
+        return [line for line in str(failed.value).splitlines() if "SQLSTATE" not in line]
+
+    (missing,) = told("no-such-topic")
+    assert missing.endswith(
+        "millstream.errors.ConfigError: topic no-such-topic is not there, or its user may not describe it"
+    )
+    (typo,) = told(**{"value.format": "json", "value.schema": "id BIGNT"})
+    assert typo.endswith("'bignt' is no type that is read or written, did you mean bigint?")
+    spark_says, ours = told(**{"value.format": "json", "value.schema": "id BIGINT"})
+    assert spark_says == "An exception was thrown from the Python worker:"
+    assert ours.startswith(
+        f"millstream.spark.source.rows.bad_rows.BadRow: {topic}-0 offset 0 cannot be decoded"
+    )

@@ -146,7 +146,7 @@ def test_a_checkpoint_of_other_topics_is_no_loss_of_data(topics) -> None:
     topic = topics.new()
     with pytest.raises(
         ConfigError,
-        match=rf"made by a query that read topic former, this one reads {topic}: start with a new checkpoint",
+        match=rf"made by a query that read topic former, this one reads {topic}: give this query a checkpointLocation of its own$",
     ):
         reader(topics, topic).latestOffset(OffsetsOf("former", 3), ReadAllAvailable())
 

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 
 from millstream.errors import ConfigError
 from millstream.spark.formats.ddl_types import type_of_text
+from millstream.spark.formats.row_types import type_of_ddl
 from millstream.spark.sink.encoding.encoding import encoding_of
 from millstream.spark.sink.encoding.fitting import require_fit
 from millstream.spark.sink.options import parse_sink_options
@@ -68,7 +69,7 @@ def checked(given: dict[str, str], kind: DataType) -> None:
         ({"value.format": "protobuf", "value.schema": "builtins:dict"}, ORDER, "is no class of a Protobuf"),
         ({"value.format": "python:no_such.words"}, ORDER, "cannot be imported .*--py-files"),
         ({"value.format": f"python:{MODULE}.line", "value.schema": "id INT"}, ORDER, "id: bigint is not int, cast it"),
-        (JSON | {"value.schema": "id BIGNT, name STRING"}, ORDER, "value.schema is no schema of Spark: 'bignt' is no type"),
+        (JSON | {"value.schema": "id BIGNT, name STRING"}, ORDER, "is no schema of Spark: 'bignt' is no type"),
         (JSON | {"value.schema": "id BIGINT NOT NULL"}, ORDER, "leave NOT NULL out"),
         (JSON | {"value.schema": "id BIGINT"}, ORDER, "column value does not fit value.schema: the schema has no name, it has id"),
         (JSON, StructType().add("i", DayTimeIntervalType()), "interval day to second is not written as JSON"),
@@ -143,18 +144,52 @@ def test_ddl_is_read_without_a_jvm(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("struct<id BIGINT", "'the end' stands where ',' should"),
-        ("array<int", "'the end' stands where '>' should"),
+        ("struct<id BIGINT", "a '>' is missing at its end"),
+        ("array<int", "the end stands where '>' should"),
         ("int int", "'int' follows the type"),
         ("struct<a int b int>", "'b' stands where ',' should"),
         ("decimal(x)", "'x' is no number"),
         ("<", "'<' is no name"),
         ("struct<a>", "'>' is no name"),
-        ("interval day", "'interval' is no type of a column that is written"),
-        ("struct<a", "the text ends too early"),
+        ("interval day", "'interval' is no type that is read or written"),
+        ("struct<a", "it ends too early"),
         ("map<int>", "'>' stands where ',' should"),
     ],
 )
 def test_text_that_is_no_ddl_is_named(text: str, says: str) -> None:
-    with pytest.raises(ConfigError, match=f"value.schema is no schema of Spark: {says}"):
+    with pytest.raises(ConfigError) as failed:
         type_of_text("value.schema", text)
+    assert str(failed.value).startswith(f"value.schema {text!r} is no schema of Spark: {says}")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "id BIGNT, name STRING",
+            "'bignt' is no type that is read or written, did you mean bigint?",
+        ),
+        ("items ARRY<INT>", "'arry' is no type that is read or written, did you mean array?"),
+        ("id BIGINT name STRING", "'name' stands where ',' should"),
+        ("id BIGINT, items ARRAY<STRING", "a '>' is missing at its end"),
+        ("id BIGINT,", "it ends too early"),
+        ("id", "'id' is no type that is read or written"),
+        ("a VARIANT", "'variant' is no type that is read or written"),
+        ("d DECIMAL(39,2)", "decimal(39,2) has no values: a decimal has 1 to 38 digits"),
+        ("d DECIMAL(2,3)", "decimal(2,3) has no values"),
+    ],
+)
+def test_a_mistake_in_the_schema_of_a_source_is_told_in_what_was_written(
+    text: str, says: str
+) -> None:
+    """Spark told of a syntax error near 'binary', in columns that nobody had written."""
+    with pytest.raises(ConfigError) as failed:
+        type_of_ddl("value.schema", text)
+    assert str(failed.value).startswith(f"value.schema {text!r} is no schema of Spark: {says}")
+
+
+@pytest.mark.parametrize(
+    "text", ["id: BIGINT, `a b` map<string,int> COMMENT 'x'", "a STRING COLLATE UTF8_LCASE, b int"]
+)
+def test_what_spark_reads_is_left_as_it_is(text: str) -> None:
+    assert type_of_ddl("value.schema", text) == f"struct<{text}>"

@@ -82,3 +82,12 @@ def test_the_call_through_which_an_error_of_the_jvm_came_is_not_the_cause() -> N
     assert cause(text) == (
         "org.apache.spark.SparkClassNotFoundException: [DATA_SOURCE_NOT_FOUND] Failed to find the data source: millstream."
     )
+
+
+def test_an_error_that_was_told_in_one_line_is_the_cause() -> None:
+    told = """[STREAM_FAILED] Query [id = 1] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed when Python streaming data source perform latestOffset: millstream.errors.ConfigError: topic a is not there: create it
+ SQLSTATE: 38000 SQLSTATE: XXKST
+=== Streaming Query ===
+Current State: ACTIVE
+"""
+    assert cause(told) == "millstream.errors.ConfigError: topic a is not there: create it"

@@ -371,7 +371,7 @@ def test_the_columns_follow_the_options(given: dict[str, str], columns: str) -> 
         (JSON | {"value.schema": '{"a": 1}'}, "value.schema is no schema of Spark"),
         (JSON | {"value.schema": "id INT NOT NULL"}, "leave NOT NULL out"),
         (JSON | {"value.schema": " "}, "value.schema is empty"),
-        (JSON | {"badRows": "skip"}, "badRows is one of fail, null, deadletter"),
+        (JSON | {"badRows": "skip"}, "badRows is one of fail, null, deadLetter"),
         (JSON | {"badRows": "deadLetter"}, "badRows=deadLetter needs a topic"),
         (JSON | {"deadLetterTopic": "t"}, "has a use only with badRows=deadLetter"),
         ({"badRows": "null"}, "badRows has a use only with value.format"),

@@ -49,7 +49,17 @@ def test_names_of_sparks_own_connector_are_understood() -> None:
     [
         ({"subscribe": " , "}, "needs topics"),
         ({"bootstrap.servers": ""}, "needs a broker"),
-        ({"startingOffset": "earliest"}, "unknown option 'startingOffset'.*startingoffsets"),
+        (
+            {"startingOffset": "earliest"},
+            r"unknown option 'startingOffset' of format millstream: did you mean startingOffsets\?$",
+        ),
+        ({"badtimestamp": "null"}, r"did you mean badTimestamps\?$"),
+        ({"maxoffsetpertrigger": "5"}, r"did you mean minOffsetsPerTrigger\?$"),
+        (
+            {"colour": "red"},
+            "unknown option 'colour' of format millstream: known are bootstrap.servers, subscribe, subscribePattern, assign, startingOffsets",
+        ),
+        ({"badRows": "deadletters"}, "badRows is one of fail, null, deadLetter, not 'deadletters'"),
         ({"startingOffsets": "first"}, "startingOffsets is earliest, latest"),
         ({"startingOffsets": '{"orders": [1]}'}, "startingOffsets is earliest, latest"),
         (

@@ -15,8 +15,8 @@ from millstream.spark.source.event_time.record_times import OPTION as BAD_TIMEST
 from millstream.spark.source.event_time.record_times import BadTimestamps
 
 OPTIONS: Final = (
-    "watermark", "watermarkfunction", "eventtimeheader", "maxoutoforderness", "idletimeout", "maxwatermarkdrift",
-    "maxbytespertrigger", "minoffsetspertrigger", "maxtriggerdelay", "badtimestamps",
+    "watermark", "watermarkFunction", "eventTimeHeader", "maxOutOfOrderness", "idleTimeout", "maxWatermarkDrift",
+    "maxBytesPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "badTimestamps",
 )  # fmt: skip
 WATERMARK_COLUMN: Final = "wm"
 WATERMARK_FUNCTION: Final = "watermarkFunction"

@@ -28,6 +28,7 @@ from millstream.spark.source.reading import RangesPartition, split
 from millstream.spark.source.rows.decoding import Decoding
 from millstream.spark.source.stream_reader import StreamReader
 from millstream.spark.states.topic_backing import TopicBacking
+from millstream.spark.told_errors import in_one_line
 
 _LOGGER = logging.getLogger(__name__)
 _CLOCK: Final = SystemClock()
@@ -47,6 +48,7 @@ class OpaqueStreamReader(StreamReader):
         """Of the micro-batch that is planned: partitions whose beginning is not decided."""
         self._missed: frozenset[TopicPartition] = frozenset()
 
+    @in_one_line
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
         document = super().initialOffset()
         begin = plan.from_json(document)
@@ -99,6 +101,7 @@ class OpaqueStreamReader(StreamReader):
         document = replay.planned(start, begin, end)
         return {**document, "topicIds": latest} if latest else document
 
+    @in_one_line
     def partitions(
         self,
         start: dict[str, Any],  # JSON

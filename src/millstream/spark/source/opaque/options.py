@@ -9,7 +9,7 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.spark.format_options import choice
 
-OPTIONS: Final = ("replay", "replaytopic")
+OPTIONS: Final = ("replay", "replayTopic")
 _BESIDE_OPAQUE: Final = {
     "watermark": "a partition that is left out would come back behind the watermark; use Spark's withWatermark",
     "maxBytesPerTrigger": "it needs the batches of every partition; use maxRecordsPerTrigger",

@@ -27,7 +27,7 @@ from millstream.spark.formats.column_formats import (
 )
 
 KNOWN: Final = (
-    "includetimestamptype", "includeleaderepoch", "includeraw", *OF_FORMATS, "badrows", "deadlettertopic",
+    "includeTimestampType", "includeLeaderEpoch", "includeRaw", *OF_FORMATS, "badRows", "deadLetterTopic",
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ class BadRows(Enum):
     FAIL = "fail"
     NULL = "null"
     """The decoded column is null, the column `error` says why."""
-    DEAD_LETTER = "deadletter"
+    DEAD_LETTER = "deadLetter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
