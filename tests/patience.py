@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable
 LONG_ENOUGH_S = 60.0
 """Less than pytest gives a test: who waits in vain says what for."""
 LONG_ENOUGH_MS = 60_000
+WAITS_FOR_CLUSTER = {"bootstrap_wait_ms": LONG_ENOUGH_MS}
+"""Settings of a client that may be made while its cluster restarts."""
 _AGAIN_S = 0.02
 
 

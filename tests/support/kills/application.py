@@ -10,6 +10,7 @@ from unittest import mock
 from millstream.spark import Progress, RunnerOptions, SparkOptions, SparkStreams, configure
 from millstream.spark.pipeline.jobs import TaskJobs
 from millstream.spark.pipeline.messages import Reply, RunTask
+from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.orders import PLANNED, Orders
 from tests.support.kills.shapes import SHAPES
 
@@ -42,7 +43,10 @@ def main(shape: str, servers: str, directory: str, limit: str, master: str) -> N
     session = configure(SparkOptions(master=master, short_lived=True), **SETTINGS)
     session.sparkContext.setLogLevel("OFF")
     options = RunnerOptions(
-        bootstrap_servers=servers, directory=directory, records_per_trigger_max=int(limit)
+        bootstrap_servers=servers,
+        directory=directory,
+        records_per_trigger_max=int(limit),
+        client_settings=WAITS_FOR_CLUSTER,
     )
 
     def progress(made: Progress) -> None:

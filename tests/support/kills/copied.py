@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
+from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.copying_pipeline import OUT, SOURCE
 from tests.support.kills.orders import Order, Orders
 from tests.support.kills.run import Run
@@ -56,10 +57,10 @@ def _run_to_the_end(kind: str, servers: str, directory: Path, master: str) -> No
 
 
 async def _prepare(servers: str, records: int) -> None:
-    async with Admin(bootstrap_servers=servers) as admin:
+    async with Admin(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as admin:
         topics = [NewTopic(SOURCE, PARTITIONS), NewTopic(OUT, PARTITIONS)]
         (await admin.create_topics(topics)).raise_errors()
-    async with Producer(bootstrap_servers=servers) as producer:
+    async with Producer(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as producer:
         for number in range(records):
             await producer.send(SOURCE, b"%d" % number, key=b"%d" % number)
 
@@ -67,7 +68,9 @@ async def _prepare(servers: str, records: int) -> None:
 async def _copied(servers: str) -> Counter[int]:
     """How often each record is in the copy, for readers with read_committed. Waits for nothing: transactions have ended."""
     values: list[int] = []
-    async with RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader:
+    async with RangeReader(
+        **WAITS_FOR_CLUSTER, bootstrap_servers=servers, isolation_level="read_committed"
+    ) as reader:
         for partition, end in (await reader.offsets(OUT, -1)).items():
             async for rows in reader.read(OUT, partition, 0, end):
                 values += [int(value) for value in rows.column("value").to_pylist()]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from millstream.spark import SparkOptions, configure, write_atomically
 from millstream.spark.session import settings
 from tests.integration.spark.formats.late_workers import started
+from tests.patience import LONG_ENOUGH_MS
 from tests.support.kills.application import SETTINGS, say
 from tests.support.kills.copying_pipeline import OUT, SOURCE, become
 from tests.support.kills.orders import Orders
@@ -23,13 +24,14 @@ ON_PATH: Final = Path(__file__).parent / "on_path"
 
 def main(kind: str, servers: str, checkpoint: str, master: str) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ON_PATH), os.environ["PYTHONPATH"]])
+    cluster = {"bootstrap.servers": servers, "kafka.bootstrap.wait.ms": str(LONG_ENOUGH_MS)}
     given = {
-        "bootstrap.servers": servers,
+        **cluster,
         "subscribe": SOURCE,
         "startingOffsets": "earliest",
         "maxRecordsPerTrigger": str(RECORDS_PER_TRIGGER),
     }
-    to = {"bootstrap.servers": servers, "topic": OUT, "deliveryGuarantee": "exactly-once"}
+    to = {**cluster, "topic": OUT, "deliveryGuarantee": "exactly-once"}
     options = SparkOptions(master=master, short_lived=True)
     if kind == "pipeline":
         become(Path(checkpoint), master, settings(options) | SETTINGS | ROWS_OF_ARROW, given, to)

@@ -22,6 +22,7 @@ from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import Topology
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
+from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.topologies import OUT, PARTITIONS, Given, Seen, unseen
 
 APPLICATION_ID: Final = "killed"
@@ -57,7 +58,7 @@ class DrivenShape:
         await put(servers, self.given(), base_ms())
 
     async def create_topics(self, servers: str) -> None:
-        async with Admin(bootstrap_servers=servers) as admin:
+        async with Admin(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as admin:
             wanted = [NewTopic(each, PARTITIONS) for each in (*self._sources(), OUT)]
             (await admin.create_topics(wanted)).raise_errors()
 
@@ -135,7 +136,7 @@ def base_ms() -> int:
 
 
 async def put(servers: str, given: Iterable[Given], base: int) -> None:
-    async with Producer(bootstrap_servers=servers) as producer:
+    async with Producer(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as producer:
         for each in given:
             await producer.send(
                 each.topic, each.value, key=each.key, timestamp_ms=base + each.at_ms,
@@ -166,12 +167,16 @@ def contents(store: StateStore) -> dict[bytes, bytes]:
 @asynccontextmanager
 async def environment(servers: str) -> AsyncIterator[TaskEnvironment]:
     async with (
-        Admin(bootstrap_servers=servers) as admin,
-        RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader,
+        Admin(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as admin,
+        RangeReader(
+            **WAITS_FOR_CLUSTER, bootstrap_servers=servers, isolation_level="read_committed"
+        ) as reader,
     ):
 
         def producer(transactional_id: str | None) -> Producer:
-            return Producer(bootstrap_servers=servers, transactional_id=transactional_id)
+            return Producer(
+                **WAITS_FOR_CLUSTER, bootstrap_servers=servers, transactional_id=transactional_id
+            )
 
         with ThreadPoolExecutor(1) as kernel:
             yield TaskEnvironment(TaskClients(reader, admin, producer), SystemClock(), kernel)
@@ -179,7 +184,9 @@ async def environment(servers: str) -> AsyncIterator[TaskEnvironment]:
 
 async def read(servers: str, topic: str) -> AsyncIterator[dict[str, Any]]:
     """What a read_committed reader sees: key, value, offset and timestamp."""
-    async with RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader:
+    async with RangeReader(
+        **WAITS_FOR_CLUSTER, bootstrap_servers=servers, isolation_level="read_committed"
+    ) as reader:
         starts, ends = await reader.offsets(topic, EARLIEST), await reader.offsets(topic, LATEST)
         for partition, end in ends.items():
             async for batch in reader.read(topic, partition, starts[partition], end):

@@ -10,6 +10,7 @@ from millstream.model import TopicPartition
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.processes.pickling import ThreadProcessFailed
 from millstream.streams.application.uncaught_errors import OnUncaughtError
+from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.orders import PROCESSING, RESTORING, Orders, ThreadKilled
 from tests.support.kills.ways import Way
 
@@ -68,7 +69,7 @@ def main(described: str, servers: str, directory: str) -> None:
     application = KafkaStreams(
         way.killed.topology(Processing(orders)),
         replace(way.config, state_dir=directory),
-        {"bootstrap_servers": servers, **CLIENTS},
+        {"bootstrap_servers": servers, **WAITS_FOR_CLUSTER, **CLIENTS},
         observe=orders.observe,
         restore_listener=Restoring(orders),
         on_uncaught_error=replaced,

@@ -20,7 +20,7 @@ import orjson
 from millstream.clients import Admin, RangeReader
 from millstream.model import TopicPartition
 from millstream.streams.runtime.steps import StandbyStep
-from tests.patience import LONG_ENOUGH_S, until
+from tests.patience import LONG_ENOUGH_S, WAITS_FOR_CLUSTER, until
 from tests.support.kills.driven import APPLICATION_ID, LATEST, base_ms, put
 from tests.support.kills.orders import INSTANCE_MODULE, VARIABLE, Order, Orders
 from tests.support.kills.remains import held_below
@@ -235,8 +235,10 @@ async def _until_done(way: Way, servers: str) -> None:
         for topic in topology.topics_of(group, APPLICATION_ID).sources
     }
     async with (
-        Admin(bootstrap_servers=servers) as admin,
-        RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader,
+        Admin(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as admin,
+        RangeReader(
+            **WAITS_FOR_CLUSTER, bootstrap_servers=servers, isolation_level="read_committed"
+        ) as reader,
     ):
 
         async def left() -> dict[str, int]:

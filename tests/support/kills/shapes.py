@@ -20,7 +20,7 @@ from millstream.cli.demo.verification import expected
 from millstream.clients import Admin, RangeReader
 from millstream.streams import StreamsConfig
 from millstream.streams.topology import Topology
-from tests.patience import eventually
+from tests.patience import WAITS_FOR_CLUSTER, eventually
 from tests.support.kills.driven import APPLICATION_ID, DrivenShape, read
 from tests.support.kills.driven_shapes import CACHE_BYTES, DRIVEN
 
@@ -83,8 +83,10 @@ async def _counted(servers: str, topic: str) -> dict[bytes, list[int]]:
 async def check_nothing_is_open(servers: str) -> None:
     """No transaction goes on, and the group has nothing left to read."""
     async with (
-        Admin(bootstrap_servers=servers) as admin,
-        RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader,
+        Admin(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as admin,
+        RangeReader(
+            **WAITS_FOR_CLUSTER, bootstrap_servers=servers, isolation_level="read_committed"
+        ) as reader,
     ):
 
         async def have_ended() -> bool:
