@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING, Final
@@ -22,13 +22,12 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import ClientCommand
 from millstream.cli.records.value_formats import FORMATS, format_of
-from millstream.cli.terminal import counted, printable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
     from millstream.cli.records.lines import Headers, Line, Parse
-    from millstream.clients.blocking import Producer
+    from millstream.cli.records.sending import Convert, Placed
 
 _READER_PREFIXES = ("parse.", "key.separator", "headers.", "null.marker", "ignore.error")
 _SIGNAL_CHECK_S: Final = 0.2
@@ -169,8 +168,9 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Given) -> None:
     """Write each line of standard input or of the FILEs as a record to TOPIC.
 
-    It ends when all records are written, and prints their number on standard error.
+    It ends when all records are written, and prints on standard error how many brokers have acknowledged.
     """
+    from millstream.cli.records.sending import RecordSender
     from millstream.clients.blocking import Producer
     from millstream.clients.config import ProducerConfig
 
@@ -187,9 +187,21 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         "transactional_id": options.transactional_id,
     }
     settings = cluster.settings(ProducerConfig, **chosen)
+    if options.acks in {
+        "0",
+        "1",
+    }:  # as Java's producer, which is idempotent only where nothing else is said
+        settings.setdefault("enable_idempotence", False)
     with Producer(**settings) as producer:
         check_reachable(settings)
-        sender = _RecordSender(producer, topic, options, convert)
+        sender = RecordSender(
+            producer,
+            topic,
+            convert,
+            partition=options.partition,
+            waits=options.sync,
+            is_acknowledged=str(settings.get("acks")) != "0",
+        )
         records = _lines(files, options.delimiter, parse)
         try:
             if options.transactional_id is None:
@@ -198,8 +210,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
                 sender.write_in_transactions(records, options.every)
         finally:
             if not options.quiet:
-                count = counted(sender.count, "record")
-                click.echo(f"{count} written to {printable(topic)}", err=True)
+                click.echo(sender.summary(), err=True)
 
 
 def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str, tuple[str, ...]]:
@@ -210,17 +221,17 @@ def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str
     return arguments[0], arguments[1:]
 
 
-def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Line]:
-    from millstream.cli.records.lines import split
+def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Placed]:
+    from millstream.cli.records.sending import STANDARD_INPUT, placed
     from millstream.cli.records.text import unescaped
 
     end = unescaped(delimiter)
     if not end:
         raise click.UsageError("--delimiter must not be empty")
-    for name in files or ("-",):
+    for name in files or (STANDARD_INPUT,):
         source: IO[bytes]
         with click.open_file(name, "rb") as source:
-            yield from map(parse, split(polled_input(source), end))
+            yield from placed(name, polled_input(source), end, parse)
 
 
 def _parser(options: _Options, reader: dict[str, str]) -> Parse:
@@ -253,9 +264,6 @@ def _parser(options: _Options, reader: dict[str, str]) -> Parse:
     return with_constants
 
 
-Convert = Callable[[str, "Line"], "Line"]
-
-
 def _converter(options: _Options) -> Convert | None:
     """Typed text to bytes; None where both are text already."""
     if options.key_format == options.value_format == "string":
@@ -275,58 +283,6 @@ def _converter(options: _Options) -> Convert | None:
         )
 
     return convert
-
-
-class _RecordSender:
-    """Sends records and counts them."""
-
-    def __init__(
-        self, producer: Producer, topic: str, options: _Options, convert: Convert | None
-    ) -> None:
-        self._producer = producer
-        self._topic = topic
-        self._partition = options.partition
-        self._waits = options.sync
-        self._convert = convert
-        self.count = 0
-
-    def write(self, lines: Iterator[Line]) -> None:
-        """Sends all lines; an interruption still delivers those that were read."""
-        try:
-            for line in lines:
-                self._send(line)
-        finally:
-            self._producer.flush()
-
-    def write_in_transactions(self, lines: Iterator[Line], every: int | None) -> None:
-        """An interruption or an error aborts the transaction that is open."""
-        self._producer.init_transactions()
-        line = next(lines, None)
-        while line is not None:
-            begun_at = self.count
-            try:
-                with self._producer.transaction():
-                    while line is not None and self.count - begun_at != every:
-                        self._send(line)
-                        line = next(lines, None)
-            except BaseException:
-                self.count = begun_at
-                raise
-
-    def _send(self, line: Line) -> None:
-        if self._convert is not None:
-            line = self._convert(self._topic, line)
-        delivery = self._producer.send(
-            self._topic,
-            line.value,
-            key=line.key,
-            headers=line.headers,
-            partition=self._partition if line.partition is None else line.partition,
-            timestamp_ms=line.timestamp_ms,
-        )
-        if self._waits:
-            delivery.result()
-        self.count += 1
 
 
 def polled_input(source: IO[bytes]) -> IO[bytes]:

@@ -1,10 +1,17 @@
-"""A group of commands that names the nearest one when a name is not known."""
+"""Names the nearest name when one is not known: of a verb, an option or a property."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 
 import click
+
+
+def or_near(name: str, known: Collection[str]) -> str:
+    """Returns `; did you mean ...?` with the nearest known name, nothing where none is near."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class SuggestingGroup(click.Group):

@@ -23,12 +23,48 @@ def registry() -> Iterator[FakeSchemaRegistry]:
 
 def test_lines_with_keys_headers_and_nulls_come_back_as_they_went(run: Run, topic: str) -> None:
     written = run("produce", topic, "-K", ":", "-H", "a=1", "-z", "lz4", "--null", "NULL",
-                  given="k1:one\nk2:NULL\nplain\n")  # fmt: skip
+                  "--property", "ignore.error=true", given="k1:one\nk2:NULL\nplain\n")  # fmt: skip
     assert (written.returncode, written.stdout) == (0, "")
     assert written.stderr.splitlines()[-1] == f"3 records written to {topic}"
     read = run("consume", topic, "-o", "beginning", "-e", "-Z", "-", "-f", "%p %o %k=%s %S [%h]\n")
     assert read.stdout == "0 0 k1=one 3 [a=1]\n0 1 k2=- -1 [a=1]\n0 2 -=plain 5 [a=1]\n"
     assert (read.returncode, read.stderr) == (0, "3 records read\n")
+
+
+def test_what_is_counted_as_written_was_acknowledged(run: Run, topic: str) -> None:
+    """A compacted topic refuses a record without a key, and the batch with it. The count names the first record that is missing."""
+    run("topics", "create", topic, "--config", "cleanup.policy=compact")
+    some = run("produce", topic, "-K", ":", given="a:1\nb:2\n")
+    assert (some.returncode, some.stderr) == (0, f"2 records written to {topic}\n")
+    lines = "c:3\nd:4\nplain\n"
+    failed = run("produce", topic, "-K", ":", "--property", "ignore.error=true", given=lines)
+    told, error = failed.stderr.splitlines()
+    assert told == f"0 records written to {topic}, 3 not; the first of these is line 1"
+    assert error.startswith(f"error: {topic}-0: ")
+    assert failed.returncode == 1
+    stopped = run("produce", topic, "-K", ":", given=lines)
+    assert stopped.stderr.splitlines() == [
+        f"2 records written to {topic}",
+        "error: line 3: no key separator in 'plain'",
+    ]
+
+
+def test_what_an_aborted_transaction_had_is_not_counted(run: Run, topic: str) -> None:
+    arguments = ("--transactional-id", topic, "--every", "2", "--value-format", "long")
+    failed = run("produce", topic, *arguments, given="1\n2\n3\nfour\n")
+    *_, told, error = failed.stderr.splitlines()
+    assert told == f"2 records written to {topic}, 1 in a transaction that was not committed"
+    assert error.startswith("error: line 4: 'four' is not a valid long")
+
+
+def test_without_acknowledgements_records_are_sent_and_not_called_written(
+    run: Run, topic: str
+) -> None:
+    sent = run("produce", topic, "--acks", "0", given="1\n2\n")
+    assert sent.returncode == 0, sent.stderr
+    assert sent.stderr.splitlines()[-1] == (
+        f"2 records sent to {topic} (acks=0: no broker says whether it has them)"
+    )
 
 
 def test_kafkas_options_do_the_same(run: Run, topic: str, tmp_path: Path) -> None:
@@ -114,7 +150,7 @@ def test_transactions_are_committed_every_so_many_records(run: Run, topic: str) 
 def test_a_transaction_with_a_bad_line_is_aborted(run: Run, topic: str) -> None:
     done = run("produce", topic, "--transactional-id", topic, "--value-format", "long", given="1\nx\n")  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("error: 'x' is not a valid long")
+    assert done.stderr.splitlines()[-1].startswith("error: line 2: 'x' is not a valid long")
     read = run("consume", topic, "--from-beginning", "-e", "--isolation-level", "read_committed")
     assert (read.stdout, read.stderr) == ("", "0 records read\n")
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, Final, NamedTuple, TypeAlias
 
 from millstream.cli.arguments import typed_bytes
+from millstream.cli.records.properties import flag, require_known
+from millstream.cli.suggestions import or_near
 from millstream.clients.core.serialization import SerializationError
 
 Member: TypeAlias = Any  # Any: JSON of any type
 Headers = list[tuple[str, bytes | None]]
 
 _CHUNK_BYTES = 65_536
+_READER_PROPERTIES: Final = (
+    "parse.key", "key.separator", "parse.headers", "headers.delimiter", "headers.separator", "headers.key.separator",
+    "null.marker", "ignore.error",
+)  # fmt: skip
+_MEMBERS: Final = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+"""Of an envelope; where a record came from says nothing of where it goes."""
 
 
 class Line(NamedTuple):
@@ -48,7 +56,8 @@ class LineFormat:
     """Kafka's line: headers, then key, then value, those that are asked for. `null` is how a null is typed."""
 
     key_separator: bytes | None = None
-    key_must_be: bool = False
+    forgives: bool = False
+    """A line that lacks a separator has no key or no headers, and is no error (Kafka's ignore.error)."""
     header_delimiter: bytes | None = None
     header_separator: bytes = b","
     header_key_separator: bytes = b":"
@@ -57,15 +66,16 @@ class LineFormat:
     def parse(self, line: bytes) -> Line:
         headers = None
         if self.header_delimiter is not None:
-            front, found, line = line.partition(self.header_delimiter)
-            if not found:
+            front, found, rest = line.partition(self.header_delimiter)
+            if not found and not self.forgives:
                 raise _without("headers' delimiter", front)
-            headers = self._headers(front)
+            if found:
+                headers, line = self._headers(front), rest
         if self.key_separator is None:
             return Line(self._or_null(line), headers=headers)
         key, found, value = line.partition(self.key_separator)
         if not found:
-            if self.key_must_be:
+            if not self.forgives:
                 raise _without("key separator", line)
             return Line(self._or_null(line), headers=headers)
         return Line(self._or_null(value), self._or_null(key), headers)
@@ -76,7 +86,7 @@ class LineFormat:
         headers: Headers = []
         for item in text.split(self.header_separator):
             name, found, value = item.partition(self.header_key_separator)
-            if not found:
+            if not found and not self.forgives:
                 raise _without("header's separator", item)
             headers.append((_text(name), self._or_null(value)))
         return headers
@@ -99,20 +109,22 @@ def _without(what: str, line: bytes) -> SerializationError:
 def line_format(
     properties: Mapping[str, str], key_separator: bytes | None, null: str | None
 ) -> LineFormat:
-    """Returns the format of our options and Kafka's reader properties, where these ask for more."""
+    """Returns the format of our options and Kafka's reader properties, where these ask for more.
+
+    Raises BadParameter for a property that the reader does not have, or a value that is neither true nor false.
+    """
+    require_known(properties, _READER_PROPERTIES)
 
     def separator(name: str, default: str) -> bytes:
         return typed_bytes(properties.get(name, default))
 
-    parses_key = properties.get("parse.key", "false").lower() == "true"
-    parses_headers = properties.get("parse.headers", "false").lower() == "true"
-    if key_separator is None and parses_key:
+    if key_separator is None and flag(properties, "parse.key"):
         key_separator = separator("key.separator", "\t")
     marker = properties.get("null.marker", null)
     return LineFormat(
         key_separator,
-        parses_key,
-        separator("headers.delimiter", "\t") if parses_headers else None,
+        flag(properties, "ignore.error"),
+        separator("headers.delimiter", "\t") if flag(properties, "parse.headers") else None,
         separator("headers.separator", ","),
         separator("headers.key.separator", ":"),
         None if marker is None else typed_bytes(marker),
@@ -121,16 +133,27 @@ def line_format(
 
 def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
     """Returns a JSON object as `consume --output jsonl` writes it; `value` is enough. Objects and numbers become JSON text."""
+    from json import JSONDecodeError
+
     from millstream.clients.serdes.json_text import read_exact_json
 
     try:
         members = read_exact_json(line)
+    except JSONDecodeError as error:
+        raise SerializationError(
+            f"{line[:100]!r} is not JSON: {error.msg}, at column {error.colno}"
+        ) from error
     except ValueError as error:
         raise SerializationError(f"{line[:100]!r} is not JSON: {error}") from error
     if not isinstance(members, dict) or "value" not in members:
         raise SerializationError(
             f'{line[:100]!r} is not a record; write {{"key": ..., "value": ..., "headers": [[name, value]]}}'
         )
+    for name in members:
+        if name not in _MEMBERS:
+            raise SerializationError(
+                f"{line[:100]!r} is not a record: it has no member {name!r}{or_near(name, _MEMBERS)}"
+            )
     try:
         return Line(
             _content(members["value"]),

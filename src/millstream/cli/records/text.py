@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import click
 
 from millstream.cli.arguments import typed_bytes
+from millstream.cli.records.properties import flag, require_known
 from millstream.cli.terminal import printable
 
 Datum: TypeAlias = Any  # Any: what a deserializer made; bytes where there was none
@@ -130,6 +131,11 @@ _NOTHING: Final = Shown("", 0, 0, 0, None, None, ())
 
 # ---- Kafka's console format
 
+_SEPARATORS: Final = ("key.separator", "line.separator", "headers.separator", "null.literal")
+_PRINTED: Final = tuple(
+    f"print.{part}" for part in ("timestamp", "partition", "offset", "headers", "key", "value")
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ConsoleFormat:
@@ -161,17 +167,18 @@ class ConsoleFormat:
 
 
 def console_format(properties: Mapping[str, str]) -> ConsoleFormat:
-    """Returns a writer for Kafka's formatter properties. The value is printed unless print.value=false."""
-    wanted = {"print.value": "true"} | dict(properties)
+    """Returns a writer for Kafka's formatter properties. The value is printed unless print.value=false.
+
+    Raises BadParameter for a property that the formatter does not have, or a value that is neither true nor false.
+    """
+    require_known(properties, (*_SEPARATORS, *_PRINTED))
     separators = {
-        name.replace(".", "_"): wanted[name]
-        for name in ("key.separator", "line.separator", "headers.separator", "null.literal")
-        if name in wanted
+        name.replace(".", "_"): properties[name] for name in _SEPARATORS if name in properties
     }
     parts = frozenset(
         name.removeprefix("print.")
-        for name, value in wanted.items()
-        if name.startswith("print.") and value.lower() == "true"
+        for name in _PRINTED
+        if flag(properties, name, default=name == "print.value")
     )
     return ConsoleFormat(parts, **separators)
 

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from io import BytesIO
 
+import click
 import pytest
 
 from millstream.cli.records.lines import Line, line_format, parse_envelope, split
+from millstream.cli.records.sending import Place, placed
 from millstream.clients.core.serialization import SerializationError
 
 
@@ -30,14 +32,48 @@ def test_a_line_is_a_value() -> None:
 def test_the_key_stands_before_the_first_separator() -> None:
     parse = line_format({}, b":", None).parse
     assert parse(b"a:b:c") == Line(b"b:c", b"a")
-    assert parse(b"plain") == Line(b"plain")
 
 
 def test_kafka_wants_a_key_where_it_is_told_to_parse_one() -> None:
     parse = line_format({"parse.key": "true"}, None, None).parse
     assert parse(b"a\tb") == Line(b"b", b"a")
+
+
+@pytest.mark.parametrize("ours", [b":", None])
+def test_a_line_without_its_separator_is_an_error_unless_it_shall_be_forgiven(
+    ours: bytes | None,
+) -> None:
+    """It would become a record without a key, in silence."""
+    kafkas = {"parse.key": "true", "key.separator": ":"}
     with pytest.raises(SerializationError, match="no key separator in 'plain'"):
-        parse(b"plain")
+        line_format(kafkas, ours, None).parse(b"plain")
+    forgiving = line_format(kafkas | {"ignore.error": "true"}, ours, None)
+    assert forgiving.parse(b"plain") == Line(b"plain")
+    with_headers = line_format({"parse.headers": "true", "ignore.error": "true"}, None, None)
+    assert with_headers.parse(b"plain") == Line(b"plain")
+
+
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ({"parse.keys": "true"}, "there is no property parse.keys; did you mean parse.key?"),
+        ({"parse.key": "yes"}, "parse.key must be true or false, not 'yes'"),
+    ],
+)
+def test_properties_of_the_reader_are_checked(properties: dict[str, str], told: str) -> None:
+    with pytest.raises(click.BadParameter) as failed:
+        line_format(properties, None, None)
+    assert failed.value.message == told
+
+
+def test_an_error_names_the_line_and_the_file() -> None:
+    parse = line_format({}, b":", None).parse
+    read = placed("orders.txt", BytesIO(b"a:1\nplain\n"), b"\n", parse)
+    assert next(read) == (Place("orders.txt", 1), Line(b"1", b"a"))
+    with pytest.raises(SerializationError, match=r"^line 2 of orders\.txt: no key separator in"):
+        next(read)
+    with pytest.raises(SerializationError, match=r"^record 1: no key separator"):
+        next(placed("-", BytesIO(b"plain;"), b";", parse))
 
 
 def test_nulls_have_a_marker() -> None:
@@ -70,6 +106,7 @@ def test_an_envelope_needs_a_value_and_may_have_the_rest() -> None:
         b"plain",
         b"[1]",
         b'{"key": "x"}',
+        b'{"value": "x", "kee": "y"}',
         b'{"value":1,"headers":5}',
         b'{"value":1,"headers":[[1]]}',
         b'{"value":1,"timestamp":"x"}',

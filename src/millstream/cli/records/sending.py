@@ -1,0 +1,138 @@
+"""Sends what `produce` has read, and counts what came of it: what brokers have acknowledged, and what they have refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from millstream.cli.records.lines import Line, Parse, split
+from millstream.cli.terminal import counted, printable
+from millstream.clients.core.serialization import SerializationError
+
+if TYPE_CHECKING:
+    from millstream.clients.blocking import Producer
+
+Convert = Callable[[str, Line], Line]
+STANDARD_INPUT = "-"
+
+
+class Place(NamedTuple):
+    """Where a record stands in the input. `number` counts from 1 in each file."""
+
+    file: str
+    number: int
+    unit: str = "line"
+
+    def __str__(self) -> str:
+        of_file = "" if self.file == STANDARD_INPUT else f" of {self.file}"
+        return f"{self.unit} {self.number}{of_file}"
+
+
+Placed = tuple[Place, Line]
+
+
+def placed(file: str, source: IO[bytes], delimiter: bytes, parse: Parse) -> Iterator[Placed]:
+    """Yields the records of a file. Raises SerializationError, which names the line."""
+    unit = "line" if delimiter == b"\n" else "record"
+    for number, piece in enumerate(split(source, delimiter), 1):
+        place = Place(file, number, unit)
+        try:
+            line = parse(piece)
+        except SerializationError as error:
+            raise SerializationError(f"{place}: {error}") from error
+        yield place, line
+
+
+class RecordSender:
+    """Sends to one topic. Its counts are those of records whose outcome is known."""
+
+    def __init__(
+        self,
+        producer: Producer,
+        topic: str,
+        convert: Convert | None,
+        *,
+        partition: int | None = None,
+        waits: bool = False,
+        is_acknowledged: bool = True,
+    ) -> None:
+        """`waits`: for each record before the next. Not `is_acknowledged`: brokers do not answer (acks=0)."""
+        self._producer = producer
+        self._topic = topic
+        self._convert = convert
+        self._partition = partition
+        self._waits = waits
+        self._is_acknowledged = is_acknowledged
+        self._sent = 0
+        self._written = 0
+        self._aborted = 0
+        self._refused = 0
+        self._first_refused: tuple[int, Place] | None = None
+
+    def write(self, lines: Iterable[Placed]) -> None:
+        """Sends all lines. An interruption or an error still delivers those that were read."""
+        try:
+            for place, line in lines:
+                self._send(place, line)
+        finally:
+            self._producer.flush()
+
+    def write_in_transactions(self, lines: Iterator[Placed], every: int | None) -> None:
+        """Commits a transaction for each so many records. An interruption or an error aborts the one that is open."""
+        self._producer.init_transactions()
+        following = next(lines, None)
+        while following is not None:
+            committed, begun_at = self._written, self._sent
+            try:
+                with self._producer.transaction():
+                    while following is not None and self._sent - begun_at != every:
+                        self._send(*following)
+                        following = next(lines, None)
+            except BaseException:
+                self._aborted = self._sent - begun_at
+                self._written = committed
+                raise
+
+    def summary(self) -> str:
+        """Returns how many records were written, and what became of the others."""
+        verb = "written" if self._is_acknowledged else "sent"
+        told = f"{counted(self._written, 'record')} {verb} to {printable(self._topic)}"
+        if not self._is_acknowledged:
+            told += " (acks=0: no broker says whether it has them)"
+        if self._aborted:
+            return f"{told}, {self._aborted} in a transaction that was not committed"
+        if self._first_refused is not None:
+            place = printable(str(self._first_refused[1]))
+            return f"{told}, {self._refused} not; the first of these is {place}"
+        return told
+
+    def _send(self, place: Place, line: Line) -> None:
+        if self._convert is not None:
+            try:
+                line = self._convert(self._topic, line)
+            except SerializationError as error:
+                raise SerializationError(f"{place}: {error}") from error
+        self._sent += 1
+        delivery = self._producer.send(
+            self._topic,
+            line.value,
+            key=line.key,
+            headers=line.headers,
+            partition=self._partition if line.partition is None else line.partition,
+            timestamp_ms=line.timestamp_ms,
+            on_delivery=partial(self._delivered, (self._sent, place)),
+        )
+        if self._waits:
+            delivery.result()
+
+    def _delivered(
+        self, sent: tuple[int, Place], _metadata: object, error: Exception | None
+    ) -> None:
+        """Runs on the producer's loop, in the order of the records of a partition."""
+        if error is None:
+            self._written += 1
+            return
+        self._refused += 1
+        if self._first_refused is None or sent < self._first_refused:
+            self._first_refused = sent
