@@ -1,6 +1,6 @@
 """Ends verbs that talk to a cluster: with one line on standard error, and an exit code for scripts.
 
-0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 no answer in time, 130 interrupted. A reader that
+0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 no answer in time, 130 interrupted, 143 terminated. A reader that
 went away (`| head`) is no failure. What is not a failure on purpose keeps its traceback: it is a bug.
 """
 
@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn
+from types import FrameType
+from typing import Any, Final, NoReturn, Protocol
 
 import click
 
@@ -27,6 +30,9 @@ NOT_FOUND: Final = 3
 NOT_AUTHORIZED: Final = 4
 TIMED_OUT: Final = 5
 INTERRUPTED: Final = 130
+TERMINATED: Final = 143
+_LEAVE_MS: Final = 1_000
+"""A person who pressed Ctrl-C waits no longer for a cluster that does not answer."""
 
 _CLIENTS: Final = "millstream.clients"
 
@@ -42,6 +48,51 @@ _NOT_FOUND: Final = frozenset(
 _TIMED_OUT: Final = frozenset({"BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"})
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come. It ends a verb as Ctrl-C does."""
+
+
+class Leavable(Protocol):
+    """A client that can be closed within a time."""
+
+    def close(self, *, timeout_ms: int) -> None: ...
+
+
+@contextmanager
+def leaving_soon(client: Leavable) -> Iterator[None]:
+    """Closes an interrupted client within a second: by itself it would wait for a cluster that does not answer as long as it may."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        leave(client)
+        raise
+
+
+def leave(client: Leavable) -> None:
+    """Closes a client within a second. What could not be done in it is told."""
+    try:
+        client.close(timeout_ms=_LEAVE_MS)
+    except MillstreamError as error:
+        click.echo(f"warning: {printable(' '.join(str(error).split()))}", err=True)
+
+
+@contextmanager
+def _termination_as_interruption() -> Iterator[None]:
+    """Has SIGTERM raise Terminated, so that what a verb does at Ctrl-C is done, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
 class ClientCommand(click.Command):
     """A command that writes its failures, and what the clients log meanwhile, in one line each to standard error."""
 
@@ -52,8 +103,10 @@ class ClientCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:  # Any: click's own signature
         try:
-            with client_log_on_terminal():
+            with client_log_on_terminal(), _termination_as_interruption():
                 return super().invoke(ctx)
+        except Terminated:
+            ctx.exit(TERMINATED)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:

@@ -20,7 +20,7 @@ from millstream.cli.cluster_options import (
     cluster_options,
     pairs,
 )
-from millstream.cli.command import INTERRUPTED, ClientCommand
+from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
 from millstream.cli.records.value_formats import FORMATS, format_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _FORMATTER = ("print.", "key.separator", "line.separator", "headers.separator", "null.literal")
 """Kafka has one --property for the formatter and one for the client; here the name decides."""
-_TERMINATED = 128 + signal.SIGTERM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +191,7 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
     _check_grouping(options, bounds)
     wanted = partition_numbers(options.partitions)
     settings = cluster.settings(ConsumerConfig, **_chosen_settings(options, bounds))
-    with Consumer(**settings) as consumer, interruptible() as asked:
+    with Consumer(**settings) as consumer, leaving_soon(consumer):
         stop = None
         if options.group is None:
             with admin_beside(settings) as admin:
@@ -219,13 +218,16 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
             skip_errors=options.skip_message_on_error,
         )
         out.write(head)
-        loop.run(asked)
+        with interruptible(consumer) as asked:
+            loop.run(asked)
         out.write(tail)
         out.flush()
+        if asked.signal is not None:
+            leave(consumer)
     if not options.quiet:
         click.echo(loop.summary(), err=True)
     if asked.signal is not None:
-        sys.exit(INTERRUPTED if asked.signal == signal.SIGINT else _TERMINATED)
+        sys.exit(INTERRUPTED if asked.signal == signal.SIGINT else TERMINATED)
 
 
 def _chosen_topics(given: tuple[str, ...], include: str | None) -> tuple[list[str], str | None]:

@@ -20,7 +20,7 @@ from millstream.cli.cluster_options import (
     kafka_options,
     pairs,
 )
-from millstream.cli.command import ClientCommand
+from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.records.value_formats import FORMATS, format_of
 
 if TYPE_CHECKING:
@@ -192,25 +192,26 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         "1",
     }:  # as Java's producer, which is idempotent only where nothing else is said
         settings.setdefault("enable_idempotence", False)
-    with Producer(**settings) as producer:
-        check_reachable(settings)
-        sender = RecordSender(
-            producer,
-            topic,
-            convert,
-            partition=options.partition,
-            waits=options.sync,
-            is_acknowledged=str(settings.get("acks")) != "0",
-        )
-        records = _lines(files, options.delimiter, parse)
-        try:
+    sender: RecordSender | None = None
+    try:
+        with Producer(**settings) as producer, leaving_soon(producer):
+            check_reachable(settings)
+            sender = RecordSender(
+                producer,
+                topic,
+                convert,
+                partition=options.partition,
+                waits=options.sync,
+                is_acknowledged=str(settings.get("acks")) != "0",
+            )
+            records = _lines(files, options.delimiter, parse)
             if options.transactional_id is None:
                 sender.write(records)
             else:
                 sender.write_in_transactions(records, options.every)
-        finally:
-            if not options.quiet:
-                click.echo(sender.summary(), err=True)
+    finally:
+        if sender is not None and not options.quiet:
+            click.echo(sender.summary(), err=True)
 
 
 def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str, tuple[str, ...]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import signal
 import socket
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from types import FrameType
+from typing import Any, Final, NoReturn
 
 import uvicorn
 
@@ -37,9 +39,18 @@ def serve(
         )
     )
     for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn stops on the signal, then raises it once more for the handler before: that is the default
-        # action, and a clean end would be a death by signal.
-        signal.signal(number, lambda *_: None)
+        # uvicorn stops on the signal, then raises it once more for the handler before: with the default action a clean
+        # end would be a death by signal.
+        signal.signal(number, _stop)
     shown = f"[{host}]" if ":" in host else host
-    announce(f"http://{shown}:{port}/")
-    server.run(sockets=[listening])
+    with contextlib.suppress(_Stopped):
+        announce(f"http://{shown}:{port}/")
+        server.run(sockets=[listening])
+
+
+class _Stopped(BaseException):
+    """A signal has asked to end: before the server was there, or after it has ended."""
+
+
+def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Stopped

@@ -15,9 +15,11 @@ from millstream.cli.cluster_options import (
     check_reachable,
     cluster_options,
 )
-from millstream.cli.command import ClientCommand
+from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.perf.statistics import HEADER, Read
 from millstream.cli.rows import output_option
+from millstream.cli.terminal import counted
+from millstream.errors import RequestTimedOut
 from millstream.runtime.system import SystemClock
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ def consume(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
         auto_offset_reset="latest" if options.from_latest else "earliest",
         allow_auto_create_topics=False,
     )
-    with Consumer(**settings) as consumer:
+    with Consumer(**settings) as consumer, leaving_soon(consumer):
         run = _Run(consumer, options)
         if options.group is None:
             with admin_beside(settings) as admin:
@@ -115,15 +117,34 @@ def consume(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
             check_reachable(settings)
             run.rebalances = RebalanceTimer(run.now_ms)
             consumer.subscribe([topic], listener=run.rebalances)
-        whole = run.read()
+        try:
+            run.read()
+        except KeyboardInterrupt:
+            click.echo(f"interrupted: {_share_read(run.so_far, options)}", err=True)
+            _print(run.so_far, options)
+            raise
+    _print(run.so_far, options)
+    if options.count is not None and run.so_far.count < options.count:
+        raise RequestTimedOut(
+            f"{_share_read(run.so_far, options)}: none came for {options.silence_max_ms} ms (--timeout)"
+        )
+
+
+def _share_read(read: Read, options: _Options) -> str:
+    if options.count is None:
+        return f"{counted(read.count, 'record')} read"
+    return f"{read.count} of {counted(options.count, 'record')} read"
+
+
+def _print(read: Read, options: _Options) -> None:
     if options.output != "table":
         import orjson
 
-        click.echo(orjson.dumps(whole.members()))
+        click.echo(orjson.dumps(read.members()))
         return
     if not options.hide_header:
         click.echo(HEADER)
-    click.echo(whole.line())
+    click.echo(read.line())
 
 
 class _Run:
@@ -142,24 +163,26 @@ class _Run:
         self._report_ms: int | None = options.interval_ms if options.show_detailed_stats else None
         self.ends: dict[TopicPartition, int] | None = None
         self.rebalances: RebalanceTimer | None = None
+        self.so_far = self._read(self.now_ms(), self.now_ms(), 0, 0)
 
-    def read(self) -> Read:
+    def read(self) -> None:
         """Until there is enough, the end, or silence."""
         started_ms = heard_ms = reported_ms = self.now_ms()
+        self.so_far = self._read(started_ms, started_ms, 0, 0)
         count = size = 0
         while self._count_max is None or count < self._count_max:
             records, content = self._poll()
             now_ms = self.now_ms()
             if records:
                 count, size, heard_ms = count + records, size + content, now_ms
+                self.so_far = self._read(started_ms, now_ms, count, size)
             elif self._is_at_end() or now_ms - heard_ms >= self._silence_max_ms:
                 break
             if self._report_ms is not None and now_ms - reported_ms >= self._report_ms:
                 reported_ms = now_ms
-                click.echo(self._so_far(started_ms, now_ms, count, size).line(), err=True)
-        return self._so_far(started_ms, heard_ms, count, size)
+                click.echo(self._read(started_ms, now_ms, count, size).line(), err=True)
 
-    def _so_far(self, started_ms: int, now_ms: int, count: int, size: int) -> Read:
+    def _read(self, started_ms: int, now_ms: int, count: int, size: int) -> Read:
         rebalances = self.rebalances
         return Read(
             started_ms, now_ms, count, size, 0 if rebalances is None else rebalances.total_ms

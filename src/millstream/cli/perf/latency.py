@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -13,9 +15,10 @@ from millstream.cli.cluster_options import (
     check_reachable,
     cluster_options,
 )
-from millstream.cli.command import ClientCommand
+from millstream.cli.command import ClientCommand, Terminated
 from millstream.cli.perf.statistics import Latencies
 from millstream.cli.rows import output_option
+from millstream.cli.terminal import counted
 from millstream.errors import RequestTimedOut
 
 if TYPE_CHECKING:
@@ -69,8 +72,6 @@ def latency(
     output: str,
 ) -> None:
     """Send a record to TOPIC, wait until it is read, then send the next. No other producer may write to TOPIC meanwhile."""
-    import asyncio
-
     from millstream.clients.config import ConsumerConfig, ProducerConfig
 
     topic = topic or named
@@ -83,7 +84,30 @@ def latency(
         ConsumerConfig, fetch_max_wait_ms=_TIMEOUT_MS // 2, request_timeout_ms=_TIMEOUT_MS
     )
     check_reachable(producing)
-    latencies = asyncio.run(_measure(topic, producing, consuming, count, size))
+    latencies = Latencies()
+    try:
+        asyncio.run(
+            _measure(
+                topic,
+                producing=producing,
+                consuming=consuming,
+                count=count,
+                size=size,
+                latencies=latencies,
+            )
+        )
+    except (KeyboardInterrupt, asyncio.CancelledError) as interruption:
+        click.echo(
+            f"interrupted: {latencies.count} of {counted(count, 'record')} measured", err=True
+        )
+        _print(latencies, output)
+        if isinstance(interruption, asyncio.CancelledError):
+            raise Terminated from interruption
+        raise
+    _print(latencies, output)
+
+
+def _print(latencies: Latencies, output: str) -> None:
     p50, p99, p999 = latencies.percentiles(0.5, 0.99, 0.999)
     if output == "table":
         click.echo(f"Avg latency: {latencies.average_ms:.4f} ms")
@@ -102,13 +126,22 @@ def latency(
 
 
 async def _measure(
-    topic: str, producing: Settings, consuming: Settings, count: int, size: int
-) -> Latencies:
+    topic: str,
+    *,
+    producing: Settings,
+    consuming: Settings,
+    count: int,
+    size: int,
+    latencies: Latencies,
+) -> None:
     from millstream.clients import Consumer, Producer
     from millstream.model import TopicPartition
     from millstream.runtime.system import SystemRandom
 
-    random, latencies = SystemRandom(), Latencies()
+    random, this_task = SystemRandom(), asyncio.current_task()
+    assert this_task is not None, "coroutines run in tasks"
+    # Raised by a handler of Python, the end would hit whichever task runs at the moment.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this_task.cancel)
     async with Producer(**producing) as producer, Consumer(**consuming) as consumer:
         partitions = [TopicPartition(topic, n) for n in await producer.partitions_for(topic)]
         consumer.assign(partitions)
@@ -122,7 +155,6 @@ async def _measure(
             latencies.add(latency_ms)
             if number % _REPORTED_EVERY == 0:
                 click.echo(f"{number}\t{latency_ms:.4f}", err=True)
-    return latencies
 
 
 async def _there_and_back(producer: Producer, consumer: Consumer, topic: str, value: bytes) -> None:

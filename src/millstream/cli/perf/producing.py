@@ -21,9 +21,10 @@ from millstream.cli.cluster_options import (
     cluster_options,
     pairs,
 )
-from millstream.cli.command import ClientCommand
+from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.perf.statistics import Sent
 from millstream.cli.rows import output_option
+from millstream.cli.terminal import counted
 
 if TYPE_CHECKING:
     from millstream.clients import RecordMetadata
@@ -137,20 +138,33 @@ def produce(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
         compression_type=options.compression,
         transactional_id=options.transactional_id,
     )
-    with Producer(**settings) as producer:
+    with Producer(**settings) as producer, leaving_soon(producer):
         run = _Run(producer, topic, options)
         check_reachable(settings)
         if options.transactional_id is not None:
             producer.init_transactions()
-        if options.warmup_records:
-            run.send(options.warmup_records)
-        sent = run.send(options.count)
-    if options.output == "table":
-        click.echo(sent.summary(run.ended_ms))
+        try:
+            if options.warmup_records:
+                run.send(options.warmup_records)
+            run.send(options.count)
+        except KeyboardInterrupt:
+            run.ended_ms = _now_ms()
+            told = (
+                f"interrupted: {run.sent.count} of {counted(options.count, 'record')} acknowledged"
+            )
+            click.echo(told, err=True)
+            _print(run, options.output)
+            raise
+    _print(run, options.output)
+
+
+def _print(run: _Run, output: str) -> None:
+    if output == "table":
+        click.echo(run.sent.summary(run.ended_ms))
     else:
         import orjson
 
-        click.echo(orjson.dumps(sent.members(run.ended_ms)))
+        click.echo(orjson.dumps(run.sent.members(run.ended_ms)))
 
 
 def _now_ms() -> float:
@@ -188,13 +202,13 @@ class _Run:
             None if options.transactional_id is None else options.transaction_duration_ms
         )
         self._pause = threading.Event()
-        self._all = self._window = Sent(0)
+        self.sent = self._window = Sent(0)
         self.ended_ms = 0.0
 
-    def send(self, count: int) -> Sent:
+    def send(self, count: int) -> None:
         """Counts from here on; ends when all are acknowledged. Raises the first error of a record."""
         started_ms = _now_ms()
-        self._all, self._window = Sent(started_ms), Sent(started_ms)
+        self.sent, self._window = Sent(started_ms), Sent(started_ms)
         begun_ms = self._begin(started_ms)
         producer_send, topic, acknowledged = self._producer.send, self._topic, self._acknowledged
         for number, payload in enumerate(islice(self._payloads, count)):
@@ -212,7 +226,6 @@ class _Run:
             self._producer.commit_transaction()
         self._producer.flush()
         self.ended_ms = _now_ms()
-        return self._all
 
     def _begin(self, now_ms: float) -> float:
         if self._transaction_ms is not None:
@@ -223,10 +236,10 @@ class _Run:
         self, sent_ms: float, size: int, _metadata: RecordMetadata, error: Exception | None
     ) -> None:
         if error is not None:
-            self._all.failed += 1
+            self.sent.failed += 1
             return
         latency_ms = _now_ms() - sent_ms
-        self._all.add(size, latency_ms)
+        self.sent.add(size, latency_ms)
         self._window.add(size, latency_ms)
 
     def _report(self, now_ms: float) -> None:

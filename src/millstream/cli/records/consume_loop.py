@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from millstream.cli.terminal import counted
+from millstream.clients.consumer.core.errors import WakeupError
 from millstream.clients.core.serialization import SerializationError
 from millstream.model import TopicPartition
 
@@ -29,13 +30,14 @@ class Interruption:
 
 
 @contextmanager
-def interruptible() -> Iterator[Interruption]:
-    """SIGINT and SIGTERM ask to end: what was written is committed, and nothing else."""
+def interruptible(consumer: Consumer) -> Iterator[Interruption]:
+    """SIGINT and SIGTERM ask to end: what was written is committed, and nothing else. A call of the consumer that waits ends."""
     asked = Interruption()
     before: dict[int, object] = {}
 
     def note(number: int, _frame: FrameType | None) -> None:
         asked.signal = number
+        consumer.wakeup()
         signal.signal(number, before[number])  # type: ignore[arg-type]  # what signal() gave
 
     for asking in (signal.SIGINT, signal.SIGTERM):
@@ -67,6 +69,13 @@ class ConsumeLoop:
 
     def run(self, interruption: Interruption) -> None:
         """Consumes until the bounds are met, nothing came for `silence_max_ms`, or a signal asks to end."""
+        try:
+            self._run(interruption)
+        except WakeupError:
+            if interruption.signal is None:
+                raise
+
+    def _run(self, interruption: Interruption) -> None:
         self._look_at_positions()
         heard_ms = self.now_ms()
         while interruption.signal is None and not self._is_done():

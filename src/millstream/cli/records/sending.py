@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from millstream.cli.records.lines import Line, Parse, split
 from millstream.cli.terminal import counted, printable
 from millstream.clients.core.serialization import SerializationError
+from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
     from millstream.clients.blocking import Producer
@@ -71,28 +72,41 @@ class RecordSender:
         self._first_refused: tuple[int, Place] | None = None
 
     def write(self, lines: Iterable[Placed]) -> None:
-        """Sends all lines. An interruption or an error still delivers those that were read."""
+        """Sends all lines. An error still delivers those that were read; after an interruption whoever closes the producer does."""
         try:
             for place, line in lines:
                 self._send(place, line)
-        finally:
+        except Exception:
             self._producer.flush()
+            raise
+        self._producer.flush()
 
     def write_in_transactions(self, lines: Iterator[Placed], every: int | None) -> None:
-        """Commits a transaction for each so many records. An interruption or an error aborts the one that is open."""
+        """Commits a transaction for each so many records. An error aborts the one that is open; after an interruption whoever closes does."""
         self._producer.init_transactions()
         following = next(lines, None)
         while following is not None:
             committed, begun_at = self._written, self._sent
+            self._producer.begin_transaction()
             try:
-                with self._producer.transaction():
-                    while following is not None and self._sent - begun_at != every:
-                        self._send(*following)
-                        following = next(lines, None)
-            except BaseException:
+                while following is not None and self._sent - begun_at != every:
+                    self._send(*following)
+                    following = next(lines, None)
+                self._producer.commit_transaction()
+            except BaseException as error:
                 self._aborted = self._sent - begun_at
                 self._written = committed
+                if isinstance(error, Exception):
+                    self._abort_after(error)
                 raise
+
+    def _abort_after(self, error: Exception) -> None:
+        try:
+            self._producer.abort_transaction()
+        except (
+            MillstreamError
+        ) as failure:  # as where the producer has failed for good, which `error` says
+            error.add_note(f"the transaction could not be aborted either: {failure}")
 
     def summary(self) -> str:
         """Returns how many records were written, and what became of the others."""

@@ -131,6 +131,10 @@ class Consumer(BlockingClient[consumer.Consumer[Key, Value]], Generic[Key, Value
 
         self._loop.call(lambda: self._client.commit_async(offsets, told))
 
+    def close(self, *, commit: bool = True, timeout_ms: int = consumer.CLOSE_MS) -> None:
+        """See the asyncio Consumer."""
+        self._loop.run(self._client.close(commit=commit, timeout_ms=timeout_ms))
+
     unsubscribe = waits(consumer.Consumer.unsubscribe)
     client_instance_id = waits(consumer.Consumer.client_instance_id)
     assignment = calls(consumer.Consumer.assignment)

@@ -59,7 +59,7 @@ from millstream.net.client.tasks import ClientClosed, TaskScope
 _LOGGER = logging.getLogger(__name__)
 
 _POLL_MS = 1_000
-_CLOSE_MS = 30_000
+CLOSE_MS = 30_000
 
 
 @explain_construction
@@ -446,7 +446,7 @@ class Consumer(Generic[Key, Value]):
         """
         return self._group_subscription.group_metadata()
 
-    async def close(self, *, commit: bool = True, timeout_ms: int = _CLOSE_MS) -> None:
+    async def close(self, *, commit: bool = True, timeout_ms: int = CLOSE_MS) -> None:
         """Commits (with auto-commit), leaves the group, stops fetching, and disconnects. Idempotent.
 
         Any task may call it: a call that is waiting ends with ClientClosed. After `timeout_ms` commit and leaving are

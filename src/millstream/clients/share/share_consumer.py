@@ -44,7 +44,7 @@ from millstream.protocol.enums import AcknowledgeType
 _LOGGER = logging.getLogger(__name__)
 
 _POLL_MS = 1_000
-_CLOSE_MS = 30_000
+CLOSE_MS = 30_000
 
 
 @explain_construction
@@ -303,7 +303,7 @@ class ShareConsumer(Generic[Key, Value]):
         self._check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 
-    async def close(self, *, timeout_ms: int = _CLOSE_MS) -> None:
+    async def close(self, *, timeout_ms: int = CLOSE_MS) -> None:
         """Send acknowledgements, release everything else, leave the group, disconnect. Idempotent.
 
         What poll() returned last is not accepted by closing; `commit()` does that. Any task may call it: a call that is
