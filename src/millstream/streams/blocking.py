@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 from collections.abc import Iterator, Mapping
-from types import FrameType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
 from millstream.clients.blocking.loop_thread import LoopThread
@@ -14,6 +11,12 @@ from millstream.foreign_names.explanation import explain_construction
 from millstream.runtime import Clock
 from millstream.streams.application import kafka_streams as application
 from millstream.streams.application.clients import ClientSupplier
+from millstream.streams.application.ending_signals import (
+    Interrupted,
+    Terminated,
+    cut_short,
+    of_process,
+)
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.live_partitions import LivePartitions
 from millstream.streams.application.processes.outer_application import OuterBlockingApplication
@@ -56,6 +59,13 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
                 restore_listener=restore_listener,
             )
         )
+        self._is_awaited = 0
+        """How many threads wait for the end."""
+        self._is_closing = False
+        self._is_told = False
+        """Whether the program hears of a signal, or of the end that follows it."""
+        self._unanswered: int | None = None
+        """A signal that came while the program closed the application by itself."""
 
     def __reduce__(self) -> tuple[type[OuterBlockingApplication], tuple[str]]:
         """Pickles what a function that holds the application gets in the process of a stream thread."""
@@ -90,8 +100,6 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
         """The last commit of each task."""
         return self._loop.call(lambda: self._client.reports)
 
-    start = waits(application.KafkaStreams.start)
-    wait_ended = waits(application.KafkaStreams.wait_ended)
     clean_up = waits(application.KafkaStreams.clean_up)
     query = waits(application.KafkaStreams.query)
     remove_stream_thread = waits(application.KafkaStreams.remove_stream_thread)
@@ -108,6 +116,47 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
     )
     all_local_store_partition_lags = waits(application.KafkaStreams.all_local_store_partition_lags)
     query_metadata_for_key = waits(application.KafkaStreams.query_metadata_for_key)
+
+    def start(self) -> None:
+        """Starts the threads, and returns once global stores are filled. In the main thread signals end the application from now on.
+
+        Raises as `millstream.streams.KafkaStreams.start`.
+        """
+        of_process().listen(self)
+        try:
+            self._loop.run(self._client.start())
+        except SystemExit:
+            self.close()
+            raise
+        except BaseException:
+            of_process().forget(self)
+            raise
+
+    def wait_ended(self) -> None:
+        """Waits until the application has ended, also by a signal. Raises the error that has ended it."""
+        self._is_awaited += 1
+        try:
+            self._loop.run(self._client.wait_ended())
+        finally:
+            self._is_awaited -= 1
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a signal still says something to the application."""
+        return not self._client.state.has_completed_shutdown
+
+    def hear(self, number: int) -> SystemExit | None:
+        """Has the application end because of a signal: at once where somebody waits for that, else by ending what the main thread does."""
+        if self._is_told:
+            return None
+        if self._is_closing:
+            self._unanswered = number
+            return None
+        self._is_told = True
+        if not self._is_awaited:
+            return cut_short(number)
+        self._client.request_close()
+        return None
 
     def store(
         self,
@@ -128,23 +177,28 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
         if self._loop.is_current or self._client.is_caller:
             self.request_close()
             return False
-        return self._loop.run(self._client.close(timeout_s))
+        self._is_closing = True
+        try:
+            return self._loop.run(self._client.close(timeout_s))
+        finally:
+            of_process().forget(self, self._unanswered)
 
     def request_close(self) -> None:
         """Has the application end soon, and returns at once: see `close`, which does so where it cannot wait."""
         self._client.request_close()
 
     def run(self) -> None:
-        """Starts, and closes on Ctrl-C or SIGTERM. For the main thread.
+        """Starts, and returns when the application has ended, in the main thread also by Ctrl-C or SIGTERM.
 
         Raises what `start` raises, and the error that ends the application.
         """
-        before = signal.signal(signal.SIGTERM, _interrupt)
         try:
-            with contextlib.suppress(KeyboardInterrupt), self:
-                self.wait_ended()
+            self.start()
+            self.wait_ended()
+        except (Interrupted, Terminated):
+            return  # it was told to end before it ran
         finally:
-            signal.signal(signal.SIGTERM, before)
+            self.close()
 
 
 class _Waiting:
@@ -160,7 +214,3 @@ class _Waiting:
 
     def of_all(self, method: str, *arguments: object, **named: object) -> Iterator[Stored]:
         return iter(self._loop.run(self._partitions.of_all(method, *arguments, **named)))
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

@@ -35,7 +35,7 @@ class LoopThread:
             target=self._loop.run_forever, name="millstream clients", daemon=True
         )
         self._thread.start()
-        atexit.register(self._close_clients)
+        _call_at_exit(self._close_clients)
 
     def run(
         self, coroutine: Coroutine[object, object, _Result], timeout_s: float | None = None
@@ -123,6 +123,17 @@ class _Shared:
                 self._thread = LoopThread()
                 self._pid = os.getpid()
             return self._thread
+
+
+def _call_at_exit(function: Callable[[], None]) -> None:
+    """As `atexit`, but before the pools of threads end: clients and applications that are closed then still need theirs.
+
+    Python's own pools end by the same list, last first, and have no public way into it.
+    """
+    import concurrent.futures.thread  # noqa: F401  # its entry must come before ours
+
+    register = getattr(threading, "_register_atexit", atexit.register)
+    register(function)
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

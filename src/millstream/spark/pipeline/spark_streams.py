@@ -41,6 +41,8 @@ from millstream.spark.pipeline.progress_line import ProgressLine
 from millstream.spark.pipeline.queries.queryable import Queryable
 from millstream.spark.pipeline.queries.store_queries import StoreQueries
 from millstream.spark.pipeline.runner_options import RunnerOptions
+from millstream.spark.pipeline.signalled_driver import SignalledDriver
+from millstream.streams.application.ending_signals import cut_short, of_process
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName
@@ -116,6 +118,9 @@ class SparkStreams(Queryable):
         self._progress: dict[int, Progress] = {}
         self._metrics: dict[str, Mapping[MetricName, float]] = {}
         self._stopping = threading.Event()
+        self._signals = SignalledDriver(
+            f"application {config.application_id}", of_process(), self._stopping.set
+        )
         self._pausing = Pausing(config.application_id, self._kafka)
         stream = stream_of_a_person() if options.show_progress else None
         self._line = (
@@ -206,7 +211,7 @@ class SparkStreams(Queryable):
 
         What it has written can then be read with read_committed: it waits for the markers of its transactions.
         `observe` is called after each micro-batch. Raises PipelineFailed, and IllegalState for an application that is paused from
-        elsewhere. May be called again and again.
+        elsewhere. May be called again and again. SIGINT and SIGTERM end it, and the program, after the micro-batches under way.
         """
         if self._state is not State.CREATED:
             raise IllegalState(f"run_available is for an application that is not {self._state}")
@@ -214,6 +219,14 @@ class SparkStreams(Queryable):
             raise IllegalState(
                 f"application {self._config.application_id} is paused: `millstream pipeline resume` ends that"
             )
+        self._signals.begin()
+        with self._signals.heeding():
+            self._run_available(observe)
+        if self._signals.number is not None:
+            self.close()
+            raise cut_short(self._signals.number)
+
+    def _run_available(self, observe: Callable[[Progress], object] | None) -> None:
         for each in self._inputs.values():
             each.run_available(self._stopping)
         plan = self._plan.looked_at()
@@ -224,14 +237,17 @@ class SparkStreams(Queryable):
                 groups.append(MicroBatches(part, self._driver(observe)))
                 last_first.callback(groups[-1].close)
             is_left = True
-            while is_left:  # sub-topologies that feed each other: what one has written for another that ran before it
+            while (
+                is_left and not self._stopping.is_set()
+            ):  # sub-topologies that feed each other: what one has written for another that ran before it
                 moved = [each.run_available() for each in groups]
                 is_left = plan.is_circular and any(moved)
 
     def start(self) -> None:
-        """Starts all sub-topologies; they run until `close`, or until one of them fails."""
+        """Starts all sub-topologies; they run until `close` or a signal, or until one of them fails."""
         self._pausing.look()
         self._enter(State.RUNNING)
+        self._signals.begin()
         self._begin("pausing", self._pausing.watch, self._stopping)
         for each in self._plan.last.sub_topologies:
             self._begin(str(each.id), self._run, each)
@@ -253,7 +269,18 @@ class SparkStreams(Queryable):
         return self._pausing.is_on.is_set()
 
     def await_termination(self, timeout_s: float | None = None) -> bool:
-        """Waits until the application has been closed. False at the time limit. Raises PipelineFailed as soon as it has failed."""
+        """Waits until the application has been closed, in the main thread also by SIGINT or SIGTERM. False at the time limit.
+
+        Raises PipelineFailed as soon as it has failed.
+        """
+        with self._signals.heeding():
+            has_ended = self._await_threads(timeout_s)
+        if self._signals.number is not None:
+            self.close()
+            return True
+        return has_ended
+
+    def _await_threads(self, timeout_s: float | None) -> bool:
         clock = self._clock
         deadline_ms = None
         if timeout_s is not None:
@@ -278,6 +305,7 @@ class SparkStreams(Queryable):
             if self._state is State.PENDING_ERROR:
                 self._enter(State.ERROR)
             self._enter(State.PENDING_SHUTDOWN)
+        self._signals.close_begins()
         self._stopping.set()
         for thread in self._threads:
             thread.join()
@@ -285,6 +313,7 @@ class SparkStreams(Queryable):
         self._queries.close()
         self._jobs.close()
         self._enter(State.NOT_RUNNING)
+        self._signals.end()
 
     def _clear_line(self) -> None:
         if self._line is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
@@ -30,6 +29,7 @@ from millstream.streams.application.application_environment import (
 )
 from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
 from millstream.streams.application.current_state import CurrentState, StateListener
+from millstream.streams.application.ending_signals import Interrupted, Terminated, of_process
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.group.remarks import ShutdownRequested
@@ -44,6 +44,7 @@ from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.processes.outer_application import OuterApplication
 from millstream.streams.application.processes.pickling import pickled_application
 from millstream.streams.application.processes.process_stream_thread import ProcessStreamThread
+from millstream.streams.application.signalled_end import SignalledEnd
 from millstream.streams.application.state_cleaner import StateCleaner
 from millstream.streams.application.state_directory import StateDirectory
 from millstream.streams.application.states import (
@@ -131,6 +132,9 @@ class KafkaStreams:
         self._threads = StreamThreads(
             self._new_thread, self._scope, self._failed, self._cache_share
         )
+        self._signals = SignalledEnd(
+            f"application {config.application_id}", of_process(), self._close_soon
+        )
         self._pickled: bytes | None = None
         """The application as processes of stream threads get it; None where its threads share this process."""
         self._global_thread: GlobalStreamThread | None = None
@@ -156,6 +160,7 @@ class KafkaStreams:
 
     async def __aenter__(self) -> Self:
         await self.start()
+        self._signals.enter_block()
         return self
 
     async def __aexit__(
@@ -164,7 +169,10 @@ class KafkaStreams:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        ends = self._signals.leave_block(kind)
         await self.close()
+        if ends is not None:
+            raise ends
 
     @property
     def state(self) -> ApplicationState:
@@ -224,14 +232,18 @@ class KafkaStreams:
         Raises IllegalState for an application that was started before, StoreLocked, ConfigError, BrokerNotAvailable where nothing listens,
         and what the cluster answers.
         """
+        self._state.require_created()
         self._loop = asyncio.get_running_loop()
-        try:
-            async with self._starting:
-                await self._start()
-        except BaseException:
-            if self._closing is not None:
-                await asyncio.wait({self._closing})  # another instance may be started now
-            raise
+        with self._signals.starting():
+            try:
+                async with self._starting:
+                    await self._start()
+            except BaseException:
+                if self._closing is not None:
+                    await asyncio.wait({self._closing})  # another instance may be started now
+                else:
+                    self._signals.has_ended()
+                raise
 
     async def _start(self) -> None:
         self._state.require_created()
@@ -376,28 +388,22 @@ class KafkaStreams:
         return self._threads.is_paused
 
     async def run(self) -> None:
-        """Starts, and closes on SIGINT, SIGTERM or cancellation. Raises what `start` raises, and the error that ends the application."""
-        loop = asyncio.get_running_loop()
-        ended = self._scope.start(self._ran(), "run", awaited=True)
-        try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, ended.cancel)
-            await asyncio.wait({ended})
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
-            ended.cancel()
-            await self.close()
-        if not ended.cancelled():
-            ended.result()
+        """Starts, and returns when the application has ended, also by SIGINT or SIGTERM. Raises what `start` raises, and the error that ends it.
 
-    async def _ran(self) -> None:
-        await self.start()
-        await self.wait_ended()
+        Closes when it is cancelled.
+        """
+        try:
+            await self.start()
+            await self.wait_ended()
+        except (Interrupted, Terminated):
+            _LOGGER.debug("%s was told to end before it ran", self._state.log_prefix)
+        finally:
+            await self.close()
 
     async def wait_ended(self) -> None:
         """Waits until the application has ended. Raises the error that has ended it."""
-        await self._ended.wait()
+        with self._signals.waiting():
+            await self._ended.wait()
         if self._error is not None:
             raise self._error
 
@@ -428,9 +434,10 @@ class KafkaStreams:
             raise IllegalState(
                 f"application {self._config.application_id} was not started: close it with `close`"
             )
-        self._loop.call_soon_threadsafe(
-            self._begin_to_end, ApplicationState.PENDING_SHUTDOWN, ApplicationState.NOT_RUNNING
-        )
+        self._loop.call_soon_threadsafe(self._close_soon)
+
+    def _close_soon(self) -> None:
+        self._begin_to_end(ApplicationState.PENDING_SHUTDOWN, ApplicationState.NOT_RUNNING)
 
     @property
     def is_caller(self) -> bool:
@@ -498,6 +505,7 @@ class KafkaStreams:
                 self._state.enter(end)
             except Exception:  # whatever a listener raises: nobody waits for this task's result
                 _LOGGER.exception("%s has a listener that failed", self._state.log_prefix)
+            self._signals.has_ended()
 
     async def _find_cluster(self) -> None:
         """Raises BrokerNotAvailable where nothing listens. All clients that follow wait for a cluster that refuses: it restarts."""

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from itertools import count
 from typing import Any, Final
 
 from millstream.net.client.uninterrupted import uninterrupted
+from millstream.streams.application.ending_signals import HEARD
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.store_lags import StoreOffsets
@@ -248,14 +250,21 @@ class ProcessStreamThread:
 
 
 def _started(end: socket.socket) -> subprocess.Popen[bytes]:
-    """Starts a process of this Python that can import what this one can."""
+    """Starts a process of this Python that can import what this one can.
+
+    It begins with the signals blocked that are the application's to hear: it ignores them only once Python runs there.
+    """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen(  # noqa: S603  # our own module
-        [sys.executable, "-m", MODULE, str(end.fileno())],
-        stdin=subprocess.DEVNULL,
-        env=environment,
-        pass_fds=[end.fileno()],
-    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)  # those of this thread alone
+    try:
+        return subprocess.Popen(  # noqa: S603  # our own module
+            [sys.executable, "-m", MODULE, str(end.fileno())],
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            pass_fds=[end.fileno()],
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:

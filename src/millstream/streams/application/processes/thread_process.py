@@ -19,6 +19,7 @@ from typing import Final
 
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.application_environment import ApplicationEnvironment
+from millstream.streams.application.ending_signals import HEARD
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.processes.link import Link
@@ -215,8 +216,9 @@ async def _serve(descriptor: int) -> None:
 
 def main(arguments: list[str]) -> None:
     """Ends the process by force: the thread of the kernel may be in a function that does not end."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in HEARD:
         signal.signal(number, signal.SIG_IGN)  # they go to the application, which ends us
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)  # it has started us so
     prepare()
     code = 1
     try:
