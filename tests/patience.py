@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 LONG_ENOUGH_S = 60.0
 """Less than pytest gives a test: who waits in vain says what for."""
 LONG_ENOUGH_MS = 60_000
-WAITS_FOR_CLUSTER = {"bootstrap_wait_ms": LONG_ENOUGH_MS}
+WAITS_FOR_CLUSTER: dict[str, Any] = {
+    "bootstrap_wait_ms": LONG_ENOUGH_MS
+}  # Any: settings of any client
 """Settings of a client that may be made while its cluster restarts."""
 _AGAIN_S = 0.02
 

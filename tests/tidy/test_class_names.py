@@ -19,6 +19,7 @@ STAND_TWICE = {
     "Consumer": _ASYNC_AND_BLOCKING,
     "Controller": "the controller itself, and the route of Admin's requests to it: `route=Controller()`",
     "Delivery": _ASYNC_AND_BLOCKING,
+    "HealthServer": _ASYNC_AND_BLOCKING,
     "KafkaStreams": _ASYNC_AND_BLOCKING,
     "Leader": "a role of Raft, and the route of Admin's requests to a partition's leader",
     "Producer": _ASYNC_AND_BLOCKING,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SerializationOrigin,
         dead_letter,
     )
+    from millstream.streams.health_server import HealthServer
     from millstream.streams.options import (
         EmitStrategy,
         Materialized,
@@ -78,6 +79,7 @@ else:
             "millstream.streams.config": "StreamsConfig",
             "millstream.streams.dsl": "CogroupedKStream GlobalKTable KGroupedStream KGroupedTable KStream KTable SessionWindowedCogroupedKStream SessionWindowedKStream StreamsBuilder TimeWindowedCogroupedKStream TimeWindowedKStream",
             "millstream.streams.handlers": "ErrorContext OnError OutgoingRecord Response SerializationOrigin dead_letter",
+            "millstream.streams.health_server": "HealthServer",
             "millstream.streams.options": "EmitStrategy Materialized OffsetReset RecordContext Retry StoreFormat StoreSupplier StoreType StreamJoined Suppressed WaitingRecord",
             "millstream.streams.processor": "ContextualProcessor Processor ProcessorContext ProcessorWrapper PunctuationType Record TableChange",
             "millstream.streams.progress.restore_progress": "RestoreProgress",
@@ -100,6 +102,7 @@ __all__ = [
     "EmitStrategy",
     "ErrorContext",
     "GlobalKTable",
+    "HealthServer",
     "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",

@@ -1,4 +1,4 @@
-"""`KafkaStreams` for programs without an event loop: the same application, run by the loop thread of the blocking clients."""
+"""`KafkaStreams` and `HealthServer` for programs without an event loop: the same, run by the loop thread of the blocking clients."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from millstream.clients.blocking.blocking_client import BlockingClient, calls, w
 from millstream.clients.blocking.loop_thread import LoopThread
 from millstream.foreign_names.explanation import explain_construction
 from millstream.runtime import Clock
+from millstream.streams import health_server
 from millstream.streams.application import kafka_streams as application
 from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.ending_signals import (
@@ -199,6 +200,24 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
             return  # it was told to end before it ran
         finally:
             self.close()
+
+
+class HealthServer(BlockingClient[health_server.HealthServer]):
+    """See `millstream.streams.HealthServer`: same arguments. `with` begins to answer, and ends it."""
+
+    def __init__(self, application: KafkaStreams, *, port: int, host: str = "127.0.0.1") -> None:
+        super().__init__(
+            lambda: health_server.HealthServer(application._client, port=port, host=host)
+        )
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._client.__aenter__())
+        return self
+
+    @property
+    def url(self) -> str:
+        """The address that it listens at."""
+        return self._client.url
 
 
 class _Waiting:

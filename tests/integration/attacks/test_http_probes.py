@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.broker.http.server import CONNECTIONS_MAX
+from millstream.net.server.http_server import CONNECTIONS_MAX
 from tests.patience import LONG_ENOUGH_S
 from tests.support.attacks import AttackedNode
 

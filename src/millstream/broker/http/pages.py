@@ -10,18 +10,18 @@ from http import HTTPStatus
 from typing import Final
 
 from millstream.broker.http.health import cluster_health, reasons_not_ready
-from millstream.broker.http.server import (
+from millstream.broker.metrics.catalogue import families
+from millstream.broker.metrics.exposition import CONTENT_TYPE, render
+from millstream.broker.metrics.loop_lag import watch_loop_lag
+from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.node.services import BackgroundTasks
+from millstream.net.server.http_server import (
     HttpResponse,
     HttpServer,
     Responder,
     one_piece,
     plain,
 )
-from millstream.broker.metrics.catalogue import families
-from millstream.broker.metrics.exposition import CONTENT_TYPE, render
-from millstream.broker.metrics.loop_lag import watch_loop_lag
-from millstream.broker.metrics.node_view import NodeView
-from millstream.broker.node.services import BackgroundTasks
 
 _LOGGER = logging.getLogger(__name__)
 _SAMPLES_BETWEEN_BREATHS: Final = 500

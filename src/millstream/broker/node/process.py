@@ -16,7 +16,6 @@ from typing import Final
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
 from millstream.broker.http.pages import start_http
-from millstream.broker.http.server import HttpServer
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.parts import NodeParts
@@ -32,6 +31,7 @@ from millstream.errors import ConfigError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.net.network import Network
+from millstream.net.server.http_server import HttpServer
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer
 from millstream.runtime import Clock, FileSystem, Random
