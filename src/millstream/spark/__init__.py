@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from millstream.spark.pipeline.inputs import DataFrameInput
     from millstream.spark.pipeline.lifecycle import State
     from millstream.spark.pipeline.micro_batches import PipelineFailed, Progress
+    from millstream.spark.pipeline.queries.query_server import SparkQueryServer
     from millstream.spark.pipeline.runner_options import RunnerOptions
     from millstream.spark.pipeline.spark_streams import MicroBatchRunner, SparkStreams
     from millstream.spark.query_metrics.listener import QueryMetricsListener
@@ -36,6 +37,7 @@ else:
             "millstream.spark.pipeline.inputs": "DataFrameInput",
             "millstream.spark.pipeline.lifecycle": "State",
             "millstream.spark.pipeline.micro_batches": "PipelineFailed Progress",
+            "millstream.spark.pipeline.queries.query_server": "SparkQueryServer",
             "millstream.spark.pipeline.runner_options": "RunnerOptions",
             "millstream.spark.pipeline.spark_streams": "MicroBatchRunner SparkStreams",
             "millstream.spark.query_metrics.listener": "QueryMetricsListener",
@@ -71,6 +73,7 @@ __all__ = [
     "SourcePartitionMetrics",
     "SourceTopicMetrics",
     "SparkOptions",
+    "SparkQueryServer",
     "SparkStreams",
     "State",
     "StateUnusable",

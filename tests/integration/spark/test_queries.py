@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
 
 import pytest
 
 from millstream.clients.producer.core.murmur2 import partition_for_key
-from millstream.spark import RunnerOptions, SparkStreams
+from millstream.spark import RunnerOptions, SparkQueryServer, SparkStreams
 from millstream.spark.pipeline import jobs
 from millstream.spark.pipeline.queries.metadata import TaskHostInfo
 from millstream.streams import Materialized, StreamsBuilder, TimeWindows, queries
@@ -33,7 +37,7 @@ from millstream.streams.queries import (
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.topology import Topology
 from tests.integration.spark.conftest import Topics
-from tests.patience import wait_until
+from tests.patience import LONG_ENOUGH_S, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 WORDS = ["a", "b", "c", "d", "a", "b", "a"]
@@ -191,3 +195,57 @@ def pid_of(socket: Path) -> int:
             if re.search(f"host_process\0{re.escape(str(socket))}\0", command):
                 return int(process.name)
     raise AssertionError(f"no host at {socket}")
+
+
+def free_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return "{}:{}".format(*probe.getsockname())
+
+
+def asked(url: str, path: str) -> tuple[int, Any]:
+    """Status and JSON of an answer; a curl outside of the driver sees the same."""
+    try:
+        with urlopen(f"{url}{path}", timeout=LONG_ENOUGH_S) as response:
+            return response.status, json.loads(response.read())
+    except HTTPError as error:
+        return error.code, json.loads(error.read())
+
+
+def test_stores_are_asked_over_http_by_whoever_reaches_the_driver(
+    application: SparkStreams, source: str
+) -> None:
+    address = free_address()
+    with SparkQueryServer(application, address):
+        url = f"http://{address}"
+        wait_until(lambda: asked(url, "/stores/counts/rows")[0] == 200)
+        own = partition_for_key(b"a", 2)
+        assert asked(url, "/stores/counts/keys/a") == (
+            200,
+            {"store": "counts", "partition": own, "key": "a", "value": 3},
+        )
+        assert asked(url, "/stores/counts/keys/absent")[1]["value"] is None
+        assert asked(url, "/stores/names/keys/a")[1]["value"] == "Anna"
+        assert asked(url, "/stores/windows/keys/b")[1]["windows"] == [{"start_ms": 0, "value": 2}]
+        status, rows = asked(url, "/stores/counts/rows")
+        assert (status, rows["partitions"], rows["is_cut"]) == (200, [0, 1], False)
+        assert {row["key"]: row["value"] for row in rows["rows"]} == COUNTS
+        assert asked(url, "/stores/none/keys/a")[0] == 404
+    with pytest.raises(URLError):
+        asked(url, "/stores/counts/keys/a")
+
+
+def test_an_application_that_has_yet_to_run_says_over_http_to_ask_again(
+    spark: Any, topics: Topics, tmp_path: Path
+) -> None:
+    source, names = topics.new("early", 2), topics.new("early-names")
+    options = RunnerOptions(bootstrap_servers=topics.bootstrap_servers, directory=str(tmp_path))
+    config = StreamsConfig(application_id=f"app-{source}")
+    address = free_address()
+    with (
+        SparkStreams(counting(source, names), config, spark, options) as application,
+        SparkQueryServer(application, address),
+    ):
+        for path in ("/stores/counts/keys/a", "/stores/counts/rows", "/stores/names/keys/a"):
+            status, told = asked(f"http://{address}", path)
+            assert (status, told["error"]) == (503, "Service Unavailable")
+            assert "CREATED" in told["message"]

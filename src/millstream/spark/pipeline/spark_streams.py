@@ -149,6 +149,16 @@ class SparkStreams(Queryable):
         return self._state
 
     @property
+    def topology(self) -> Topology:
+        """The topology that it runs: changelogs are its own, and sources that DataFrames feed have their partitions."""
+        return self._topology
+
+    @property
+    def config(self) -> StreamsConfig:
+        """The configuration, with the guarantee that holds where none was given."""
+        return self._config
+
+    @property
     def plan(self) -> TopologyPlan:
         """The sub-topologies with their topics and tasks, as they were when the cluster was last looked at."""
         return self._plan.last
