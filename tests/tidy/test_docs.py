@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import inspect
 import re
 from pathlib import Path
@@ -73,6 +75,60 @@ def test_every_operator_has_an_example_in_the_streams_guide() -> None:
     }
     assert len(operators) > 30
     assert not {name for name in operators if not re.search(rf"\.{name}\(", examples)}
+
+
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EXAMPLES = [
+    page
+    for page in PAGES_OF_TODAY
+    if PYTHON.search(page.read_text()) and page.parent.name != "kernel"
+]
+"""Not the kernel's own page, whose block is a list of calls."""
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_examples_import_what_they_use(page: Path) -> None:
+    """A name comes from an import or an assignment further up on the page, or on the one that the folder's pages go back to."""
+    front = page.parent.with_suffix(".md")
+    known = set(dir(builtins)) | {"__name__"}
+    if front.exists():
+        for block in PYTHON.findall(front.read_text()):
+            known |= bound_in(ast.parse(block))
+    unknown = []
+    for block in PYTHON.finditer(page.read_text()):
+        tree = ast.parse(block[1])
+        known |= bound_in(tree)
+        line = page.read_text().count("\n", 0, block.start()) + 1
+        unknown += [f"line {line}: {name}" for name in sorted(used_in(tree) - known)]
+    assert not unknown
+
+
+def used_in(tree: ast.AST) -> set[str]:
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, ast.Load)}
+
+
+def bound_in(tree: ast.AST) -> set[str]:
+    """Of all scopes together: an example is too short to use one name for two things."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+                found.add(name)
+            case ast.MatchAs(name=str(name)):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found |= {(each.asname or each.name).partition(".")[0] for each in names}
+    return found
+
+
+def test_a_name_that_an_example_does_not_import_is_found() -> None:
+    tree = ast.parse("from a import b\nb(c, window=1)\nd = [e for e in f]")
+    assert used_in(tree) - bound_in(tree) == {"c", "f"}
 
 
 def test_the_file_map_lists_every_module_under_its_package(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from millstream.streams import (
     TimeWindows,
     blocking,
     queries,
+    serdes,
 )
 from millstream.streams.state import read_only
 from millstream.testing.streams import topology_test_driver
@@ -85,6 +86,17 @@ def test_every_public_class_of_java_is_there_or_explained_by_the_import(kind: st
     if ours(kind) is None:
         with pytest.raises(ImportError, match=f"millstream.streams has no {kind}: here it is "):
             getattr(streams, kind)
+
+
+def test_the_page_for_those_who_come_from_java_has_every_setting() -> None:
+    page = (ROOT / "docs/guide/streams/porting.md").read_text()
+    table = page.split("\n## Settings\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"`([a-z_.]+)`", table))
+    assert sorted(set(SETTINGS) - named) == []
+    fields = set(inspect.signature(StreamsConfig).parameters) | {"application_id"}
+    ours = {each for each in named if "_" in each and "." not in each}
+    values = {"at_least_once"}
+    assert {each for each in ours - fields if not hasattr(serdes, each)} == values
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -20,9 +20,11 @@ def test_the_examples_run(spark: Any, topics: Any) -> None:
     for name in ("orders", "orders-bad", "orders-checked"):
         topics.create(name, 2)
     topics.put("orders", [{"key": b"k", "value": b'{"id": 1, "name": "a", "items": ["x"]}'}])
-    names: dict[str, Any] = {"session": spark, "bootstrap_servers": topics.bootstrap_servers}
+    names: dict[str, Any] = {"session": spark}
     first, lines, with_letters, write, functions = re.findall(
-        r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
+        r"^```python\n(.*?)^```$",
+        PAGE.read_text().replace("localhost:9092", topics.bootstrap_servers),
+        re.MULTILINE | re.DOTALL,
     )
     exec(first, names)
     assert [tuple(row) for row in names["names"].collect()] == [("k", 1, "a")]
