@@ -80,8 +80,8 @@ class HostedPartitions:
         self._has_work = asyncio.Event()
         self._refused: set[TopicPartition] = set()
         """Logs that could not be opened and may be another time."""
-        self._told: dict[TopicPartition, str] = {}
-        """What was told of logs that could not be opened, so that it is not told with every attempt."""
+        self._offline: dict[TopicPartition, tuple[Uuid, str]] = {}
+        """Topic id and what was told of logs that could not be opened, so that it is not told with every attempt."""
         self._image = MetadataImage()
 
     def get(self, topic: str, partition: int) -> Partition:
@@ -189,13 +189,13 @@ class HostedPartitions:
             begin = directory.open_log if directory.holds(name) else directory.begin_log
             log = begin(name, config_of_topic(), self._clock.now(), topic.topic_id)
         except MillstreamError as error:
-            if self._told.get(name) != str(error):
-                self._told[name] = str(error)
+            if self._offline.get(name) != (topic.topic_id, str(error)):
+                self._offline[name] = topic.topic_id, str(error)
                 _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
             if isinstance(error, KafkaStorageError):
                 self._refused.add(name)
             return None
-        self._told.pop(name, None)
+        self._offline.pop(name, None)
         tell_repairs(log)
         if not log.is_on_disk:
             self._new_logs.add(log)
@@ -238,13 +238,9 @@ class HostedPartitions:
         """Drops a replica that the newest image does not have here, so that no request finds or writes it any more."""
         hosted = self._hosted.get((name, number))
         if hosted is None:
+            self._discard_offline(TopicPartition(name, number))
             return
-        topic = self._image.topic(name)
-        if (
-            topic is not None
-            and topic.topic_id == hosted.topic_id
-            and self._is_hosted_by_us(topic, number)
-        ):
+        if self._is_still_ours(name, number, hosted.topic_id):
             return
         del self._hosted[name, number]
         hosted.log.retire("its topic was deleted")
@@ -257,6 +253,29 @@ class HostedPartitions:
                 hosted.topic_partition,
                 error,
             )
+
+    def _discard_offline(self, name: TopicPartition) -> None:
+        """Takes the files of a log that could not be opened out of the way when its topic is deleted: another may have its name next."""
+        topic_id, _ = self._offline.get(name, (None, ""))
+        if topic_id is None or self._is_still_ours(*name, topic_id):
+            return
+        del self._offline[name]
+        self._refused.discard(name)
+        for directory in self._directories:
+            if directory.holds(name):
+                try:
+                    directory.discard(name)
+                except KafkaStorageError as error:
+                    _LOGGER.error("%s is deleted, but its files stay: %s", name, error)  # noqa: TRY400 - the sentence says it
+
+    def _is_still_ours(self, name: str, number: int, topic_id: Uuid) -> bool:
+        """Whether the newest image has this replica here, of the topic with this id."""
+        topic = self._image.topic(name)
+        return (
+            topic is not None
+            and topic.topic_id == topic_id
+            and self._is_hosted_by_us(topic, number)
+        )
 
     def _configure(self, changed: Iterable[ConfigResource]) -> None:
         """The logs of what was configured. Of the defaults of all topics, most follow in turns."""

@@ -395,6 +395,12 @@ class LogDirectory:
         self._saved.forget(partition)
         return self._rename(partition, "stray")
 
+    def discard(self, partition: TopicPartition) -> None:
+        """Gives up the files of a partition whose log is not open; the next start removes them. Raises KafkaStorageError."""
+        assert partition not in self._logs, f"the log of {partition} is open"
+        self._saved.forget(partition)
+        self._rename(partition, "delete")
+
     def _rename(self, partition: TopicPartition, purpose: str) -> str:
         target = self._path_aside(partition, purpose)
         try:

@@ -22,7 +22,7 @@ from millstream.broker.handlers import (
     produce,
 )
 from millstream.broker.requests.handler_services import bound
-from millstream.errors import KafkaError, MillstreamError
+from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
 from millstream.model import TopicPartition
 from millstream.protocol.generated.delete_records import (
     DeleteRecordsPartition,
@@ -590,3 +590,17 @@ async def test_a_directory_that_nobody_noted_is_believed_as_it_is() -> None:
     assert await seen_after_start(disk.copy()) == {DAMAGED: EXPECTED, HEALTHY: EXPECTED}
     async with node(disk, clean=False):
         assert {path: disk.read(path) for path in before} == before
+
+
+async def test_the_name_of_a_topic_whose_damaged_log_was_deleted_is_free() -> None:
+    disk = await world(CLEAN)
+    disk.damage(f"data/t-0/{0:020d}.log", CUT)
+    async with node(disk) as running:
+        with pytest.raises(KafkaStorageError):
+            running.services.partitions.get(DAMAGED, 0)
+        await running.delete(DAMAGED)
+        await running.create(DAMAGED)
+        assert running.append(DAMAGED, b"new") == 0
+    async with node(disk) as running:
+        assert running.services.partitions.get(DAMAGED, 0).log_end_offset == 1
+        assert not [name for name in disk.list("data") if name.endswith("-delete")]
