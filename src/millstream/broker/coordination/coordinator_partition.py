@@ -29,7 +29,6 @@ from millstream.errors import (
     KafkaError,
     MessageTooLarge,
     NotCoordinator,
-    ProtocolError,
     RequestTimedOut,
 )
 from millstream.log.append_check import AppendOrigin
@@ -40,7 +39,7 @@ from millstream.protocol.record_frames import (
     encode_record_key,
     encode_record_value,
 )
-from millstream.records.batch import NO_SEQUENCE, BatchHeader, iterate_batches
+from millstream.records.batch import NO_SEQUENCE, BatchHeader, iterate_batches, validate_batch
 from millstream.records.builder import BatchBuilder, BatchOptions
 from millstream.records.compression import Codec
 from millstream.records.control import ControlType, TransactionMarker, read_control_type
@@ -186,7 +185,7 @@ class CoordinatorPartition(Generic[ShardT]):
         """Loads the shard, then serves until closed. A log that cannot be read or written closes it; the next leader tries again."""
         try:
             await self._load()
-        except (KafkaError, ProtocolError):
+        except Exception:  # whatever the log holds, the other shards and the node go on
             _LOGGER.exception("%s cannot be loaded", self.partition.topic_partition)
             self.close()
         async with asyncio.TaskGroup() as tasks:
@@ -377,6 +376,7 @@ class CoordinatorPartition(Generic[ShardT]):
         long_work = self._services.long_work
         end_s = await long_work.next_turn()
         for header, batch in iterate_batches(memoryview(data)):
+            validate_batch(header, batch)  # a wrong bit may be a wrong offset of a group
             if header.is_control:
                 self._replay_marker(header, batch)
             for record in self._records(header, batch, offset):

@@ -46,6 +46,8 @@ class FailureLog:
 
         An error of the disk is logged as its sentence, an unexpected one with its trace.
         """
+        if isinstance(error, OSError):
+            error = KafkaStorageError(f"cannot read or write its files: {error}")
         if isinstance(error, _OF_THE_DISK) and not isinstance(error, PartitionOffline):
             repeated = self._is_due((what, type(error).__name__, str(error)))
             if repeated is not None:

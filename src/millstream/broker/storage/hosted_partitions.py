@@ -188,10 +188,11 @@ class HostedPartitions:
         try:
             begin = directory.open_log if directory.holds(name) else directory.begin_log
             log = begin(name, config_of_topic(), self._clock.now(), topic.topic_id)
-        except MillstreamError as error:
+        except Exception as error:
             if self._offline.get(name) != (topic.topic_id, str(error)):
                 self._offline[name] = topic.topic_id, str(error)
-                _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
+                unexpected = None if isinstance(error, MillstreamError) else error
+                _LOGGER.error("%s is offline: %s", name, error, exc_info=unexpected)  # noqa: TRY400 - mostly the sentence says it
             if isinstance(error, KafkaStorageError):
                 self._refused.add(name)
             return None

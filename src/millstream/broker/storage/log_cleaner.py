@@ -20,10 +20,11 @@ from millstream.broker.node.services import Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
 from millstream.config_fields import from_keys
-from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
+from millstream.errors import KafkaStorageError, MillstreamError
 from millstream.log.compaction.compaction import Compaction
 from millstream.log.compaction.plan import CompactionPlan
 from millstream.log.directory.log_directory import LogDirectory
+from millstream.log.directory.log_environment import is_broken_disk
 from millstream.log.partition_log import PartitionLog
 from millstream.runtime import Clock
 
@@ -121,10 +122,13 @@ class LogCleaner:
         try:
             await self._clean(log, plan)
         except OSError as error:
-            _LOGGER.error("%s could not be compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
             log.compaction_failed(error)
+            if is_broken_disk(error):
+                self._set_aside(log, error)
+            else:
+                _LOGGER.error("%s could not be compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
             return False  # the disk may be full: the next round tries again
-        except MillstreamError as error:
+        except Exception as error:  # noqa: BLE001 - whatever the log holds, the others go on; it is logged
             if log.failure is None:
                 self._set_aside(log, error)
         finally:
@@ -137,6 +141,7 @@ class LogCleaner:
             "%s cannot be compacted and is left as it is until the next start: %s",
             log.partition,
             error,
+            exc_info=None if isinstance(error, (MillstreamError, OSError)) else error,
         )
 
     async def _take_filthiest(self) -> tuple[PartitionLog, CompactionPlan] | None:
@@ -153,7 +158,7 @@ class LogCleaner:
                 continue
             try:
                 plan = log.plan_compaction(partition.high_watermark, now)
-            except (OSError, KafkaError) as error:
+            except Exception as error:  # noqa: BLE001 - see `_clean_or_set_aside`
                 self._set_aside(log, error)
                 continue
             if plan is not None and plan.is_due:

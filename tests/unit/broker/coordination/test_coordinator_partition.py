@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count, pairwise
+from typing import NoReturn
 
 import pytest
 
@@ -341,6 +342,35 @@ async def test_a_log_that_cannot_be_read_is_not_served(
         with pytest.raises(NotCoordinator):
             submit(coordinator, commit(5))
     assert "cannot be loaded" in caplog.text
+
+
+@pytest.mark.parametrize("position", [65, 80, 90, 100])
+async def test_a_log_in_which_a_bit_is_wrong_is_not_served(
+    world: World, caplog: pytest.LogCaptureFixture, position: int
+) -> None:
+    """What the bit makes of a record may be a committed offset that nobody committed."""
+    world.write(stored_record(5))
+    path = f"/data/__consumer_offsets-0/{0:020d}.log"
+    world.disk.corrupt(path, position, bytes([world.disk.read(path)[position] ^ 1]))
+    async with world.serving() as coordinator:
+        await turns()
+        with pytest.raises(NotCoordinator):
+            submit(coordinator, commit(5))
+    assert "cannot be loaded" in caplog.text
+
+
+async def test_a_log_that_the_disk_does_not_give_is_not_served_and_ends_no_other_task(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_arguments: object) -> NoReturn:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(world.log, "read", refused)
+    world.write(stored_record(5))
+    async with world.serving() as coordinator:
+        await turns()
+        with pytest.raises(NotCoordinator):
+            submit(coordinator, commit(5))
 
 
 def slow_work() -> LongWork:

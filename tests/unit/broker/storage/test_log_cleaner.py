@@ -7,7 +7,7 @@ import errno
 import math
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -180,3 +180,31 @@ async def test_a_broken_disk_takes_its_directory_offline() -> None:
     assert not await world.cleaner.clean_filthiest()
     assert [error.errno for error in world.broken] == [errno.EIO]
     assert world.cleaned() == {"a": None}
+
+
+async def test_a_log_file_that_is_cut_short_is_set_aside_and_loses_nothing_more() -> None:
+    """A batch that does not fit into what is left is no end of the log: compaction would leave out what is behind it."""
+    world = World(bad=5, good=5)
+    path = f"/data/bad-0/{0:020d}.log"
+    world.disk.corrupt(path, 8, (1 << 20).to_bytes(4, "big"))
+    before = world.disk.read(path)
+    for _ in range(3):
+        await world.cleaner.clean_filthiest()
+    assert world.cleaned() == {"bad": None, "good": 5}
+    assert world.disk.read(path) == before
+
+
+async def test_what_nobody_expects_of_a_log_sets_it_aside_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(bad=5, good=5)
+
+    def fail(*_arguments: object) -> NoReturn:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(world.logs["bad"], "plan_compaction", fail)
+    for _ in range(3):
+        await world.cleaner.clean_filthiest()
+    assert world.cleaned() == {"bad": None, "good": 5}
+    (told,) = [record for record in caplog.records if "bad-0" in record.getMessage()]
+    assert told.exc_info is not None
