@@ -29,7 +29,7 @@ from millstream.raft.election_state import (
 from millstream.raft.messages import LogPosition
 from millstream.raft.ready import AppendBatch, ControlRecord
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, VoterSet, voters_from_record
-from millstream.records.batch import BatchHeader, iterate_batches
+from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.control import ControlType, build_control_batch, read_control_type
 from millstream.records.record import Record, iterate_records
@@ -169,6 +169,7 @@ class MetadataLog:
                 f"the metadata log has nothing at offset {offset}, before its end {end}"
             )
             for header, batch in iterate_batches(view):
+                validate_batch(header, batch)  # a wrong bit would be other metadata
                 yield header, batch
                 offset = header.next_offset
 

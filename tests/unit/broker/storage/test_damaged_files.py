@@ -604,3 +604,15 @@ async def test_the_name_of_a_topic_whose_damaged_log_was_deleted_is_free() -> No
     async with node(disk) as running:
         assert running.services.partitions.get(DAMAGED, 0).log_end_offset == 1
         assert not [name for name in disk.list("data") if name.endswith("-delete")]
+
+
+@pytest.mark.parametrize("from_the_end", [1, 40, 400, 800])
+async def test_a_wrong_bit_in_the_metadata_log_is_no_other_metadata(from_the_end: int) -> None:
+    disk = await world(CLEAN)
+    path = f"data/__cluster_metadata-0/{0:020d}.log"
+    data = bytearray(disk.read(path))
+    data[-from_the_end] ^= 1
+    disk.write_atomically(path, bytes(data))
+    with pytest.raises((MillstreamError, ExceptionGroup)) as refused:
+        await seen_after_start(disk)
+    assert "data/__cluster_metadata-0 is damaged (the checksum is" in str(innermost(refused.value))
