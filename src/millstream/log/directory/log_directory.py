@@ -21,6 +21,7 @@ from millstream.log.directory.log_environment import (
     is_broken_disk,
 )
 from millstream.log.directory.log_loader import new_log
+from millstream.log.directory.offset_checkpoints import LogOffsets, OffsetCheckpoints
 from millstream.log.directory.saved_states import SavedStates
 from millstream.log.directory.segment_checkpoint import (
     SEGMENT_FILE,
@@ -44,7 +45,6 @@ from millstream.log.directory.text_checkpoints import (
     decode_partition_metadata,
     encode_clean_shutdown,
     encode_meta_properties,
-    encode_offsets,
     encode_partition_metadata,
 )
 from millstream.log.partition_log import PartitionLog
@@ -125,7 +125,8 @@ class LogDirectory:
         self.interrupted_moves: list[TopicPartition] = []
         """Replicas that were on their way here when the last owner stopped; nothing of them is left."""
         self._deletions: list[_PendingDeletion] = []
-        self._saved = SavedStates(environment.file_system, path)
+        self._checkpoints = OffsetCheckpoints(environment.file_system, path)
+        self._saved = SavedStates(environment.file_system, path, self._checkpoints)
         self._written_segments = b""
         self._topic_ids: dict[TopicPartition, Uuid] = {}
         self._future_topic_ids: dict[TopicPartition, Uuid] = {}
@@ -255,9 +256,7 @@ class LogDirectory:
         assert partition not in self._logs, f"the log of {partition} is open already"
         directory = f"{self.path}/{partition}"
         try:
-            self._environment.file_system.make_directory(directory)
-            if topic_id is not None:
-                self._ensure_topic_id(directory, topic_id, self.noted_topic_id(partition))
+            self._make_directory(partition, topic_id)
             log = PartitionLog.open(
                 partition,
                 directory,
@@ -283,7 +282,7 @@ class LogDirectory:
         assert partition not in self._logs, f"the log of {partition} is open already"
         self._forget_saved_state(partition, topic_id)
         directory = f"{self.path}/{partition}"
-        make_directory = partial(self._make_directory, directory, topic_id)
+        make_directory = partial(self._make_directory, partition, topic_id)
         log = self._logs[partition] = PartitionLog(
             partition,
             directory,
@@ -295,9 +294,13 @@ class LogDirectory:
         )
         return log
 
-    def _make_directory(self, directory: str, topic_id: Uuid) -> None:
+    def _make_directory(self, partition: TopicPartition, topic_id: Uuid | None) -> None:
+        if not self.holds(partition):
+            self._checkpoints.forget_predecessor(partition)
+        directory = f"{self.path}/{partition}"
         self._environment.file_system.make_directory(directory)
-        self._ensure_topic_id(directory, topic_id)
+        if topic_id is not None:
+            self._ensure_topic_id(directory, topic_id, self.noted_topic_id(partition))
 
     def _forget_saved_state(self, partition: TopicPartition, topic_id: Uuid) -> None:
         self._topic_ids[partition] = topic_id
@@ -358,6 +361,7 @@ class LogDirectory:
         assert self._future_logs.get(log.partition) is log, "only a future log is adopted"
         directory = f"{self.path}/{log.partition}"
         try:
+            self._checkpoints.forget_predecessor(log.partition)
             self._environment.file_system.rename(log.directory, directory)
             self._environment.file_system.sync_directory(self.path)
         except OSError as error:
@@ -430,18 +434,26 @@ class LogDirectory:
 
     def checkpoint_recovery_points(self) -> None:
         """Writes all recovery points, those of logs not opened yet included, and what the segments hold; Kafka's interval is 60 s."""
-        points = {log.partition: log.recovery_point for log in self._listed()}
+
+        def recovery_points() -> LogOffsets:
+            points = {log.partition: log.recovery_point for log in self._listed()}
+            return {**self._saved.recovery_points, **points}
+
         self._write_segments()
-        self._write_offsets(RECOVERY_POINT_FILE, {**self._saved.recovery_points, **points})
+        self._write_offsets(RECOVERY_POINT_FILE, recovery_points)
 
     def checkpoint_log_start_offsets(self) -> None:
         """Writes the log start offsets that lie beyond their first segment's; Kafka's interval is 60 s."""
-        moved = {
-            log.partition: log.log_start_offset
-            for log in self._listed()
-            if log.log_start_offset > log.first_segment_offset
-        }
-        self._write_offsets(LOG_START_OFFSET_FILE, {**self._saved.start_offsets, **moved})
+
+        def start_offsets() -> LogOffsets:
+            moved = {
+                log.partition: log.log_start_offset
+                for log in self._listed()
+                if log.log_start_offset > log.first_segment_offset
+            }
+            return {**self._saved.start_offsets, **moved}
+
+        self._write_offsets(LOG_START_OFFSET_FILE, start_offsets)
 
     def _write_segments(self, clean_epoch: int | None = None) -> None:
         """Before the recovery points: a segment that is not recovered any more must have been noted."""
@@ -457,7 +469,8 @@ class LogDirectory:
         }
         data = encode_segments(SegmentCheckpoint({**self._saved.segments, **logs}, clean_epoch))
         if data != self._written_segments:
-            self._write(SEGMENT_FILE, data)
+            write = self._environment.file_system.write_atomically
+            self._write(SEGMENT_FILE, partial(write, f"{self.path}/{SEGMENT_FILE}", data))
             self._written_segments = data
 
     def _listed(self) -> list[PartitionLog]:
@@ -465,17 +478,24 @@ class LogDirectory:
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
         """Writes the high watermarks of the logs in this directory, and leaves out others. Kafka's interval is 5 s."""
-        own = {name: offset for name, offset in high_watermarks.items() if name in self._logs}
-        self._write_offsets(HIGH_WATERMARK_FILE, own)
+
+        def own_high_watermarks() -> LogOffsets:
+            return {name: offset for name, offset in high_watermarks.items() if name in self._logs}
+
+        self._write_offsets(HIGH_WATERMARK_FILE, own_high_watermarks)
 
     def checkpoint_cleaner(self) -> None:
         """Writes where cleanings ended, after each of them."""
-        cleaned = {
-            log.partition: log.cleaner_checkpoint
-            for log in self
-            if log.cleaner_checkpoint is not None
-        }
-        self._write_offsets(CLEANER_OFFSET_FILE, {**self._saved.cleaner_checkpoints, **cleaned})
+
+        def ends_of_cleanings() -> LogOffsets:
+            cleaned = {
+                log.partition: log.cleaner_checkpoint
+                for log in self
+                if log.cleaner_checkpoint is not None
+            }
+            return {**self._saved.cleaner_checkpoints, **cleaned}
+
+        self._write_offsets(CLEANER_OFFSET_FILE, ends_of_cleanings)
 
     # --- end
 
@@ -529,12 +549,13 @@ class LogDirectory:
         self._future_logs.clear()
         self._lock.close()
 
-    def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        self._write(name, encode_offsets(offsets))
+    def _write_offsets(self, name: str, offsets: Callable[[], LogOffsets]) -> None:
+        self._write(name, partial(self._checkpoints.write, name, offsets))
 
-    def _write(self, name: str, data: bytes) -> None:
+    def _write(self, name: str, write: Callable[[], None]) -> None:
+        """Raises KafkaStorageError."""
         try:
-            self._environment.file_system.write_atomically(f"{self.path}/{name}", data)
+            write()
         except OSError as error:
             if is_broken_disk(error):
                 self._handle_broken_disk(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from millstream.log.directory.log_environment import SavedState
+from millstream.log.directory.offset_checkpoints import LogOffsets, OffsetCheckpoints
 from millstream.log.directory.segment_checkpoint import SEGMENT_FILE, LogMark, decode_segments
 from millstream.log.directory.text_checkpoints import (
     CLEANER_OFFSET_FILE,
@@ -16,7 +17,6 @@ from millstream.log.directory.text_checkpoints import (
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     DamagedFile,
-    decode_offsets,
 )
 from millstream.model import TopicPartition, Uuid
 from millstream.runtime import FileSystem
@@ -34,17 +34,18 @@ _WITHOUT: Final = {
 class SavedStates:
     """Entries of logs that are not open yet; each is forgotten when its log is opened."""
 
-    def __init__(self, file_system: FileSystem, path: str) -> None:
+    def __init__(self, file_system: FileSystem, path: str, checkpoints: OffsetCheckpoints) -> None:
         self._file_system = file_system
         self._path = path
+        self._checkpoints = checkpoints
         self._was_clean = self._segments_are_exact = False
         self.unreadable: list[str] = []
         """What to tell of checkpoints that were not used."""
         self.segments: dict[TopicPartition, LogMark] = {}
-        self.recovery_points: dict[TopicPartition, int] = {}
-        self.start_offsets: dict[TopicPartition, int] = {}
-        self.cleaner_checkpoints: dict[TopicPartition, int] = {}
-        self.high_watermarks: dict[TopicPartition, int] = {}
+        self.recovery_points: LogOffsets = {}
+        self.start_offsets: LogOffsets = {}
+        self.cleaner_checkpoints: LogOffsets = {}
+        self.high_watermarks: LogOffsets = {}
 
     def read(self, *, was_clean: bool, broker_epoch: int) -> None:
         """Reads the checkpoints. `broker_epoch`: that of the clean shutdown, if it was one."""
@@ -81,20 +82,12 @@ class SavedStates:
         self.start_offsets.pop(partition, None)
         self.cleaner_checkpoints.pop(partition, None)
 
-    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        path = f"{self._path}/{name}"
-        if not self._file_system.exists(path):
-            return {}
+    def _read_offsets(self, name: str) -> LogOffsets:
         try:
-            offsets = decode_offsets(path, self._file_system.read(path))
+            return self._checkpoints.read(name)
         except (DamagedFile, OSError) as error:
             self.unreadable.append(f"{error}. It is written anew{_WITHOUT[name]}")
             return {}
-        return {
-            partition: offset
-            for partition, offset in offsets.items()
-            if self._file_system.exists(f"{self._path}/{partition}")
-        }
 
     def _read_segments(self, broker_epoch: int) -> dict[TopicPartition, LogMark]:
         path = f"{self._path}/{SEGMENT_FILE}"

@@ -145,6 +145,43 @@ def test_a_topic_made_again_inherits_nothing(formatted):
     assert (log.log_start_offset, log.log_end_offset) == (0, 0)
 
 
+@pytest.mark.parametrize("stops", ["crash", "clean"])
+@pytest.mark.parametrize("restarts_between", [False, True])
+def test_a_topic_made_again_inherits_nothing_from_checkpoints_either(
+    formatted, stops, restarts_between
+):
+    """A checkpoint names a topic, not its id: it must not name one that is gone once its name is used again."""
+    directory = opened(formatted)
+    old = directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    for value in (b"1", b"2", b"3"):
+        formatted.append(old, value)
+    old.flush(formatted.now)
+    old.delete_records_before(3)
+    old.complete_compaction(3)
+    directory.checkpoint_recovery_points()
+    directory.checkpoint_log_start_offsets()
+    directory.checkpoint_high_watermarks({T0: 3})
+    directory.checkpoint_cleaner()
+    directory.delete_log(T0, formatted.now)
+    if restarts_between:
+        directory.abandon()
+        formatted.disk.crash()
+        directory = opened(formatted)
+    new = directory.begin_log(T0, LogConfig(), formatted.now, Uuid(b"u" * 16))
+    for value in (b"4", b"5", b"6", b"7"):
+        formatted.append(new, value)
+    if stops == "crash":
+        new.flush(formatted.now)
+        formatted.disk.crash()
+    else:
+        directory.close({T0: 4}, broker_epoch=1, now=formatted.now)
+    directory = opened(formatted)
+    assert directory.saved_high_watermarks.get(T0, 0) == (0 if stops == "crash" else 4)
+    log = directory.open_log(T0, LogConfig(), formatted.now, Uuid(b"u" * 16))
+    assert (log.log_start_offset, log.log_end_offset, log.cleaner_checkpoint) == (0, 4, None)
+    assert formatted.values(log) == [(0, b"4"), (1, b"5"), (2, b"6"), (3, b"7")]
+
+
 def test_the_deleted_name_fits_a_file_name(formatted):
     long = TopicPartition("x" * 249, 12)
     directory = opened(formatted)
