@@ -463,9 +463,9 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "KafkaStreams": {
             "KafkaStreams": "KafkaStreams(topology, StreamsConfig(...), clients, clock=); clients are settings of all clients, or a ClientSupplier",
-            "start": "await app.start(), await app.close(timeout_s), await app.clean_up(); async with app; await app.run() starts and closes on signals; app.request_close() from inside",
-            "close": "await app.start(), await app.close(timeout_s), await app.clean_up(); async with app; await app.run() starts and closes on signals; app.request_close() from inside",
-            "cleanUp": "await app.start(), await app.close(timeout_s), await app.clean_up(); async with app; await app.run() starts and closes on signals; app.request_close() from inside",
+            "start": "await app.start(), await app.close(timeout_s), await app.clean_up(); async with app; await app.run() starts and returns after the end; SIGINT and SIGTERM close it, as a shutdown hook does in Java; app.request_close() from inside",
+            "close": "await app.start(), await app.close(timeout_s), await app.clean_up(); async with app; await app.run() starts and returns after the end; SIGINT and SIGTERM close it, as a shutdown hook does in Java; app.request_close() from inside",
+            "cleanUp": "await app.start(), await app.close(timeout_s), await app.clean_up(); async with app; await app.run() starts and returns after the end; SIGINT and SIGTERM close it, as a shutdown hook does in Java; app.request_close() from inside",
             "state": "app.state, app.on_state_change(listener), of which there may be several",
             "setStateListener": "app.state, app.on_state_change(listener), of which there may be several",
             "setUncaughtExceptionHandler": "KafkaStreams(on_uncaught_error=): handler(error) gives OnUncaughtError.REPLACE_THREAD, SHUTDOWN_CLIENT or SHUTDOWN_APPLICATION",
