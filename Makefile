@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ oracle: setup-dev  ## tests that need Kafka's own tools (MILLSTREAM_KAFKA_CLASSP
 
 oracle-broker: setup-dev  ## the same sessions against Apache Kafka and against us; `make oracle-broker CASES='groups/*'`
 	@$(PYTHON_BIN) tests/oracle/run_broker.py --kafka $(if $(CASES),'$(CASES)')
+
+oracle-compaction: setup-dev  ## random histories of compacted topics against Apache Kafka and against us; `make oracle-compaction SEED=7 COUNT=100`
+	@$(PYTHON_BIN) -m tests.oracle.compaction $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
 oracle-clients: setup-dev  ## the tests of the clients against Apache Kafka with one node and with three; `make oracle-clients FLAGS="-k groups"`
 	@$(PYTHON_BIN) -m tests.oracle.clients.run $(FLAGS)

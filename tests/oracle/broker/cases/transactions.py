@@ -81,9 +81,11 @@ def end(  # noqa: PLR0917  # read as a sentence: who, what, with what
     )
 
 
-def read(s: Session, note: str, topic: Topic, isolation: int = 1, version: int = 12) -> None:
+def read(  # noqa: PLR0917  # read as a sentence: what, how, from where
+    s: Session, note: str, topic: Topic, isolation: int = 1, version: int = 12, offset: int = 0
+) -> None:
     s.ask("Fetch", version, note, replica_id=-1, max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, session_epoch=-1, isolation_level=isolation,
-          topics=[{"topic": topic.name, "topic_id": topic.id, "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}]}])  # fmt: skip
+          topics=[{"topic": topic.name, "topic_id": topic.id, "partitions": [{"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}]}])  # fmt: skip
 
 
 def until_complete(s: Session, transactional_id: str = "") -> None:
@@ -222,6 +224,34 @@ def the_newer_protocol(s: Session) -> None:
     end(s, 5, "abort of nothing", False, identity)
     until_complete(s)
     describe(s, "after the abort of nothing")
+
+
+@case("DeleteRecords", "ListOffsets", "DescribeProducers")
+def first_records_of_an_open_transaction_are_deleted(s: Session) -> None:
+    """The last stable offset is the log start then: where a reader with reset latest begins, and what it reads in the end."""
+    topic = s.topic()
+    identity = who(init(s))
+    s.produce(topic, b"0")
+    produce(s, 12, "in the transaction", topic, 0, identity, b"1")
+    s.produce(topic, b"2")
+    s.produce(topic, b"3")
+
+    def look(note: str) -> None:
+        for isolation in (0, 1):
+            s.ask("ListOffsets", 7, f"latest {note}", replica_id=-1, isolation_level=isolation,
+                  topics=[topic.partition(0, timestamp=-1)])  # fmt: skip
+        read(s, f"behind the log start {note}", topic, offset=3)
+        s.ask("DescribeProducers", 0, note, topics=[{"name": topic.name, "partition_indexes": [0]}])
+
+    look("before")
+    partitions = [{"partition_index": 0, "offset": 3}]
+    s.ask("DeleteRecords", 2, "to 3", timeout_ms=3000, topics=[{"name": topic.name, "partitions": partitions}])  # fmt: skip
+    look("while it is open")
+    s.produce(topic, b"4")
+    look("and more is written")
+    end(s, 5, "aborts", False, identity)
+    until_complete(s)
+    look("after its end")
 
 
 @case("EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn")
