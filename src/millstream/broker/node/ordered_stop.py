@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
+from millstream.errors import MillstreamError
+
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -31,6 +33,10 @@ class OrderedStop:
             raise self._first
 
     def _failed(self, step: str, error: Exception) -> None:
-        _LOGGER.critical("shutdown: %s failed", step, exc_info=error)
+        # What a disk or another node has done is said by the sentence; only what nobody expected needs its trace.
+        is_told = isinstance(error, MillstreamError | OSError)
+        _LOGGER.critical(
+            "shutdown: %s failed: %s", step, error, exc_info=None if is_told else error
+        )
         if self._first is None:
             self._first = error

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -146,5 +147,9 @@ def _data_directory(options: ServerOptions) -> Iterator[str | None]:
 
 
 def _fail(error: BaseException, code: int) -> NoReturn:
-    click.echo(f"millstream server: {error}", err=True)
+    sentence = str(error)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        of_file = f" for {error.filename}" if error.filename else ""
+        sentence = f"no space left on the disk of the data directory{of_file}; free some space"
+    click.echo(f"millstream server: {sentence}", err=True)
     sys.exit(code)

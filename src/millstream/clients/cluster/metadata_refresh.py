@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from millstream.clients.cluster.core.metadata_state import MetadataState
 from millstream.errors import BrokerNotAvailable, KafkaError, RequestTimedOut
 from millstream.net.client.connections import Connections, NoBrokerReachable
+from millstream.net.client.core.outages import SILENT_MS
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 
 _Result = TypeVar("_Result")
+_TOLD_AGAIN_MS: Final = 60_000
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class MetadataRefresh:
@@ -45,6 +50,8 @@ class MetadataRefresh:
         self._refusal_count = 0
         self._refusal_told = True
         self._last_error: KafkaError | None = None
+        self._said: dict[str, int] = {}
+        """What callers wait for, and when the log was told last."""
 
     def request(self) -> None:
         """Ask for a refresh in the background."""
@@ -61,7 +68,7 @@ class MetadataRefresh:
         self, find: Callable[[], _Result | None], deadline_ms: int, otherwise: str
     ) -> _Result:
         """Returns the first thing `find` returns, asked anew after each change. Raises a refusal at once."""
-        refusals = self._refusal_count
+        refusals, silent_until_ms = self._refusal_count, self._now_ms() + SILENT_MS
         if self._refusal is not None and find() is None:
             self.request()
         while True:
@@ -70,18 +77,34 @@ class MetadataRefresh:
                 return found
             if self._refusal is not None and self._refusal_count > refusals:
                 raise type(self._refusal)(str(self._refusal)) from self._refusal
-            remaining_ms = deadline_ms - self._now_ms()
+            now_ms = self._now_ms()
+            remaining_ms = deadline_ms - now_ms
             if remaining_ms <= 0:
                 raise self._too_late(otherwise)
+            if now_ms >= silent_until_ms:
+                self._tell(otherwise, now_ms)
+                silent_until_ms = deadline_ms
             self._scope.check()
             self._changed.clear()
             self._ensure_task()
             try:
-                async with asyncio.timeout(remaining_ms / 1000):
+                async with asyncio.timeout(
+                    min(remaining_ms, max(0, silent_until_ms - now_ms)) / 1000
+                ):
                     await self._changed.wait()
             except TimeoutError:
                 continue
             self._scope.check()
+
+    def _tell(self, otherwise: str, now_ms: int) -> None:
+        """Says what a caller waits for, unless it is a connection, of which `connections` tells."""
+        said_ms = self._said.get(otherwise)
+        if self._connections.any_failed or (
+            said_ms is not None and now_ms - said_ms < _TOLD_AGAIN_MS
+        ):
+            return
+        self._said[otherwise] = now_ms
+        _LOGGER.warning("%s; still waiting", otherwise)
 
     def raise_refusal(self) -> None:
         """Raises a refusal once, for a caller that waits for something else than metadata, and asks anew."""

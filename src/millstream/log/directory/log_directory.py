@@ -559,4 +559,6 @@ class LogDirectory:
         except OSError as error:
             if is_broken_disk(error):
                 self._handle_broken_disk(error)
-            raise KafkaStorageError(f"cannot write {self.path}/{name}: {error}") from error
+            raise KafkaStorageError(
+                f"cannot write {self.path}/{name}: {error.strerror or error}"
+            ) from error

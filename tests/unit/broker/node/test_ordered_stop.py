@@ -28,9 +28,12 @@ async def test_an_error_in_one_step_keeps_no_other_from_being_taken(
     await stop.wait("third", works)
     assert taken == ["second", "third"]
     assert [record.message for record in caplog.records] == [
-        "shutdown: first failed",
-        "shutdown: second failed",
+        "shutdown: first failed: division by zero",
+        "shutdown: second failed: disk gone",
     ]
+    unforeseen, told = caplog.records
+    assert unforeseen.exc_info is not None
+    assert told.exc_info is None, "a disk that is full is no matter for a traceback"
     with pytest.raises(ZeroDivisionError):
         stop.raise_first()
 

@@ -1,4 +1,7 @@
-"""How long a client waits for a cluster that refuses: `bootstrap_wait_ms` before it was ever connected, no limit after."""
+"""How long a client waits for a cluster that refuses: `bootstrap_wait_ms` before it was ever connected, no limit after.
+
+And that nobody waits in silence for what the cluster does not have.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from millstream.clients.cluster import metadata_refresh
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ClientConfig
 from millstream.clients.config.settings import parse_settings
@@ -116,4 +120,21 @@ async def test_a_caller_that_waits_for_metadata_hears_of_it_before_its_time_limi
     async with asyncio.timeout(60):
         with pytest.raises(BrokerNotAvailable, match="nothing listens there"):
             await cluster.topic("orders", world.now_ms + 3_600_000)
+    await cluster._scope.close()
+
+
+async def test_a_caller_that_waits_for_metadata_is_told_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Here at once, instead of after a second; the same wait is not told again within a minute."""
+    monkeypatch.setattr(metadata_refresh, "SILENT_MS", 0)
+    world = World()
+    cluster = cluster_in(world)
+    monkeypatch.setattr(cluster._refresh, "_ensure_task", lambda: None)
+    for _ in range(2):
+        waiting = asyncio.ensure_future(cluster.topic("orders", world.now_ms + 3_600_000))
+        await asyncio.sleep(0)
+        waiting.cancel()
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert told == ["topic 'orders' is not in the cluster's metadata; still waiting"]
     await cluster._scope.close()

@@ -6,6 +6,8 @@ is `sender`'s.
 
 from __future__ import annotations
 
+import logging
+
 from millstream.clients.producer.core.accumulator import RecordAccumulator
 from millstream.clients.producer.core.batch_encoding import columns_of
 from millstream.clients.producer.core.partition_queue import PartitionQueue
@@ -14,6 +16,7 @@ from millstream.clients.producer.core.producer_batch import (
     BatchOutcome,
     ProducerBatch,
 )
+from millstream.clients.producer.core.refusals import Refusals
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.transaction import Transaction
 from millstream.errors import (
@@ -32,8 +35,10 @@ from millstream.errors import (
     UnknownProducerId,
     UnknownServerError,
 )
+from millstream.model import TopicPartition
 from millstream.runtime import Random
 
+_LOGGER = logging.getLogger(__name__)
 _FATE_UNKNOWN = (
     NetworkException,
     RequestTimedOut,
@@ -60,6 +65,7 @@ class BatchCompletion:
         self._accumulator = accumulator
         self._random = random
         self._transaction = transaction
+        self._refusals = Refusals()
         self.identity: tuple[int, int] | None = None
         """Producer id and epoch for partitions that are new or start over; None while a new one is wanted."""
 
@@ -68,9 +74,18 @@ class BatchCompletion:
         """The reason why the transaction takes nothing more; None while it does."""
         return None if self._transaction is None else self._transaction.refusal
 
+    def waits(self, partition: TopicPartition, kind: object, reason: str, now_ms: int) -> None:
+        """Notes that records of a partition cannot be written now. Says so in the log once that lasts."""
+        said = self._refusals.waits(partition, kind, reason, now_ms)
+        if said is not None:
+            _LOGGER.warning("%s", said)
+
     def succeed(
-        self, batch: ProducerBatch, offset: int, append_time_ms: int
+        self, batch: ProducerBatch, offset: int, append_time_ms: int, now_ms: int
     ) -> list[ProducerBatch]:
+        said = self._refusals.settled(batch.topic_partition, now_ms)
+        if said is not None:
+            _LOGGER.info("%s", said)
         queue = self._accumulator.queue(*batch.topic_partition)
         queue.acknowledged = True
         self._maybe_reset(queue)
@@ -160,6 +175,7 @@ class BatchCompletion:
             return self._give_up(queue, batch, _expired(batch))
         if batch.attempts > self._policy.retries:
             return self._give_up(queue, batch, error)
+        self.waits(batch.topic_partition, type(error), str(error), now_ms)
         batch.retry_at_ms = now_ms + self._policy.backoff.delay_ms(batch.attempts, self._random)
         queue.put_back(batch)
         return []

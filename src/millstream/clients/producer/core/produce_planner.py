@@ -114,6 +114,7 @@ class ProducePlanner:
             leader = cluster.leader(queue.topic_partition)
             if leader is None:
                 self.metadata_wanted = True
+                self._completion.waits(queue.topic_partition, None, "it has no leader", now_ms)
                 continue
             if not is_ready(leader):
                 self._stuck_since.setdefault(leader, now_ms)
@@ -164,13 +165,13 @@ class ProducePlanner:
         for topic_partition, batch in planned.batches.items():
             answer = answers.get(topic_partition)
             if response is None:
-                settled += self._completion.succeed(batch, -1, -1)
+                settled += self._completion.succeed(batch, -1, -1, now_ms)
             elif answer is None:
                 error = UnknownServerError("the broker's answer leaves this partition out")
                 settled += self._fail(batch, error, now_ms)
             elif answer.error_code in (0, DuplicateSequenceNumber.code):
                 settled += self._completion.succeed(
-                    batch, answer.base_offset, answer.log_append_time_ms
+                    batch, answer.base_offset, answer.log_append_time_ms, now_ms
                 )
             else:
                 settled += self._fail(batch, _error_of(topic_partition, answer), now_ms)
