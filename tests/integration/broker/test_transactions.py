@@ -257,7 +257,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(client: RawClient) -> None
     sender = Sender(client).init(timeout_ms=300)
     sender.produce(b"slow")
     assert until_stable(client) == []
-    assert sender.end(commit=True).error_code == ProducerFenced.code
+    assert sender.end(commit=True).error_code == InvalidTxnState.code
 
 
 @pytest.mark.parametrize("commit", [True, False])
