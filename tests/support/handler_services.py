@@ -18,6 +18,7 @@ from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.net.server.client_connection import ANONYMOUS, ClientConnection
 from millstream.protocol.generated.headers import RequestHeader
+from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
 from millstream.runtime import Instant
 
 _EARLY: Final = Instant(0, 0)
@@ -39,6 +40,7 @@ class GivenQuorum:
     leader_id: int
     leader_epoch: int = 0
     high_watermark: int = 0
+    kraft_version: int = KRAFT_VERSION_DYNAMIC
 
     def quorum(self) -> QuorumDescription:
         return QuorumDescription(
@@ -47,6 +49,7 @@ class GivenQuorum:
             Offset(self.high_watermark),
             Offset(self.high_watermark),
             voters=(),
+            kraft_version=self.kraft_version,
         )
 
 

@@ -27,7 +27,7 @@ TABLES_AND_CHECKS = re.compile(
     r"|metadata/(topic_config_table|group_config|effective_config)"
 )
 """Modules that name keys to describe or to check them."""
-CHECKED_ONLY = {"process.roles", "controller.quorum.voters", "broker.id"}
+CHECKED_ONLY = {"process.roles", "broker.id"}
 """They say what this node is, and what it is not is refused; `broker.id` is turned into `node.id`."""
 HOLDERS = re.compile(
     r"_?(config|current|of|settings|static|limits|timeouts|changed|delegation_tokens|classic|consumer|share|streams|subscription|self)"

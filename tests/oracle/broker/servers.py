@@ -49,7 +49,7 @@ def ours() -> Iterator[str]:
         Broker,  # only here: a broker that does not start must not stop Kafka's side
     )
 
-    with Broker(settings=SETTINGS) as broker:
+    with Broker(settings={**SETTINGS, "controller.quorum.voters": "1@127.0.0.1:1"}) as broker:
         yield broker.bootstrap_servers
 
 

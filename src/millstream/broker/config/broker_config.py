@@ -44,6 +44,8 @@ class BrokerConfig:
     """
 
     node_id: int
+    controller_quorum_voters: tuple[str, ...]
+    controller_listener_names: tuple[str, ...]
     broker_rack: str | None
     millstream_flush_on_ack: str
     request_timeout_ms: int

@@ -14,7 +14,7 @@ import re
 
 from millstream.broker.cluster.features import KRAFT_VERSION, SUPPORTED_FEATURES
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.services import Metadata
+from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest
@@ -26,7 +26,6 @@ from millstream.protocol.generated.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
 
 # No permissions: every client asks before it has proved who it is.
 API = ApiSpec(ApiKey.API_VERSIONS, versions=range(5), permissions=())
@@ -41,6 +40,7 @@ def handle(
     *,
     apis: tuple[ApiSpec, ...],
     config: DynamicConfig,
+    controller: ControllerClient,
     metadata: Metadata,
 ) -> ApiVersionsResponse:
     if context.version >= 3:
@@ -49,6 +49,8 @@ def handle(
         context.connection.software_version = request.client_software_version
     image = metadata.image
     hidden = set() if config.current.millstream_client_telemetry_enable else _TELEMETRY
+    kraft_version = controller.quorum().kraft_version
+    levels = {KRAFT_VERSION: kraft_version, **image.features} if kraft_version else image.features
     lowest_level = 1 if context.version == 3 else 0
     return ApiVersionsResponse(
         api_keys=[
@@ -64,7 +66,7 @@ def handle(
         finalized_features_epoch=image.offset,
         finalized_features=[
             FinalizedFeatureKey(name, level, level)
-            for name, level in {KRAFT_VERSION: KRAFT_VERSION_DYNAMIC, **image.features}.items()
+            for name, level in levels.items()
             if name in SUPPORTED_FEATURES
         ],
     )

@@ -66,7 +66,7 @@ def _described(
 ) -> DescribeQuorumResponsePartitionData:
     quorum = controller.quorum()
     now_ms = context.now.wall_ms if context.version >= _KNOWS_TIMES else -1
-    known = context.version >= _KNOWS_DIRECTORIES
+    known = context.version >= _KNOWS_DIRECTORIES and not quorum.is_static
     return DescribeQuorumResponsePartitionData(
         leader_id=quorum.leader_id,
         leader_epoch=quorum.leader_epoch,

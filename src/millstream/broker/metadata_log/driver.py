@@ -23,7 +23,7 @@ from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.messages import Flushed, LocalEvent, Propose, Resign, Tick
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replica import RaftReplica
-from millstream.raft.voter_set import ReplicaKey
+from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, KRAFT_VERSION_STATIC, ReplicaKey
 from millstream.runtime import Clock
 
 _APPLIED_AT_ONCE: Final = 200
@@ -54,6 +54,12 @@ class QuorumDescription:
     high_watermark: Offset
     log_end_offset: Offset
     voters: tuple[ReplicaKey, ...]
+    kraft_version: int = KRAFT_VERSION_DYNAMIC
+
+    @property
+    def is_static(self) -> bool:
+        """Whether configuration names the voters, and nobody joins them or leaves."""
+        return self.kraft_version == KRAFT_VERSION_STATIC
 
 
 class MetadataDriver:
@@ -100,6 +106,7 @@ class MetadataDriver:
             self._replica.high_watermark,
             self._log.position().end_offset,
             tuple(voter.key for voter in quorum.identity.voters),
+            quorum.identity.kraft_version,
         )
 
     async def run(self) -> None:
@@ -131,7 +138,7 @@ class MetadataDriver:
 
     def _carry_out(self, ready: Ready) -> None:
         if ready.persist is not None:
-            self._log.persist(ready.persist)
+            self._log.persist(ready.persist, self._replica.quorum.identity)
         assert ready.truncate_to is None, "a quorum of one has nobody to diverge from"
         assert not ready.append_fetched, "a quorum of one fetches from nobody"
         assert not ready.send, "a quorum of one has nobody to talk to"

@@ -27,8 +27,9 @@ from millstream.raft.election_state import (
     static_voter_ids,
 )
 from millstream.raft.messages import LogPosition
+from millstream.raft.quorum_state import RaftIdentity
 from millstream.raft.ready import AppendBatch, ControlRecord
-from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, VoterSet, voters_from_record
+from millstream.raft.voter_set import VoterSet, voters_from_record
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.control import ControlType, build_control_batch, read_control_type
@@ -119,11 +120,10 @@ class MetadataLog:
         except OSError as error:
             raise KafkaStorageError(f"cannot read {path}: {error.strerror or error}") from error
 
-    def persist(self, state: ElectionState) -> None:
+    def persist(self, state: ElectionState, identity: RaftIdentity) -> None:
         """Stores the election state; it is on the disk when this returns."""
-        self._file_system.write_atomically(
-            self._quorum_state_path, encode_quorum_state(state, KRAFT_VERSION_DYNAMIC)
-        )
+        encoded = encode_quorum_state(state, identity.kraft_version, identity.voters.ids)
+        self._file_system.write_atomically(self._quorum_state_path, encoded)
 
     # Records
 

@@ -1,6 +1,7 @@
 """Opens what this node keeps of the metadata quorum: log, election state and newest snapshot. The quorum has one voter: this node.
 
 A directory that names other voters is refused: with them it could be outvoted, without them it would go its own way.
+Its quorum is static (kraft.version 0) where `controller.quorum.voters` names the voter and the log does not, as in Kafka.
 """
 
 from __future__ import annotations
@@ -28,7 +29,13 @@ from millstream.model import BrokerId
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
 from millstream.raft.snapshot import SNAPSHOT_DAMAGE
-from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
+from millstream.raft.voter_set import (
+    KRAFT_VERSION_DYNAMIC,
+    KRAFT_VERSION_STATIC,
+    ReplicaKey,
+    Voter,
+    VoterSet,
+)
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -59,11 +66,14 @@ class MetadataQuorum:
         self._local = ReplicaKey(BrokerId(config.node_id), directory.meta.directory_id)
         self._voters = VoterSet([Voter(self._local)])
         self._files = SnapshotFiles(self._log.log.directory, environment.file_system)
-        self.image = self._restored(directory.meta.cluster_id)
+        self.image, named = self._restored(directory.meta.cluster_id)
+        is_configured = bool(config.controller_quorum_voters or self._log.static_voter_ids())
+        is_static = named is None and is_configured
+        self.kraft_version: Final = KRAFT_VERSION_STATIC if is_static else KRAFT_VERSION_DYNAMIC
 
     def driver(self, listener: MetadataListener) -> MetadataDriver:
         replica = RaftReplica(
-            RaftIdentity(self._local, self._voters),
+            RaftIdentity(self._local, self._voters, self.kraft_version),
             self._config.read(RaftTimeouts),
             self._environment.random,
             self._log,
@@ -74,23 +84,24 @@ class MetadataQuorum:
 
     def snapshots(self) -> MetadataSnapshots:
         settings = self._config.read(SnapshotSettings)
+        voters = None if self.kraft_version == KRAFT_VERSION_STATIC else self._voters
         return MetadataSnapshots(
-            self._files, self._log, self._voters, settings, pool=self._pool, clock=self._clock
+            self._files, self._log, voters, settings, pool=self._pool, clock=self._clock
         )
 
-    def _restored(self, cluster_id: str) -> MetadataImage:
+    def _restored(self, cluster_id: str) -> tuple[MetadataImage, VoterSet | None]:
+        """Returns the image of the newest snapshot, and the voters that snapshot and log name."""
         self._files.remove_unfinished()
         ids = self._files.ids()
         if not ids:
-            self._check_voters(None)
-            return MetadataImage(cluster_id=cluster_id)
+            return MetadataImage(cluster_id=cluster_id), self._named_voters(None)
         snapshot = self._files.read(ids[-1])
         self._log.start_at(snapshot.id.end_offset)
-        self._check_voters(snapshot.voters)
+        voters = self._named_voters(snapshot.voters)
         _LOGGER.info("read snapshot %s", snapshot.id.file_name)
-        return image_of(snapshot, cluster_id)
+        return image_of(snapshot, cluster_id), voters
 
-    def _check_voters(self, of_snapshot: VoterSet | None) -> None:
+    def _named_voters(self, of_snapshot: VoterSet | None) -> VoterSet | None:
         """Raises ConfigError unless this node is the only voter, as far as the directory says who votes."""
         directory = self._log.log.directory
         try:
@@ -101,7 +112,7 @@ class MetadataQuorum:
             ) from error
         ids = self._log.static_voter_ids() if voters is None else voters.ids
         if not ids or (ids == {self._local.id} and (voters is None or voters.has(self._local))):
-            return
+            return voters
         named = ", ".join(f"node {voter_id}" for voter_id in sorted(ids))
         if ids == {self._local.id}:
             named += " with another directory.id"

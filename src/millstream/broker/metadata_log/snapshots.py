@@ -104,7 +104,7 @@ def image_of(snapshot: Snapshot, cluster_id: str) -> MetadataImage:
     return delta.image(Offset(snapshot.id.end_offset - 1), snapshot.id.epoch)
 
 
-def snapshot_of(image: MetadataImage, voters: VoterSet, now_ms: int) -> Snapshot:
+def snapshot_of(image: MetadataImage, voters: VoterSet | None, now_ms: int) -> Snapshot:
     records = cast("Sequence[MetadataRecord]", list(image_records(image)))
     return Snapshot(
         SnapshotId(Offset(image.offset + 1), image.epoch),
@@ -121,7 +121,7 @@ class MetadataSnapshots:
         self,
         files: SnapshotFiles,
         log: MetadataLog,
-        voters: VoterSet,
+        voters: VoterSet | None,
         settings: SnapshotSettings,
         *,
         pool: DiskPool,

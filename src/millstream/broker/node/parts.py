@@ -64,7 +64,6 @@ from millstream.coordinator.transaction.config import TransactionCoordinatorConf
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import LogEnvironment
-from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
 from millstream.model import BrokerId
 from millstream.protocol.enums import ConfigResourceType
@@ -105,7 +104,7 @@ class NodeParts:
             incarnation_id=random_uuid(environment.random),
         )
         quorum = MetadataQuorum(config, directories.metadata, environment, pool=pool, clock=clock)
-        self._controller = self._new_controller(quorum.image)
+        self._controller = self._new_controller(quorum)
         self._driver = quorum.driver(self._controller)
         self._snapshots = quorum.snapshots()
         self._controller.attach(self._driver)
@@ -268,7 +267,7 @@ class NodeParts:
             bytes_per_second_max=self._moved_bytes_per_second_max,
         )
 
-    def _new_controller(self, image: MetadataImage) -> ControllerRunner:
+    def _new_controller(self, quorum: MetadataQuorum) -> ControllerRunner:
         config = self._config
         settings = config.read(
             ControllerSettings,
@@ -280,10 +279,11 @@ class NodeParts:
             broker_configs=BROKER_CONFIGS,
             other_update_mode=ignored_update_mode,
             check_broker_change=check_broker_change,
+            kraft_version=quorum.kraft_version,
         )
         return ControllerRunner(
             settings,
-            image,
+            quorum.image,
             self._clock,
             self._environment.random,
             config.request_timeout_ms,

@@ -66,8 +66,10 @@ def _problem(
         )
     if level > present and upgrade_type is not UpgradeType.UPGRADE:
         return "Can't downgrade to a newer version."
-    if update.feature == KRAFT_VERSION and level < present:
-        return "The quorum cannot forget its voters: kraft.version does not go down."
+    if update.feature == KRAFT_VERSION and level != present:
+        if level < present:
+            return "The quorum cannot forget its voters: kraft.version does not go down."
+        return "This version cannot make a static quorum dynamic."
     return None
 
 

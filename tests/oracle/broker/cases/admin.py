@@ -333,6 +333,15 @@ def raft_voters(s: Session) -> None:
             voter_directory_id=bytes(15) + b"\x05",
             listeners=[{"name": "CONTROLLER", "host": "localhost", "port": 1}],
         )
+        for note, voter_id, directory, listener in (
+            ("no directory", 9, bytes(16), "CONTROLLER"),
+            ("negative id", -1, bytes(15) + b"\x05", "CONTROLLER"),
+            ("itself", 1, bytes(16), "CONTROLLER"),
+            ("another directory", 1, bytes(15) + b"\x05", "CONTROLLER"),
+            ("another listener", 9, bytes(15) + b"\x05", "OTHER"),
+        ):
+            s.ask("AddRaftVoter", version, note, cluster_id=None, timeout_ms=2000, voter_id=voter_id, voter_directory_id=directory,
+                  listeners=[{"name": listener, "host": "localhost", "port": 1}])  # fmt: skip
     s.ask(
         "RemoveRaftVoter",
         0,
@@ -349,6 +358,13 @@ def raft_voters(s: Session) -> None:
         voter_id=9,
         voter_directory_id=bytes(15) + b"\x05",
     )
+    for note, voter_id, directory in (
+        ("no directory", 9, bytes(16)),
+        ("negative id", -1, bytes(15) + b"\x05"),
+        ("itself", 1, bytes(16)),
+        ("another directory", 1, bytes(15) + b"\x05"),
+    ):
+        s.ask("RemoveRaftVoter", 0, note, cluster_id=None, voter_id=voter_id, voter_directory_id=directory)  # fmt: skip
 
 
 @case("SaslHandshake")

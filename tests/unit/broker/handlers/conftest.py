@@ -39,7 +39,7 @@ from millstream.protocol.generated.create_topics import (
     CreateTopicsRequest,
 )
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord
-from millstream.raft.voter_set import ReplicaKey
+from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey
 from millstream.runtime import Instant
 from millstream.security.authorizer import ALLOW_ALL
 from tests.support.handler_services import handler_services, request_context
@@ -60,6 +60,7 @@ class AdminNode:
             delegation_tokens=DelegationTokenSettings(secret_key=secret_key),
         )
         self.live = Controller(MetadataImage(cluster_id="cluster"), settings, epoch=1)
+        self.kraft_version = KRAFT_VERSION_DYNAMIC
         self.submitted: list[str] = []
         self.requests: list[Any] = []
         self.failures: list[KafkaError] = []
@@ -117,7 +118,8 @@ class AdminNode:
         return result.response
 
     def quorum(self) -> QuorumDescription:
-        return QuorumDescription(1, 4, 30, 31, (ReplicaKey(1, Uuid(b"d" * 16)),))
+        voters = (ReplicaKey(1, Uuid(b"d" * 16)),)
+        return QuorumDescription(1, 4, 30, 31, voters, self.kraft_version)
 
     def finalize(self, feature: str, level: int) -> None:
         self.replay(FeatureLevelRecord(name=feature, feature_level=level))

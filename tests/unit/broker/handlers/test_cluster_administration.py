@@ -25,7 +25,7 @@ from millstream.errors import (
 )
 from millstream.model import Uuid
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.add_raft_voter import AddRaftVoterRequest
+from millstream.protocol.generated.add_raft_voter import AddRaftVoterRequest, Listener
 from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -45,6 +45,7 @@ from millstream.protocol.generated.list_partition_reassignments import (
 from millstream.protocol.generated.remove_raft_voter import RemoveRaftVoterRequest
 from millstream.protocol.generated.unregister_broker import UnregisterBrokerRequest
 from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from millstream.raft.voter_set import KRAFT_VERSION_STATIC
 
 OWN_DIRECTORY = Uuid(b"d" * 16)
 
@@ -144,18 +145,36 @@ def test_the_quorum_is_told_to_who_asks_for_it_alone(node: object) -> None:
     assert node.answer(describe_quorum.handle, asked(), 2).topics == []
 
 
+OTHER_DIRECTORY = Uuid(b"e" * 16)
+NO_DIRECTORY = Uuid(bytes(16))
+
+
 @pytest.mark.parametrize(
-    ("cluster_id", "voter_id", "error"),
+    ("cluster_id", "voter_id", "directory_id", "listener", "error"),
     [
-        ("other", 2, InconsistentClusterId),
-        (None, 1, DuplicateVoter),
-        ("cluster", 2, UnsupportedVersion),
+        ("other", 2, OTHER_DIRECTORY, "CONTROLLER", InconsistentClusterId),
+        (None, 1, OWN_DIRECTORY, "CONTROLLER", DuplicateVoter),
+        (None, 1, OTHER_DIRECTORY, "CONTROLLER", DuplicateVoter),
+        (None, 1, NO_DIRECTORY, "CONTROLLER", InvalidRequest),
+        (None, -1, OTHER_DIRECTORY, "CONTROLLER", InvalidRequest),
+        (None, 2, OTHER_DIRECTORY, "OTHER", InvalidRequest),
+        ("cluster", 2, OTHER_DIRECTORY, "CONTROLLER", UnsupportedVersion),
     ],
 )
-def test_no_voter_is_added(
-    node: object, cluster_id: str | None, voter_id: int, error: type[Exception]
+def test_no_voter_is_added(  # noqa: PLR0917  # a row of the table
+    node: object,
+    cluster_id: str | None,
+    voter_id: int,
+    directory_id: Uuid,
+    listener: str,
+    error: type[Exception],
 ) -> None:
-    request = AddRaftVoterRequest(cluster_id=cluster_id, voter_id=voter_id)
+    request = AddRaftVoterRequest(
+        cluster_id=cluster_id,
+        voter_id=voter_id,
+        voter_directory_id=directory_id,
+        listeners=[Listener(name=listener, host="h", port=1)],
+    )
     with pytest.raises(error):
         node.answer(add_raft_voter.handle, request, 1)
 
@@ -165,8 +184,10 @@ def test_no_voter_is_added(
     [
         ("other", 1, OWN_DIRECTORY, InconsistentClusterId),
         (None, 2, OWN_DIRECTORY, VoterNotFound),
-        (None, 1, Uuid(bytes(16)), VoterNotFound),
-        ("cluster", 1, OWN_DIRECTORY, InvalidRequest),
+        (None, 1, OTHER_DIRECTORY, VoterNotFound),
+        (None, 1, NO_DIRECTORY, InvalidRequest),
+        (None, -1, OWN_DIRECTORY, InvalidRequest),
+        ("cluster", 1, OWN_DIRECTORY, VoterNotFound),
     ],
 )
 def test_the_last_voter_stays(
@@ -177,3 +198,21 @@ def test_the_last_voter_stays(
     )
     with pytest.raises(error):
         node.answer(remove_raft_voter.handle, request, 0)
+
+
+def test_a_static_quorum_tells_no_directories_and_nobody_joins_or_leaves_it(node: object) -> None:
+    node.kraft_version = KRAFT_VERSION_STATIC
+    listener = Listener(name="CONTROLLER", host="h", port=1)
+    for voter_id in (1, 2):
+        adding = AddRaftVoterRequest(None, 1_000, voter_id, OTHER_DIRECTORY, [listener])
+        with pytest.raises(UnsupportedVersion):
+            node.answer(add_raft_voter.handle, adding, 1)
+        with pytest.raises(UnsupportedVersion):
+            node.answer(
+                remove_raft_voter.handle,
+                RemoveRaftVoterRequest(None, voter_id, OTHER_DIRECTORY),
+                0,
+            )
+    told = node.answer(describe_quorum.handle, asked(("__cluster_metadata", [0])), 2)
+    (voter,) = told.topics[0].partitions[0].current_voters
+    assert (voter.replica_id, voter.replica_directory_id) == (1, NO_DIRECTORY)

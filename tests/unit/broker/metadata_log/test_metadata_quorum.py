@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 
 import pytest
 
-from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.metadata_log.log import MetadataLog
 from millstream.broker.metadata_log.quorum import MetadataQuorum
 from millstream.broker.metadata_log.snapshots import SnapshotFiles, snapshot_of
@@ -19,8 +20,10 @@ from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
 from millstream.raft.election_state import ElectionState, encode_quorum_state
+from millstream.raft.quorum_state import RaftIdentity
 from millstream.raft.ready import AppendBatch, ControlRecord
 from millstream.raft.voter_set import (
+    KRAFT_VERSION_DYNAMIC,
     KRAFT_VERSION_STATIC,
     ReplicaKey,
     Voter,
@@ -34,6 +37,7 @@ from tests.support.simulated_disk import SimFileSystem
 
 CONFIG = broker_config({"log.dirs": "data"})
 NOW = Instant(1_700_000_000_000, 0)
+STATIC = broker_config({"log.dirs": "data", "controller.quorum.voters": "1@h:1"})
 OTHER = ReplicaKey(BrokerId(2), Uuid(bytes(15) + b"\2"))
 
 
@@ -62,14 +66,14 @@ class Directory:
         snapshot = snapshot_of(image, voter_set(keys), NOW.wall_ms)
         SnapshotFiles(self.path, self.disk).write(snapshot)
 
-    def open(self) -> MetadataQuorum:
+    def open(self, config: BrokerConfig = CONFIG) -> MetadataQuorum:
         self.log.log.close(SystemClock().now())
         self.directories.abandon()
         directories = open_data_directories(CONFIG, self.environment, None)
         pool = DiskPool()
         try:
             return MetadataQuorum(
-                CONFIG, directories.metadata, self.environment, pool=pool, clock=SystemClock()
+                config, directories.metadata, self.environment, pool=pool, clock=SystemClock()
             )
         finally:
             pool.close()
@@ -157,3 +161,32 @@ def test_the_zero_directory_stands_for_any() -> None:
     directory = Directory()
     directory.append_voters(ReplicaKey(BrokerId(1), ZERO_UUID))
     assert directory.open().image.offset == -1
+
+
+@pytest.mark.parametrize(
+    ("config", "names_voters", "expected"),
+    [
+        (CONFIG, False, KRAFT_VERSION_DYNAMIC),
+        (STATIC, False, KRAFT_VERSION_STATIC),
+        (CONFIG, True, KRAFT_VERSION_DYNAMIC),
+        (STATIC, True, KRAFT_VERSION_DYNAMIC),
+    ],
+)
+def test_a_quorum_is_static_where_configuration_names_its_voters_and_the_log_does_not(
+    config: BrokerConfig, names_voters: bool, expected: int
+) -> None:
+    directory = Directory()
+    if names_voters:
+        directory.append_voters(directory.own)
+    assert directory.open(config).kraft_version == expected
+
+
+def test_a_static_quorum_stays_one_without_the_setting() -> None:
+    """Kafka does not start then; the file that a static voter writes says who it is."""
+    directory = Directory()
+    voters = voter_set([directory.own])
+    identity = RaftIdentity(directory.own, voters, KRAFT_VERSION_STATIC)
+    directory.log.persist(ElectionState(LeaderEpoch(1), BrokerId(1)), identity)
+    written = json.loads(directory.disk.read(f"{directory.path}/quorum-state"))
+    assert (written["data_version"], written["currentVoters"]) == (0, [{"voterId": 1}])
+    assert directory.open(CONFIG).kraft_version == KRAFT_VERSION_STATIC

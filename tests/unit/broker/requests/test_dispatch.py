@@ -24,7 +24,7 @@ from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVe
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.protocol.generated.produce import ProduceRequest
 from millstream.runtime import Instant
-from tests.support.handler_services import GivenMetadata, handler_services
+from tests.support.handler_services import GivenMetadata, GivenQuorum, handler_services
 
 PEER = ClientConnection(1, "10.0.0.9", 5555, "PLAINTEXT")
 
@@ -52,6 +52,7 @@ def dispatcher(heartbeat: Any = lambda request, context: HeartbeatResponse()) ->
         metrics=NodeMetrics(lambda: 0),
         apis=tuple(handler.api for handler in handlers.values()),
         config=DynamicConfig(broker_config(settings)),
+        controller=GivenQuorum(1),
         metadata=GivenMetadata(image),
     )
     return Dispatcher(services, handlers)

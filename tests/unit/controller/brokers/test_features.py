@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from millstream.controller.brokers.features import plan_update_features
 from millstream.controller.controller import Controller
+from millstream.controller.settings import KRAFT_VERSION, ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId
 from millstream.protocol.generated.broker_registration import Feature
 from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
@@ -109,3 +113,21 @@ def test_a_level_that_a_broker_does_not_support_is_refused(world: object) -> Non
     world.register(2, features=[Feature(name=n, max_supported_version=level) for n, level in known])
     with pytest.raises(InvalidUpdateVersion, match="Broker 2 only supports versions 0-0"):
         update(world, ("share.version", 1, UPGRADE))
+
+
+def test_a_static_quorum_cannot_be_made_dynamic_yet() -> None:
+    """Kafka 4.3 can. At its own level kraft.version may be asked for."""
+    settings = ControllerSettings(
+        cluster_id="c",
+        node_id=BrokerId(1),
+        supported_features={KRAFT_VERSION: SupportedVersionRange(0, 1)},
+        kraft_version=0,
+    )
+
+    def asked(level: int) -> UpdateFeaturesRequest:
+        update = FeatureUpdateKey(KRAFT_VERSION, level, upgrade_type=UPGRADE)
+        return UpdateFeaturesRequest(feature_updates=[update])
+
+    assert plan_update_features(asked(0), MetadataImage(), settings).records == ()
+    with pytest.raises(InvalidUpdateVersion, match="cannot make a static quorum dynamic"):
+        plan_update_features(asked(1), MetadataImage(), settings)
