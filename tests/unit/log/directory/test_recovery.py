@@ -112,6 +112,18 @@ def test_leader_epochs_are_rebuilt_when_their_checkpoint_is_missing(world):
     assert world.open().leader_epochs.entries == ((1, 0), (4, 1))
 
 
+def test_leader_epochs_before_the_recovery_point_are_rebuilt_too(world):
+    log = world.open()
+    world.append(log, b"a", epoch=1)
+    log.roll(world.now)
+    log.flush(world.now)
+    world.append(log, b"b", epoch=2)
+    world.append(log, b"c", epoch=4)
+    world.disk.remove("/data/t-0/leader-epoch-checkpoint")
+    log = world.open(recovery_point=1)
+    assert log.leader_epochs.entries == ((1, 0), (2, 1), (4, 2))
+
+
 def test_an_epoch_whose_records_were_lost_is_forgotten(world):
     log = world.open()
     world.append(log, b"a", epoch=1)
