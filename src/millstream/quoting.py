@@ -1,4 +1,4 @@
-"""Shortens text that comes from outside, for a message: enough is left to know it by."""
+"""Words of messages: text from outside, shortened so that it is known still, and numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -23,3 +23,10 @@ def some_of(names: Collection[str]) -> str:
     told = ", ".join(map(shortened, islice(names, NAMES_MAX)))
     more = len(names) - NAMES_MAX
     return f"{told} and {more:,} more" if more > 0 else told
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns a number with its noun: `1 record`, `2 records`, `2 batches`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from millstream.quoting import shortened, some_of
+from millstream.quoting import counted, shortened, some_of
 
 
 def test_short_text_is_quoted_as_it_is() -> None:
@@ -19,3 +19,16 @@ def test_a_few_of_many_names_are_told() -> None:
         some_of([str(n) for n in range(20_000)]) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 19,990 more"
     )
     assert len(some_of(["x" * 30_000] * 20_000)) < 4_000
+
+
+def test_a_number_agrees_with_its_noun() -> None:
+    assert [counted(count, "record") for count in (0, 1, 2)] == [
+        "0 records",
+        "1 record",
+        "2 records",
+    ]
+    assert [counted(2, noun) for noun in ("batch", "address", "partition")] == [
+        "2 batches",
+        "2 addresses",
+        "2 partitions",
+    ]

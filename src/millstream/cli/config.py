@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from millstream.cli.terminal import counted
+from millstream.quoting import counted
 
 _NOT_FOUND: Final = 3
 _FILE = click.Path(exists=True, dir_okay=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from typing import Final
 
 import click
 
@@ -14,8 +15,20 @@ def or_near(name: str, known: Collection[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+CLUSTER_OPTIONS: Final = (
+    ("--bootstrap-server", "--bootstrap-servers", "--brokers", "-b"),
+    ("--config-file", "--command-config", "--consumer.config", "--producer.config", "-F"),
+    ("--client-property", "--command-property", "--consumer-property", "--producer-property", "-X"),
+)
+"""Names of the options of every verb that talks to a cluster: where it is, a file of settings, one setting."""
+_HOISTED: Final = tuple(name for names in CLUSTER_OPTIONS for name in names)
+
+
 class SuggestingGroup(click.Group):
-    """`topic list` is answered with "did you mean topics?"."""
+    """`topic list` is answered with "did you mean topics?". Options of the cluster may stand before the verb."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _behind_the_verb(args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -29,3 +42,22 @@ class SuggestingGroup(click.Group):
                     f"No such command {args[0]!r}; did you mean {near[0]}?", ctx
                 ) from error
             raise
+
+
+def _behind_the_verb(args: list[str]) -> list[str]:
+    """Moves options of the cluster that stand before the verb behind it: `-b host:1 topics list` is `topics -b host:1 list`."""
+    at = 0
+    while at < len(args) and (width := _width(args[at])):
+        at += width
+    if not 0 < at < len(args):
+        return args
+    return [args[at], *args[:at], *args[at + 1 :]]
+
+
+def _width(argument: str) -> int:
+    """The number of arguments that an option of the cluster takes up; 0 for anything else."""
+    if argument in _HOISTED:
+        return 2
+    long = argument.partition("=")[0]
+    is_joined = argument.startswith(("-b", "-F", "-X")) and not argument.startswith("--")
+    return int(is_joined or (long in _HOISTED and long != argument))

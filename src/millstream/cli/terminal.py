@@ -15,10 +15,5 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 
-def counted(count: int, noun: str) -> str:
-    """Returns a number with its noun: `1 record`, `2 records`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")

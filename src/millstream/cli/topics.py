@@ -20,8 +20,8 @@ from millstream.cli.rows import (
     table,
     yes_option,
 )
-from millstream.cli.terminal import counted, printable
-from millstream.quoting import some_of
+from millstream.cli.terminal import printable
+from millstream.quoting import counted, some_of
 
 if TYPE_CHECKING:
     from millstream.clients.admin import TopicDescription

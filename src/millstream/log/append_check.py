@@ -21,6 +21,7 @@ from millstream.errors import (
     RecordListTooLarge,
 )
 from millstream.metadata.topic_config import LogConfig
+from millstream.quoting import counted
 from millstream.records.batch import (
     BATCH_HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
@@ -319,7 +320,7 @@ def _refusal(
             "(message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic)",
         )
     or_more = " or more" if len(errors) == _RECORD_ERRORS_MAX else ""
-    return RefusedRecords(errors, f"{len(errors)}{or_more} records have no key: {no_key}")
+    return RefusedRecords(errors, f"no key in {counted(len(errors), 'record')}{or_more}: {no_key}")
 
 
 def _set_header_times(

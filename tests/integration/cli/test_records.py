@@ -49,6 +49,16 @@ def test_what_is_counted_as_written_was_acknowledged(run: Run, topic: str) -> No
     ]
 
 
+def test_an_offset_that_is_not_there_is_told(run: Run, topic: str) -> None:
+    run("produce", topic, given="a\nb\n")
+    read = run("consume", topic, "-o", "99", "-e")
+    assert f"warning: {topic}-0 has no offset 99: it has 0 to 2" in read.stderr.splitlines()
+    moved = run("groups", "reset-offsets", f"group-{topic}", "--topic", topic, "--to-offset", "99")
+    assert moved.stderr.splitlines()[0] == (
+        f"warning: {topic}-0: offset 99 is behind the end of the partition; 2 is taken instead"
+    )
+
+
 def test_what_an_aborted_transaction_had_is_not_counted(run: Run, topic: str) -> None:
     arguments = ("--transactional-id", topic, "--every", "2", "--value-format", "long")
     failed = run("produce", topic, *arguments, given="1\n2\n3\nfour\n")

@@ -121,7 +121,7 @@ def test_new_partitions_of_a_source_with_state_end_the_application(
     running.start()
     topics.admin(lambda admin: admin.create_partitions({source: 2}))
     with pytest.raises(
-        PipelineFailed, match="has 1 partitions, the topology needs 2: a source topic"
+        PipelineFailed, match="has 1 partition, the topology needs 2: a source topic"
     ):
         running.await_termination(LONG_ENOUGH_S)
     running.close()

@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from millstream import __version__
+from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.main import VERBS, main
+from millstream.cli.suggestions import SuggestingGroup
 
 
 def test_help_lists_every_verb_with_its_summary() -> None:
@@ -135,3 +137,32 @@ def test_what_is_used_wrongly_is_told_before_anything_is_asked(
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2, result.output
     assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-b", "h:1", "-X", "a=1", "list"),
+        ("-bh:1", "-Xa=1", "list"),
+        ("--bootstrap-server=h:1", "list", "-X", "a=1"),
+        ("list", "-b", "h:1", "-X", "a=1"),
+    ],
+)
+@pytest.mark.parametrize("noun", [(), ("topics",)])
+def test_options_of_the_cluster_may_stand_before_the_verb(
+    arguments: tuple[str, ...], noun: tuple[str, ...]
+) -> None:
+    """As tools take them whose options are those of all their verbs. Also before the noun of a verb that has one."""
+    given: list[ClusterOptions] = []
+
+    @click.command("list")
+    @cluster_options
+    def listing(cluster: ClusterOptions) -> None:
+        given.append(cluster)
+
+    topics = SuggestingGroup("topics", {"list": listing})
+    outer = SuggestingGroup("main", {"topics": topics, "list": listing})
+    before, after = arguments[: arguments.index("list")], arguments[arguments.index("list") :]
+    done = CliRunner().invoke(outer, [*before, *noun, *after])
+    assert done.exit_code == 0, done.output
+    assert given == [ClusterOptions("h:1", {}, ("a=1",))]

@@ -21,6 +21,7 @@ from millstream.broker.storage.log_flusher import GroupCommitFlusher
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 
@@ -128,8 +129,9 @@ class BackgroundWork:
                 self._failures.of(str(topic_partition), error)
                 continue
             if removed:
-                segments = "1 segment was" if removed == 1 else f"{removed} segments were"
-                _LOGGER.info("%s: %s deleted by retention", topic_partition, segments)
+                _LOGGER.info(
+                    "%s: retention has removed %s", topic_partition, counted(removed, "segment")
+                )
 
     async def remove_deleted_files(self) -> None:
         """Removes the files of deleted topics and segments, once file.delete.delay.ms has passed."""

@@ -15,6 +15,7 @@ from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
+from millstream.quoting import counted
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -53,10 +54,10 @@ class DirectoryFailures:
         lost = self._directories.take_offline(directory)
         self._partitions.lose(lost)
         _LOGGER.error(
-            "%s; %d partitions are offline, %d directories are left",
+            "%s; offline: %s; left: %s",
             directory.failure,
-            len(lost),
-            len(self._directories),
+            counted(len(lost), "partition"),
+            f"{len(self._directories)} {'directory' if len(self._directories) == 1 else 'directories'}",
         )
         self._tasks.start(
             self._session.report_offline(self._directories.failed_ids), "report a failed directory"

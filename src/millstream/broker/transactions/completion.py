@@ -27,6 +27,7 @@ from millstream.errors import (
     TransactionCoordinatorFenced,
 )
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 from millstream.records.control import TransactionMarker
 
 _LOGGER = logging.getLogger(__name__)
@@ -104,8 +105,8 @@ class TransactionCompletion:
         for them in refused.values():
             first = them[0]
             _LOGGER.info(
-                "%d partitions do not take %s, the first is %s: %s",
-                len(them), marker, first, refusals[first],
+                "not taken by %s: %s; the first is %s: %s",
+                counted(len(them), "partition"), marker, first, refusals[first],
             )  # fmt: skip
         for error in refusals.values():
             if isinstance(error, TransactionCoordinatorFenced):

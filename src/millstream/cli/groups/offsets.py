@@ -23,8 +23,9 @@ from millstream.cli.groups.options import (
     wanted_groups,
 )
 from millstream.cli.rows import Row, finish, output_option, print_rows
-from millstream.cli.terminal import counted
+from millstream.cli.terminal import printable
 from millstream.errors import KafkaError
+from millstream.quoting import counted
 
 if TYPE_CHECKING:
     from millstream.cli.groups.reset import KnownOffsets, Reset
@@ -202,12 +203,13 @@ def _plan(
     *,
     shared: bool,
 ) -> dict[TopicPartition, int]:
-    from millstream.cli.groups.reset import new_offsets, parse_plan
+    from millstream.cli.groups.reset import new_offsets, parse_plan, within
 
     if reset is None:
         assert options.from_file is not None, "nothing else leaves the reset open"
         options.from_file.seek(0)
-        return parse_plan(options.from_file.read())
+        chosen = parse_plan(options.from_file.read())
+        return within(chosen, _known(admin, list(chosen), {}), _warn)
     found = current_offsets(admin, group_id, shared=shared)
     committed = {tp: offset for tp, (offset, _) in found.items()}
     partitions = (
@@ -215,7 +217,11 @@ def _plan(
         if options.all_topics
         else _partitions(admin, _targets(options.topics, "or --all-topics"))
     )
-    return new_offsets(reset, partitions, _known(admin, partitions, committed))
+    return new_offsets(reset, partitions, _known(admin, partitions, committed), _warn)
+
+
+def _warn(sentence: str) -> None:
+    click.echo(f"warning: {printable(sentence)}", err=True)
 
 
 def _targets(topics: tuple[str, ...], otherwise: str = "") -> dict[str, set[int] | None]:

@@ -35,12 +35,32 @@ class KnownOffsets:
 
 
 def new_offsets(
-    reset: Reset, partitions: Iterable[TopicPartition], known: KnownOffsets
+    reset: Reset,
+    partitions: Iterable[TopicPartition],
+    known: KnownOffsets,
+    tell: Callable[[str], object],
 ) -> dict[TopicPartition, int]:
-    """Within what there is of each partition (Kafka's tool cuts to it, too). Raises ClickException where nothing can be said."""
+    """Returns offsets that lie within the partitions. Raises ClickException where nothing can be said."""
     wanted = list(partitions)
     chosen = _chosen(reset, wanted, known)
-    return {tp: min(max(chosen[tp], known.beginning[tp]), known.end[tp]) for tp in wanted}
+    return within({tp: chosen[tp] for tp in wanted}, known, tell)
+
+
+def within(
+    chosen: Offsets, known: KnownOffsets, tell: Callable[[str], object]
+) -> dict[TopicPartition, int]:
+    """Moves offsets into what there is of each partition, as Kafka's tool does, and tells of each that it moves."""
+    moved = {}
+    for tp, offset in chosen.items():
+        first, end = known.beginning[tp], known.end[tp]
+        moved[tp] = min(max(offset, first), end)
+        if offset > end:
+            tell(
+                f"{tp}: offset {offset} is behind the end of the partition; {end} is taken instead"
+            )
+        elif offset < first:
+            tell(f"{tp}: offset {offset} is before the first record; {first} is taken instead")
+    return moved
 
 
 def _chosen(reset: Reset, wanted: list[TopicPartition], known: KnownOffsets) -> Offsets:

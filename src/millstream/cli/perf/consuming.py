@@ -18,8 +18,8 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.perf.statistics import HEADER, Read
 from millstream.cli.rows import output_option
-from millstream.cli.terminal import counted
 from millstream.errors import RequestTimedOut
+from millstream.quoting import counted
 from millstream.runtime.system import SystemClock
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.perf.statistics import Sent
 from millstream.cli.rows import output_option
-from millstream.cli.terminal import counted
+from millstream.quoting import counted
 
 if TYPE_CHECKING:
     from millstream.clients import RecordMetadata

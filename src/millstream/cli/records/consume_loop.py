@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from millstream.cli.terminal import counted
 from millstream.clients.consumer.core.errors import WakeupError
 from millstream.clients.core.serialization import SerializationError
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 
 if TYPE_CHECKING:
     from millstream.clients import ConsumerRecord

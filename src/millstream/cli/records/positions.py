@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millstream.cli.records.offset_choice import Bounds, Lookups, Start, offsets_at, start_offsets
+from millstream.cli.terminal import printable
 from millstream.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -62,8 +63,20 @@ def seek(
             for tp, found in consumer.offsets_for_times(dict.fromkeys(asked, time_ms)).items()
         },
     )
-    for partition, offset in start_offsets(bounds.start or Start("end"), partitions, ask).items():
+    start = bounds.start or Start("end")
+    for partition, offset in start_offsets(start, partitions, ask).items():
         consumer.seek(partition, offset)
+        if start.kind == "offset":
+            _tell_of_absence(partition, offset, ask)
     if bounds.stop_ms is not None:
         return dict(offsets_at(bounds.stop_ms, partitions, ask))
     return dict(ask.end(partitions)) if until_end else None
+
+
+def _tell_of_absence(partition: TopicPartition, offset: int, ask: Lookups) -> None:
+    """Says that nothing is read at an offset that was asked for: the consumer would go elsewhere in silence."""
+    first, end = ask.beginning([partition])[partition], ask.end([partition])[partition]
+    if first <= offset <= end:
+        return
+    there = f"it has {first} to {end}" if first < end else f"it is empty, and ends at {end}"
+    click.echo(f"warning: {printable(str(partition))} has no offset {offset}: {there}", err=True)

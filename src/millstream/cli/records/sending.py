@@ -7,9 +7,10 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from millstream.cli.records.lines import Line, Parse, split
-from millstream.cli.terminal import counted, printable
+from millstream.cli.terminal import printable
 from millstream.clients.core.serialization import SerializationError
 from millstream.errors import MillstreamError
+from millstream.quoting import counted
 
 if TYPE_CHECKING:
     from millstream.clients.blocking import Producer

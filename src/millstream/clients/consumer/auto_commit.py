@@ -12,6 +12,7 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.consumer.commits import Commits, Offsets
 from millstream.clients.consumer.core.errors import CommitFailed
 from millstream.errors import FencedInstanceId, KafkaError, RebalanceInProgress, RetriableError
+from millstream.quoting import counted
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ class AutoCommit:
         self._under_way = False
         if error is None:
             return
-        _LOGGER.warning("auto-commit of %d partitions failed: %s", len(offsets), error)
+        _LOGGER.warning("auto-commit of %s failed: %s", counted(len(offsets), "partition"), error)
         if error.retriable:
             backoff_ms = self._cluster.backoff.delay_ms(1, self._cluster.random)
             self._next_ms = self._cluster.now_ms() + backoff_ms

@@ -28,6 +28,7 @@ from millstream.protocol.generated.init_producer_id import (
     InitProducerIdResponse,
 )
 from millstream.protocol.generated.produce import ProduceResponse
+from millstream.quoting import counted
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -93,7 +94,7 @@ class Sender:
         except TimeoutError as error:
             count = self.accumulator.unsettled_count
             raise RequestTimedOut(
-                f"{count} batches were neither acknowledged nor failed within the time limit"
+                f"neither acknowledged nor failed within the time limit: {counted(count, 'batch')}"
             ) from error
         finally:
             self._hurrying -= 1

@@ -16,6 +16,7 @@ from millstream.clients.spout.core.share_deliveries import ShareDeliveries
 from millstream.clients.spout.settlement import Settlement
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -97,14 +98,14 @@ class SharePump:
         counts.commits_failed += 1
         for partition, refused in offsets.items():
             _LOGGER.warning(
-                "%s did not take what was said of %d records, the first at offset %d; they are delivered again: %s",
-                partition, len(refused), min(refused), error,
+                "%s did not take what was said of %s, first of offset %d, and delivers again: %s",
+                partition, counted(len(refused), "record"), min(refused), error,
             )  # fmt: skip
 
     def _lose(self, topic_partition: TopicPartition, offsets: AbstractSet[int]) -> None:
         _LOGGER.warning(
-            "%d records of %s are ours no longer, the first at offset %d; they are delivered again",
-            len(offsets), topic_partition, min(offsets),
+            "ours no longer, and delivered again: %s of %s, from offset %d on",
+            counted(len(offsets), "record"), topic_partition, min(offsets),
         )  # fmt: skip
         self._deliveries.lose(topic_partition, offsets)
 

@@ -29,6 +29,7 @@ from millstream.protocol.generated.create_partitions import (
     CreatePartitionsTopicResult,
 )
 from millstream.protocol.generated.metadata_records import PartitionRecord
+from millstream.quoting import counted
 from millstream.runtime.random import Random
 
 
@@ -82,7 +83,7 @@ def _added_partitions(
         )
     if added > count_max:
         raise PolicyViolation(
-            f"{added} partitions are too many for one request, at most {count_max} can be added."
+            f"{counted(added, 'partition')} more cannot be added with one request, at most {count_max}."
         )
     return [
         partition_record(topic.topic_id, present + number, replicas, image)

@@ -51,6 +51,7 @@ from millstream.protocol.generated.metadata_records import (
     PartitionRecord,
     TopicRecord,
 )
+from millstream.quoting import counted
 from millstream.runtime.random import Random
 
 
@@ -117,7 +118,7 @@ def _check_size(request: CreateTopicsRequest, settings: ControllerSettings) -> N
     )
     if total > settings.partitions_per_request_max:
         raise PolicyViolation(
-            f"The request asks for {total} partitions, at most {settings.partitions_per_request_max} go into one: split it."
+            f"The request asks for {counted(total, 'partition')}, at most {settings.partitions_per_request_max} go into one: split it."
         )
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from millstream.errors import InvalidReplicationFactor
 from millstream.model import BrokerId
+from millstream.quoting import counted
 from millstream.runtime.random import Random
 
 _Item = TypeVar("_Item")
@@ -36,12 +37,16 @@ def place_replicas(
     known = sorted(brokers, key=lambda broker: broker.id)
     if replication_factor > len(known):
         raise InvalidReplicationFactor(
-            f"{replication_factor} replicas need as many brokers, and {len(known)} take new ones"
+            f"a replication factor of {replication_factor} needs {counted(replication_factor, 'broker')} that can take new replicas, but there {_are(len(known))}"
         )
     if all(broker.fenced for broker in known):
         raise InvalidReplicationFactor("all brokers are fenced: no replica can be placed now")
     racks = _RackList(known, random)
     return [racks.place(replication_factor) for _ in range(partition_count)]
+
+
+def _are(count: int) -> str:
+    return "is none" if not count else "is only 1" if count == 1 else f"are only {count}"
 
 
 class _BrokerList:

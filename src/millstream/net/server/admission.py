@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from millstream.net.server.limits import ConnectionLimits
+from millstream.quoting import counted
 
 
 class Admission:
@@ -47,7 +48,7 @@ class Admission:
         )
         if self._per_host[host] < limit:
             return None
-        return f"its address has {limit} connections already (max.connections.per.ip)"
+        return f"its address has {counted(limit, 'connection')} already (max.connections.per.ip)"
 
     def admit(self, host: str) -> None:
         self._per_host[host] += 1

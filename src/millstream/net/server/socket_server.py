@@ -27,6 +27,7 @@ from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.turns import Turns
+from millstream.quoting import counted
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -164,8 +165,8 @@ class SocketServer:
         """Whether the next connection stays in the backlog for now."""
         if self._admission.is_full:
             _LOGGER.warning(
-                "listener %s accepts no more: there are %d connections (max.connections)",
-                listener_name, len(self._connections),
+                "listener %s accepts no more: it has %s (max.connections)",
+                listener_name, counted(len(self._connections), "connection"),
             )  # fmt: skip
             asyncio.get_running_loop().remove_reader(listening)
             self._waiting_for_room.append((listener_name, listening))

@@ -18,6 +18,7 @@ from pyspark import TaskContext
 from millstream.clients import BatchDelivery, Producer, SharedTransaction
 from millstream.errors import ConfigError, MillstreamError
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, acknowledged, connections
 from millstream.spark.sink.encoding.encoding import Encoding, encoding_of
@@ -128,7 +129,7 @@ class _AtomicWrite:
             raise AtomicWriteFailed(f"tasks of micro-batch {mark.batch} failed: {error}") from error
         written = sum(each["records"] for each in outcomes)
         if written != mark.records:
-            raise AtomicWriteFailed(f"{written} rows were written of {mark.records}")
+            raise AtomicWriteFailed(f"written: {written} of {counted(mark.records, 'row')}")
         last = outcomes[-1]
         place = TopicPartition(last[TOPIC], last[PARTITION])
         link.run(_commit(producer, self._id, (place, last["offset"] + 1), mark.encode()))

@@ -13,6 +13,7 @@ from millstream.clients.admin import ConfigResource, ConfigResourceType
 from millstream.clients.config import ProducerConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.errors import InvalidTimestamp, KafkaError, MillstreamError
+from millstream.quoting import counted
 from millstream.records.builder import BatchOptions
 from millstream.spark.connections import Connections
 from millstream.spark.dead_letters import header_columns
@@ -57,9 +58,9 @@ class UnwritableRows:
             topic, rows.take(pa.array(bad, pa.int64())), [found[row] for row in bad]
         )
         _LOGGER.warning(
-            "%d rows cannot be written and go to %s, the first: %s",
-            len(bad),
+            "not written, and sent to %s: %s, the first: %s",
             self._topic,
+            counted(len(bad), "row"),
             found[bad[0]],
         )
         is_good = pa.array([row not in found for row in range(rows.num_rows)], pa.bool_())

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from millstream.errors import MillstreamError
+from millstream.quoting import counted
 from millstream.spark.sink.marks import BatchMark, StartMark
 
 _OR_NEW: Final = "or give another transactionalIdPrefix, with which everything that this query writes from now on counts as not yet written"
@@ -98,7 +99,7 @@ def judge(
         return Verdict.LEFT_OUT
     where = "" if partition is None else " in the same Spark partitions"
     raise BatchChanged(
-        f"{what} was written with {written[0].records} rows before the restart and has {now.records} now, or other ones: an exactly-once "
+        f"{what} was written with {counted(written[0].records, 'row')} before the restart and has {now.records} now, or other ones: an exactly-once "
         f"sink needs the same rows{where} when a micro-batch is run again. {_how_to_go_on(partition)}"
     )
 

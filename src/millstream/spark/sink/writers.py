@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (
 
 from millstream.clients import BatchDelivery, Producer
 from millstream.errors import ConfigError, MillstreamError
+from millstream.quoting import counted
 from millstream.runtime.system import SystemRandom
 from millstream.spark.collecting import freeze_what_is_loaded
 from millstream.spark.connections import Connections, acknowledged, connections
@@ -206,7 +207,7 @@ def _write_unacknowledged(
         deliveries += link.run(sender.send(producer, batch))
     lost = link.run(_lost(producer, deliveries))
     if lost:
-        _LOGGER.warning("%d batches were lost, the last because of: %s", len(lost), lost[-1])
+        _LOGGER.warning("lost: %s, the last because of: %s", counted(len(lost), "batch"), lost[-1])
     return records, len(lost)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 from millstream.spark.source.data_loss import DataLossPolicy, Loss
 
 _LOGGER = logging.getLogger(__name__)
@@ -31,7 +32,9 @@ class LossCounts:
         _LOGGER.warning(
             "%s; %s, going on at offset %d (failOnDataLoss=%s). Losses of %s so far: %d, of %d records",
             loss.what,
-            "their number is not known" if loss.records is None else f"{loss.records} records lost",
+            "their number is not known"
+            if loss.records is None
+            else f"{counted(loss.records, 'record')} lost",
             loss.next_offset,
             policy.value,
             partition,

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from millstream.errors import ConfigError
+from millstream.quoting import counted
 from millstream.streams.topology.nodes import SinkNode, SourceNode
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
@@ -66,7 +67,7 @@ class TopologyPlan:
             count = existing.get(topic.name, topic.partitions)
             if count != topic.partitions:
                 raise ConfigError(
-                    f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
+                    f"internal topic {topic.name} has {counted(count, 'partition')}, the topology needs {topic.partitions}: "
                     "a source topic has been given more partitions since, or one with more has come; reset the application to go on"
                 )
         return tuple(topic for topic in self.internal_topics if topic.name not in existing)

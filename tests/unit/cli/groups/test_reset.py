@@ -10,6 +10,7 @@ from millstream.cli.groups.reset import (
     parse_plan,
     parse_targets,
     plan_text,
+    within,
 )
 from millstream.model import TopicPartition
 
@@ -34,17 +35,27 @@ KNOWN = KnownOffsets(
     ],
 )
 def test_new_offsets_stay_within_the_partition(reset: Reset, expected: dict[TopicPartition, int]) -> None:  # fmt: skip
-    assert new_offsets(reset, [A, B], KNOWN) == expected
+    assert new_offsets(reset, [A, B], KNOWN, lambda _: None) == expected
 
 
 @pytest.mark.parametrize(("distance", "expected"), [(5, 45), (-5, 35), (-500, 10), (500, 100)])
 def test_a_shift_starts_from_what_is_committed(distance: int, expected: int) -> None:
-    assert new_offsets(Reset("shift", distance), [A], KNOWN) == {A: expected}
+    assert new_offsets(Reset("shift", distance), [A], KNOWN, lambda _: None) == {A: expected}
 
 
 def test_what_is_not_committed_cannot_be_shifted() -> None:
     with pytest.raises(click.ClickException, match="no offset is committed for a-1"):
-        new_offsets(Reset("shift", 1), [A, B], KNOWN)
+        new_offsets(Reset("shift", 1), [A, B], KNOWN, lambda _: None)
+
+
+def test_an_offset_that_a_partition_does_not_have_is_told() -> None:
+    told: list[str] = []
+    assert new_offsets(Reset("offset", 60), [A, B], KNOWN, told.append) == {A: 60, B: 50}
+    assert within({A: 5, B: 50}, KNOWN, told.append) == {A: 10, B: 50}
+    assert told == [
+        "a-1: offset 60 is behind the end of the partition; 50 is taken instead",
+        "a-0: offset 5 is before the first record; 10 is taken instead",
+    ]
 
 
 def test_topics_are_named_whole_or_by_partition() -> None:

@@ -31,7 +31,7 @@ def test_one_warning_serves_all_partitions_that_wait_for_the_same() -> None:
     assert refusals.waits(FIRST, "disk", FULL, 0) is None
     assert refusals.waits(SECOND, "disk", FULL, 0) is None
     assert refusals.waits(SECOND, "disk", FULL, 1_000) == (
-        "records of orders-1, and of 1 other partition wait for 1.0 s: No space left on device; trying again"
+        "records of orders-1, and of 1 other partition, wait for 1.0 s: No space left on device; trying again"
     )
     assert refusals.waits(FIRST, "disk", FULL, 1_000) is None
     assert refusals.waits(FIRST, "replicas", FEW, 1_100) is not None

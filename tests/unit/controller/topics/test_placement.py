@@ -128,7 +128,8 @@ def test_where_placing_begins_is_drawn() -> None:
 
 def test_too_few_brokers_are_refused() -> None:
     with pytest.raises(
-        InvalidReplicationFactor, match="3 replicas need as many brokers, and 2 take new ones"
+        InvalidReplicationFactor,
+        match="a replication factor of 3 needs 3 brokers that can take new replicas, but there are only 2",
     ):
         place_replicas(brokers(1, 2), 1, 3, Zero())
     with pytest.raises(InvalidReplicationFactor, match="fenced"):

@@ -36,6 +36,7 @@ from millstream.errors import (
     UnknownServerError,
 )
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 from millstream.runtime import Random
 
 _LOGGER = logging.getLogger(__name__)
@@ -213,8 +214,9 @@ class BatchCompletion:
 def _expired(batch: ProducerBatch) -> RequestTimedOut:
     waited = batch.deadline_ms - batch.created_ms
     cause = f"; the last attempt ended with: {batch.last_error}" if batch.last_error else ""
-    certainty = "may have been" if batch.maybe_appended else "were not"
+    was = "was" if batch.record_count == 1 else "were"
+    certainty = "may have been" if batch.maybe_appended else f"{was} not"
     return RequestTimedOut(
-        f"{batch.record_count} records for {batch.topic_partition} {certainty} written within delivery_timeout_ms"
-        f" ({waited} ms), {batch.attempts} attempts{cause}"
+        f"{counted(batch.record_count, 'record')} for {batch.topic_partition} {certainty} written within delivery_timeout_ms"
+        f" ({waited} ms), {counted(batch.attempts, 'attempt')}{cause}"
     )

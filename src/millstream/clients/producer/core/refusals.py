@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.model import TopicPartition
+from millstream.quoting import counted
 
 FIRST_MS: Final = 1_000
 """A leader that moves is found again in less."""
@@ -31,8 +32,7 @@ class Refusals:
             return None
         self._said[kind] = now_ms
         others = len(self._since) - 1
-        partitions = "1 other partition" if others == 1 else f"{others} other partitions"
-        beside = f", and of {partitions}" if others else ""
+        beside = f", and of {counted(others, 'other partition')}," if others else ""
         return f"records of {partition}{beside} wait for {waited_ms / 1000:.1f} s: {reason}; trying again"
 
     def settled(self, partition: TopicPartition, now_ms: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.errors import MillstreamError
+from millstream.quoting import counted
 
 
 class TooManyFailures(MillstreamError):
@@ -10,7 +11,7 @@ class TooManyFailures(MillstreamError):
 
     def __init__(self, failures: int) -> None:
         super().__init__(
-            f"{failures} records in a row failed and none was acked: the spout has ended (failures_max)."
+            f"{counted(failures, 'record')} in a row failed and none was acked: the spout has ended (failures_max)."
             " Nothing of them is committed; mend what handles the records and start again"
         )
         self.failures = failures

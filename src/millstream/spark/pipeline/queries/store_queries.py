@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from millstream.quoting import counted
 from millstream.spark.pipeline.host_link import HostUnreachable, NoAnswerInTime
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.messages import AskStore, RunTask, TaskFailed
@@ -211,7 +212,7 @@ class StoreQueries:
         self, where: _Where, partition: int | None, question: Question, timeout_ms: int
     ) -> QueryResult:
         if partition is not None and partition not in where.partitions:
-            message = f"store {where.store} has {len(where.partitions)} partitions"
+            message = f"store {where.store} has {counted(len(where.partitions), 'partition')}"
             return QueryResult(failure=FailureReason.DOES_NOT_EXIST, message=message)
         try:
             found = self.ask(where, partition, question, timeout_ms)

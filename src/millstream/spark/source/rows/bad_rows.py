@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
+from millstream.quoting import counted
 from millstream.spark.connections import Connections
 from millstream.spark.dead_letters import header_columns, write_all
 
@@ -65,5 +66,8 @@ def write_dead_letters(link: Connections, topic: str, letters: UndecodedRecords)
     ]
     write_all(link, topic, header_columns(rows, told))
     _LOGGER.warning(
-        "%d records could not be decoded and are in %s, the first: %s", len(told), topic, told[0]
+        "not decoded, and now in %s: %s, the first: %s",
+        topic,
+        counted(len(told), "record"),
+        told[0],
     )

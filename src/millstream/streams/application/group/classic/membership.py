@@ -20,6 +20,7 @@ from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.protocol.generated.sync_group import SyncGroupResponse
+from millstream.quoting import counted
 from millstream.streams.application.group.classic.source_topics import SourceTopics
 from millstream.streams.application.group.classic.user_data import (
     NO_REBALANCE,
@@ -169,7 +170,7 @@ class ClassicStreamsMembership:
             raise error
         if len(info.active) != len(partitions):
             raise TaskAssignmentError(
-                f"the leader of group {self.policy.group_id} has assigned {len(partitions)} partitions for {len(info.active)} tasks"
+                f"the leader of group {self.policy.group_id} has assigned {counted(len(partitions), 'partition')} for {counted(len(info.active), 'task')}"
             )
         self.statuses, self._next_rebalance_ms = (), info.next_rebalance_ms
         if info.error == AssignmentError.SHUTDOWN_REQUESTED:
