@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 import click
 
 from millstream.cli.arguments import as_text
+from millstream.cli.suggestions import CLUSTER_OPTIONS
 from millstream.cli.terminal import printable
 from millstream.quoting import some_of
 
@@ -38,30 +39,19 @@ Returned = TypeVar("Returned")
 
 _DECORATORS = (
     click.option(
-        "--bootstrap-server",
-        "--bootstrap-servers",
-        "--brokers",
-        "-b",
+        *CLUSTER_OPTIONS[0],
         "bootstrap",
         metavar="HOST:PORT,...",
         help=f"Addresses of the cluster.  [default: ${ENVIRONMENT}, else localhost:9092]",
     ),
     click.option(
-        "--config-file",
-        "--command-config",
-        "--consumer.config",
-        "--producer.config",
-        "-F",
+        *CLUSTER_OPTIONS[1],
         "config_file",
         type=click.Path(exists=True, dir_okay=False),
         help="Properties file with settings of the client, as for Kafka's tools.",
     ),
     click.option(
-        "--client-property",
-        "--command-property",
-        "--consumer-property",
-        "--producer-property",
-        "-X",
+        *CLUSTER_OPTIONS[2],
         "client_properties",
         multiple=True,
         metavar="KEY=VALUE",
@@ -78,14 +68,21 @@ class ClusterOptions:
     file_settings: Mapping[str, str] = field(default_factory=dict)
     properties: tuple[str, ...] = ()
 
-    def settings(self, config: type[DataclassInstance], **chosen: object) -> Settings:
+    def settings(
+        self,
+        config: type[DataclassInstance],
+        *,
+        others: tuple[type[DataclassInstance], ...] = (),
+        **chosen: object,
+    ) -> Settings:
         """Returns the settings for the client with this config class. `chosen` by options of the verb; None: not chosen.
 
-        A file serves all clients, so its settings of other clients are left out.
+        A file serves all clients, so its settings of other clients are left out, and so are properties for the `others` of a verb.
         """
         from millstream.clients.config.settings import setting_names
 
         names = setting_names(config)
+        of_others = {name for each in others for name in setting_names(each)}
         gathered: Settings = {key: _WAIT_MS for key in _WAITS if key in names}
         gathered["bootstrap_wait_ms"] = 0
         gathered["bootstrap_servers"] = os.environ.get(ENVIRONMENT, "localhost:9092")
@@ -95,6 +92,8 @@ class ClusterOptions:
                 gathered[known.name] = value
         for key, value in pairs(self.properties, "-X").items():
             known = names.get(_plain(key))
+            if known is None and _plain(key) in of_others:
+                continue
             gathered[key if known is None else known.name] = value  # unknown: the client says so
         if self.bootstrap is not None:
             gathered["bootstrap_servers"] = self.bootstrap
@@ -106,9 +105,11 @@ class ClusterOptions:
         return replace(self, properties=(*self.properties, *more))
 
     def admin(self) -> Admin:
+        """Raises ConfigError for a property that Admin does not have, with the nearest that it has."""
+        from millstream.clients.blocking import Admin
         from millstream.clients.config import AdminConfig
 
-        return admin_beside(self.settings(AdminConfig))
+        return Admin(**self.settings(AdminConfig))
 
 
 def admin_beside(settings: Settings) -> Admin:
@@ -205,8 +206,7 @@ def _plain(key: str) -> str:
     return key.replace(".", "_")
 
 
-def _is_known(key: str) -> bool:
-    """To any client; serializers are classes of Java, which every file for Kafka's tools may name."""
+def _all_names() -> set[str]:
     from millstream.clients.config import (
         AdminConfig,
         ConsumerConfig,
@@ -215,7 +215,10 @@ def _is_known(key: str) -> bool:
     )
     from millstream.clients.config.settings import setting_names
 
-    return key.endswith((".serializer", ".deserializer")) or any(
-        _plain(key) in setting_names(config)
-        for config in (AdminConfig, ConsumerConfig, ProducerConfig, ShareConsumerConfig)
-    )
+    configs = (AdminConfig, ConsumerConfig, ProducerConfig, ShareConsumerConfig)
+    return {name for config in configs for name in setting_names(config)}
+
+
+def _is_known(key: str) -> bool:
+    """To any client; serializers are classes of Java, which every file for Kafka's tools may name."""
+    return key.endswith((".serializer", ".deserializer")) or _plain(key) in _all_names()

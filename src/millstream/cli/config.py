@@ -64,7 +64,7 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 )
 def explain(key: str, file: str | None, overrides: tuple[str, ...], output: str) -> None:
     """Show the value of KEY, where it comes from and what it does. FILE is a server.properties."""
-    from millstream.broker.config.explanation import explanation
+    from millstream.broker.config.explanation import explanation, nearest
     from millstream.cli.server.settings import read_settings
     from millstream.errors import ConfigError
 
@@ -74,7 +74,9 @@ def explain(key: str, file: str | None, overrides: tuple[str, ...], output: str)
         click.echo(f"millstream config: {error}", err=True)
         sys.exit(1)
     if explained is None:
-        click.echo(f"millstream config: there is no setting {key}", err=True)
+        near = nearest(key)
+        hint = "" if near is None else f"; did you mean {near}?"
+        click.echo(f"millstream config: there is no setting {key}{hint}", err=True)
         sys.exit(_NOT_FOUND)
     if output == "json":
         click.echo(json.dumps(explained))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -20,6 +21,7 @@ from millstream.cli.rows import (
     table,
     yes_option,
 )
+from millstream.cli.suggestions import or_near
 from millstream.cli.terminal import printable
 from millstream.quoting import counted, some_of
 
@@ -244,8 +246,19 @@ def create(
     results: dict[str, str | KafkaError] = dict.fromkeys(wanted, _done("created", dry_run=dry_run))
     for name, error in errors.items():
         expected = if_not_exists and isinstance(error, TopicAlreadyExists)
-        results[name] = "exists already" if expected else error
+        results[name] = "exists already" if expected else _with_hint(error, settings)
     _report(results, output)
+
+
+def _with_hint(error: KafkaError, settings: Iterable[str]) -> KafkaError:
+    """Adds what was perhaps meant to the refusal of a setting that no topic has."""
+    from millstream.errors import InvalidConfig
+    from millstream.metadata.topic_config_table import TOPIC_CONFIGS
+
+    unknown = [name for name in settings if name not in TOPIC_CONFIGS and name in str(error)]
+    if not unknown or not isinstance(error, InvalidConfig):
+        return error
+    return InvalidConfig(f"{error}{or_near(unknown[0], TOPIC_CONFIGS)}")
 
 
 def _warn_of_alike(names: list[str]) -> None:
@@ -324,7 +337,10 @@ def alter(
         if changes and rest:
             of = {ConfigResource(ConfigResourceType.TOPIC, name): changes for name in rest}
             answered = admin.incremental_alter_configs(of, validate_only=dry_run)
-            results.update({key.name: error for key, error in answered.errors().items()})
+            names_of = [change.name for change in changes]
+            results.update(
+                {key.name: _with_hint(error, names_of) for key, error in answered.errors().items()}
+            )
     _report(results, output)
 
 

@@ -201,3 +201,16 @@ def test_a_group_that_cannot_be_reset_does_not_hide_the_others(
         "group": f"idle-{topic}", "topic": topic, "partition": 0, "new_offset": 0,
     }  # fmt: skip
     assert json.loads(done.stderr)["error"] == "NON_EMPTY_GROUP"
+
+
+def test_a_setting_that_is_not_known_is_refused_with_the_nearest_one(run: Run, topic: str) -> None:
+    """By every verb: of the client, and of a topic."""
+    for verb in (("topics", "list"), ("groups", "list"), ("transactions", "list")):
+        refused = run(*verb, "-X", "clientt.id=me")
+        assert (refused.returncode, refused.stderr) == (
+            2,
+            "error: AdminConfig has no setting clientt.id; did you mean client_id?\n",
+        )
+    created = run("topics", "create", topic, "--config", "retentoin.ms=1")
+    assert "retentoin.ms; did you mean retention.ms?" in created.stderr
+    assert created.returncode == 1

@@ -12,6 +12,7 @@ from millstream.cli.cluster_options import (
     read_client_file,
 )
 from millstream.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
+from millstream.errors import ConfigError
 
 
 @pytest.fixture
@@ -69,6 +70,22 @@ def test_an_admin_beside_another_client_gets_what_they_share() -> None:
 
 def test_an_unknown_property_is_left_for_the_client_to_refuse() -> None:
     assert ClusterOptions(None, {}, ("liinger.ms=5",)).settings(ProducerConfig)["liinger.ms"] == "5"
+
+
+def test_verbs_of_the_admin_client_refuse_an_unknown_property_and_suggest() -> None:
+    """So does a property of another client: it would change nothing, in silence."""
+    with pytest.raises(ConfigError, match=r"no setting clientt\.id; did you mean client_id"):
+        ClusterOptions(None, {}, ("clientt.id=5",)).admin()
+    with pytest.raises(ConfigError, match=r"no setting linger\.ms"):
+        ClusterOptions(None, {}, ("linger.ms=5",)).admin()
+
+
+def test_a_verb_with_two_clients_gives_each_its_own() -> None:
+    given = ClusterOptions(None, {}, ("linger.ms=5", "fetch.min.bytes=1", "liinger.ms=5"))
+    reading = given.settings(ConsumerConfig, others=(ProducerConfig,))
+    assert (reading["fetch_min_bytes"], reading["liinger.ms"]) == ("1", "5")
+    assert "linger.ms" not in reading
+    assert "linger_ms" not in reading
 
 
 def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,3 +82,22 @@ def test_a_key_that_nobody_knows_is_not_found() -> None:
     result = run("explain", "nope")
     assert result.exit_code == 3
     assert result.stderr == "millstream config: there is no setting nope\n"
+
+
+def test_explain_suggests_the_nearest_name() -> None:
+    result = run("explain", "log.retention.hour")
+    assert result.exit_code == 3
+    assert result.stderr == (
+        "millstream config: there is no setting log.retention.hour; did you mean log.retention.hours?\n"
+    )
+
+
+def test_of_a_setting_in_several_units_explain_says_which_counts(file: str) -> None:
+    """The finest that is set, as for a node; without any the one with the default."""
+    default = json.loads(run("explain", "log.retention.ms", "--output", "json").stdout)
+    assert default["effect"] == "none now: log.retention.hours counts, which is 168 (default)"
+    assert "effect" not in json.loads(
+        run("explain", "log.retention.hours", "--output", "json").stdout
+    )
+    coarse = json.loads(run("explain", "log.retention.hours", file, "--output", "json").stdout)
+    assert coarse["effect"].startswith("none now: log.retention.ms counts, which is 1000 (")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -18,8 +17,8 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, Terminated
 from millstream.cli.perf.statistics import Latencies
 from millstream.cli.rows import output_option
-from millstream.cli.terminal import counted
 from millstream.errors import RequestTimedOut
+from millstream.quoting import counted
 
 if TYPE_CHECKING:
     from millstream.clients import Consumer, Producer
@@ -72,16 +71,25 @@ def latency(
     output: str,
 ) -> None:
     """Send a record to TOPIC, wait until it is read, then send the next. No other producer may write to TOPIC meanwhile."""
+    import asyncio
+
     from millstream.clients.config import ConsumerConfig, ProducerConfig
 
     topic = topic or named
     if topic is None:
         raise click.UsageError("give a TOPIC")
     producing = cluster.settings(
-        ProducerConfig, acks=acks, linger_ms=0, enable_idempotence=acks == "all"
+        ProducerConfig,
+        others=(ConsumerConfig,),
+        acks=acks,
+        linger_ms=0,
+        enable_idempotence=acks == "all",
     )
     consuming = cluster.settings(
-        ConsumerConfig, fetch_max_wait_ms=_TIMEOUT_MS // 2, request_timeout_ms=_TIMEOUT_MS
+        ConsumerConfig,
+        others=(ProducerConfig,),
+        fetch_max_wait_ms=_TIMEOUT_MS // 2,
+        request_timeout_ms=_TIMEOUT_MS,
     )
     check_reachable(producing)
     latencies = Latencies()
@@ -134,6 +142,8 @@ async def _measure(
     size: int,
     latencies: Latencies,
 ) -> None:
+    import asyncio
+
     from millstream.clients import Consumer, Producer
     from millstream.model import TopicPartition
     from millstream.runtime.system import SystemRandom

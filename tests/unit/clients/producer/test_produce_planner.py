@@ -352,7 +352,10 @@ def test_delivery_ends_at_its_deadline_and_says_what_is_known() -> None:
     assert world.sender.expire(world.now_ms) == [batch]
     error = error_of(batch)
     assert isinstance(error, RequestTimedOut)
-    assert "1 record for t-0 was not written within delivery_timeout_ms (10000 ms), 0 attempts" in str(error)
+    assert (
+        "1 record for t-0 was not written within delivery_timeout_ms (10000 ms), 0 attempts"
+        in str(error)
+    )
 
 
 def test_a_request_never_waits_longer_than_its_oldest_record_may() -> None:
