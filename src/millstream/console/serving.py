@@ -14,9 +14,14 @@ import uvicorn
 
 from millstream.console.application import ANY_HOST, create_application
 from millstream.console.cluster_reader import ClusterReader
+from millstream.streams.query_server.crowded_http import GivesWay
 
 _CONNECTIONS_MAX: Final = 64
 _LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
+
+
+class _Connection(GivesWay):
+    connections_max = _CONNECTIONS_MAX
 
 
 def serve(
@@ -33,7 +38,7 @@ def serve(
         uvicorn.Config(
             application,
             log_level="warning",
-            limit_concurrency=_CONNECTIONS_MAX,
+            http=_Connection,
             timeout_graceful_shutdown=2 * timeout_ms // 1000 + 1,
             server_header=False,
         )

@@ -10,7 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -150,6 +150,17 @@ def test_hostile_records_are_text_and_hex_and_never_markup(console: str) -> None
     assert records[0]["value"] is None
     assert (records[1]["value"]["encoding"], records[1]["value"]["size_bytes"]) == ("hex", 2000)
     assert records[2]["headers"][0]["name"]["text"] == MARKUP
+
+
+def test_many_slow_clients_take_no_place_of_others(console: str) -> None:
+    """More of them than there are places, none of which ever ends its request: the longest silent ones make room."""
+    host, port = console.removeprefix("http://").split(":")
+    with ExitStack() as opened:
+        for _ in range(80):
+            slow = opened.enter_context(socket.create_connection((host, int(port))))
+            slow.sendall(b"GET / HTTP/1.1\r\nHo")
+        assert get(f"{console}/").status == 200
+        assert get(f"{console}/topics").status == 200
 
 
 def test_groups_show_their_lag(console: str) -> None:

@@ -24,9 +24,22 @@ def test_bytes_that_are_no_utf8_are_hex() -> None:
     assert show_bytes(b"\xff\xfe a") == Payload("ff fe 20 61", "hex", 4, is_truncated=False)
 
 
-def test_control_characters_are_hex() -> None:
+def test_a_control_character_in_text_is_shown_as_an_escape() -> None:
+    """A line in a terminal's colours is text still."""
+    assert show_bytes(b"\x1b[31mdelayed\x1b[0m") == Payload(
+        "\\u001b[31mdelayed\\u001b[0m", "text", 16, is_truncated=False
+    )
+    assert show_bytes(b"\x1b[2J") == Payload("\\u001b[2J", "text", 4, is_truncated=False)
+
+
+def test_many_control_characters_and_any_nul_are_hex() -> None:
+    """Lengths and magic bytes of a binary format."""
     assert show_bytes(b"\x00\x05JFK") == Payload("00 05 4a 46 4b", "hex", 5, is_truncated=False)
-    assert show_bytes(b"\x1b[2J") == Payload("1b 5b 32 4a", "hex", 4, is_truncated=False)
+    assert show_bytes(b"\x02\x06UA") == Payload("02 06 55 41", "hex", 4, is_truncated=False)
+    assert show_bytes(b"\x01") == Payload("01", "hex", 1, is_truncated=False)
+    assert show_bytes(b"a long text\x00") == Payload(
+        "61 20 6c 6f 6e 67 20 74 65 78 74 00", "hex", 12, is_truncated=False
+    )
 
 
 def test_text_is_cut_at_1024_bytes_and_never_through_a_character() -> None:

@@ -14,7 +14,8 @@ TEXT_BYTES_MAX: Final = 1024
 HEX_BYTES_MAX: Final = 256
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Nothing that a person wrote has these; a length prefix or a magic byte is one."""
+_CONTROLS_MAX: Final = 0.25
+"""Text has a few of these: colours of a terminal, a form feed. Lengths and magic bytes of a binary format are many, and NUL is always one."""
 _KEPT_SPACE = "\n\t"
 
 
@@ -29,7 +30,7 @@ class Payload:
 
 
 def show_bytes(content: bytes | None) -> Payload | None:
-    r"""Returns the bytes as text; None for a null. Text is UTF-8 without control characters.
+    r"""Returns the bytes as text; None for a null. Text is UTF-8 without NUL, of which at most a quarter are control characters.
 
     Characters that cannot be seen, or that turn the direction of the text around them, are written as \u escapes.
     """
@@ -56,7 +57,9 @@ def _decoded(head: bytes, *, complete: bool) -> str | None:
         text = codecs.getincrementaldecoder("utf-8")().decode(head, final=complete)
     except UnicodeDecodeError:
         return None
-    return None if _CONTROL.search(text) else text
+    controls = len(_CONTROL.findall(text))
+    is_binary = "\x00" in text or controls > _CONTROLS_MAX * len(text)
+    return None if is_binary else text
 
 
 def _escape(character: str) -> str:

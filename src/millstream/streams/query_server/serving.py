@@ -15,10 +15,15 @@ from millstream.net.client.tasks import TaskScope
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.metadata import Partitioner
 from millstream.streams.query_server.application import create_query_application
+from millstream.streams.query_server.crowded_http import GivesWay
 from millstream.streams.query_server.questions import QueriedApplication
 
 _CONNECTIONS_MAX: Final = 256
 _CLOSING_S: Final = 5
+
+
+class _Connection(GivesWay):
+    connections_max = _CONNECTIONS_MAX
 
 
 class QueryServer:
@@ -43,7 +48,7 @@ class QueryServer:
                 web,
                 log_level="warning",
                 access_log=False,
-                limit_concurrency=_CONNECTIONS_MAX,
+                http=_Connection,
                 timeout_graceful_shutdown=_CLOSING_S,
                 server_header=False,
                 lifespan="off",
