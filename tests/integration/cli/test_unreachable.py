@@ -77,7 +77,7 @@ def test_a_topic_that_is_made_because_of_its_name_is_told(bootstrap: str, topic:
     done = run(bootstrap, "produce", topic)
     told, count = done.stderr.splitlines()
     assert told.startswith(
-        f"note: topic '{topic}' did not exist and was created, because this client"
+        f"warning: topic '{topic}' did not exist and was created, because this client"
     )
     assert count == f"1 record written to {topic}"
     assert run(bootstrap, "produce", topic).stderr == f"1 record written to {topic}\n"

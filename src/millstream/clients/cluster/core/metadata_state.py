@@ -177,10 +177,11 @@ class MetadataState:
             if topic.error_code == UnknownTopicOrPartition.code:
                 missing.add(name)
             elif topic.error_code == 0 and name in self._missing:
-                _LOGGER.info(
-                    "topic %r did not exist and was created, because this client asked for it; check the name if"
-                    " that was not meant",
+                _LOGGER.warning(
+                    "topic %r did not exist and was created, because this client asked for it, with the broker's"
+                    " num.partitions (%d); check the name if that was not meant",
                     name,
+                    len(topic.partitions),
                 )
                 self._missing.discard(name)
         new = missing - self._missing
