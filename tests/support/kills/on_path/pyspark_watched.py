@@ -20,7 +20,7 @@ from millstream.spark.source.reading import RangesPartition
 from millstream.spark.source.rows.decoding import decoding_of
 from millstream.spark.source.stream_reader import StreamReader
 from tests.support.kills.orders import Orders
-from tests.support.kills.sink_moments import SinkMoment
+from tests.support.kills.sink_moments import SinkMoment, observe_sinks
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -41,8 +41,13 @@ class WatchedReader(StreamReader):
 
 
 class WatchedWriter(StreamWriter):
+    is_observed = False
+
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Spark calls it between the last task and its log of commits."""
+        """Spark calls it between the last task and its log of commits, in a process of its own that may end transactions."""
+        if not WatchedWriter.is_observed:
+            WatchedWriter.is_observed = True
+            observe_sinks()
         super().commit(messages, batchId)
         Orders.from_environment().observe(SinkMoment.WRITTEN)
 
