@@ -108,6 +108,55 @@ def test_an_earlier_micro_batch_is_refused(
     assert state.get("a") == {"a": 1}
 
 
+@pytest.mark.parametrize("kind", [TransactionalState, OpaqueState])
+@pytest.mark.parametrize("batch", [3, 4])
+def test_a_state_belongs_to_one_query(
+    kind: type[TransactionalState[int] | OpaqueState[int]], batch: int
+) -> None:
+    """A new checkpoint counts its micro-batches anew: the third of it is not that of before, and the fourth is not behind it."""
+    backing = MemoryBacking()
+    count(kind(backing, query=lambda: "before"), 3, ["a"])
+    with pytest.raises(StateUnusable, match="belongs to query before, and this is query now"):
+        count(kind(backing, query=lambda: "now"), batch, ["a", "b"])
+    assert kind[int](backing).get("ab") == {"a": 1}
+    assert count(kind(backing, query=lambda: "before"), 4, ["a"]) == {"a": 2}
+
+
+@pytest.mark.parametrize("kind", [TransactionalState, OpaqueState])
+def test_a_key_that_later_micro_batches_left_alone_is_no_way_behind_them(
+    kind: type[TransactionalState[int] | OpaqueState[int]],
+) -> None:
+    """An older checkpoint that is put back has its next rows under numbers that the state has passed."""
+    state = kind(MemoryBacking())
+    count(state, 2, ["b"])
+    count(state, 7, ["a"])
+    with pytest.raises(StateUnusable, match="the state was changed by micro-batch 7"):
+        count(state, 3, ["b"])
+    assert state.get("ab") == {"a": 1, "b": 1}
+
+
+def test_a_state_of_a_release_that_named_no_query_becomes_that_of_the_query_that_goes_on() -> None:
+    backing = MemoryBacking()
+    backing.multi_put({"a": b'{"v":1,"kind":"a transactional state","batch":6,"value":5}'})
+    state = TransactionalState[int](backing, query=lambda: "mine")
+    assert count(state, 6, ["a"]) == {"a": 5}, "done"
+    assert count(state, 7, ["a"]) == {"a": 6}
+    with pytest.raises(StateUnusable, match="belongs to query mine"):
+        count(TransactionalState[int](backing, query=lambda: "another"), 8, ["a"])
+
+
+def test_a_state_that_begins_in_the_middle_of_a_query_is_told_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is a new one, or its topic is not that of before."""
+    count(TransactionalState[int](MemoryBacking()), 0, ["a"])
+    assert caplog.messages == []
+    count(TransactionalState[int](MemoryBacking()), 7, ["a"])
+    assert caplog.messages == [
+        "a state begins with micro-batch 7: where it should have had one of before, it is in another place"
+    ]
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"12", b"{}", b'{"v":2,"kind":"an opaque state","batch":1}', b"\xff"]
 )

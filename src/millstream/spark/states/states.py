@@ -1,12 +1,15 @@
 """States that a micro-batch changes exactly once, however often it is run: each value is kept with the id of its last micro-batch.
 
 Pure, over a `Backing`. A key is changed at most once by each call, and once by each micro-batch: fold all rows of a micro-batch that
-have the same key into one update. Micro-batches come in the order of their ids, so one state belongs to one checkpoint.
+have the same key into one update. Micro-batches come in the order of their ids, so one state belongs to one query and its checkpoint: the
+state says of which query it is, and how far it is as a whole, so that keys which a later micro-batch left alone are no way round.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -21,10 +24,14 @@ Update = Callable[[_Value | None], _Value]
 _VERSION: Final = 1
 _KEYS: Final = "\0keys"
 _KEYS_KIND: Final = "the keys of an opaque state"
+_HEAD: Final = "\0state"
+_HEAD_KIND: Final = "a state as a whole"
+_QUERY: Final = "sql.streaming.queryId"
+_LOGGER = logging.getLogger(__name__)
 
 
 class StateUnusable(MillstreamError):
-    """The stored state cannot be used: it was written by a later micro-batch, by another kind of state, or by something else."""
+    """The stored state cannot be used: it was written by a later micro-batch, by another query or kind of state, or by something else."""
 
 
 class Kept(NamedTuple, Generic[_Value]):
@@ -33,6 +40,13 @@ class Kept(NamedTuple, Generic[_Value]):
     value: _Value | None
     previous: _Value | None
     batch: int
+
+
+def running_query() -> str:
+    """The id of the query of Spark whose function calls; empty outside of queries."""
+    pyspark = sys.modules.get("pyspark")
+    context = None if pyspark is None else pyspark.SparkContext._active_spark_context
+    return "" if context is None else context.getLocalProperty(_QUERY) or ""
 
 
 class _State(ABC, Generic[_Value]):
@@ -44,9 +58,14 @@ class _State(ABC, Generic[_Value]):
         *,
         encode: Callable[[_Value], object] | None = None,
         decode: Callable[[Any], _Value] | None = None,  # Any: JSON
+        query: Callable[[], str] = running_query,
     ) -> None:
-        """Values are kept as JSON. `encode` makes of a value what JSON can hold, and `decode` the value again."""
+        """Values are kept as JSON. `encode` makes of a value what JSON can hold, and `decode` the value again.
+
+        `query` says which query a micro-batch is of.
+        """
         self._backing = backing
+        self._query = query
         self._encode: Callable[[_Value], object] = _itself if encode is None else encode
         self._decode: Callable[[Any], _Value] = _itself if decode is None else decode  # Any: JSON
 
@@ -58,17 +77,39 @@ class _State(ABC, Generic[_Value]):
     def update(self, batch_id: int, updates: Mapping[str, Update[_Value]]) -> dict[str, _Value]:
         """Gives each key the value that its function makes of the one before the micro-batch, which is None at first.
 
-        To be called once in a micro-batch, with all keys. Returns their values. Raises StateUnusable when a later micro-batch has
-        changed one of them; nothing is changed then.
+        To be called once in a micro-batch, with all keys. Returns their values. Raises StateUnusable when a later micro-batch or another
+        query has changed the state; nothing is changed then.
         """
+        query = self._query()
+        self._require_mine(batch_id, query)
         kept = self._kept(self._concerned(batch_id, updates))
         for key, each in kept.items():
             _require_not_behind(f"key {key!r}", each.batch, batch_id)
         after = self._after(batch_id, kept, updates)
         if after:
-            self._backing.multi_put({key: self._to_bytes(each) for key, each in after.items()})
+            head = {"v": _VERSION, "kind": _HEAD_KIND, "batch": batch_id, "query": query}
+            values = {key: self._to_bytes(each) for key, each in after.items()}
+            self._backing.multi_put({_HEAD: _json(head)} | values)
         now = {**kept, **after}
         return {key: value for key in updates if (value := now[key].value) is not None}
+
+    def _require_mine(self, batch_id: int, query: str) -> None:
+        """A state of a release that did not say of which query it is becomes that of this query."""
+        (data,) = self._backing.multi_get([_HEAD])
+        if data is None:
+            if batch_id > 0:
+                _LOGGER.warning(
+                    "a state begins with micro-batch %d: where it should have had one of before, it is in another place",
+                    batch_id,
+                )
+            return
+        head = _parsed(_HEAD, data, _HEAD_KIND)
+        if head["query"] != query:
+            raise StateUnusable(
+                f"the state belongs to query {head['query'] or 'of no id'}, and this is query {query or 'of no id'}: a state belongs to one "
+                "checkpoint. Go on with the checkpoint of before, or begin a new state with a new checkpoint"
+            )
+        _require_not_behind("the state", head["batch"], batch_id)
 
     @abstractmethod
     def _concerned(self, batch_id: int, updates: Mapping[str, Update[_Value]]) -> list[str]:
@@ -89,7 +130,7 @@ class _State(ABC, Generic[_Value]):
         for name, value in (("value", kept.value), ("previous", kept.previous)):
             if value is not None:
                 document[name] = self._encode(value)
-        return json.dumps(document, separators=(",", ":")).encode()
+        return _json(document)
 
     def _from_bytes(self, key: str, data: bytes) -> Kept[_Value]:
         document = _parsed(key, data, self._kind)
@@ -156,7 +197,11 @@ class OpaqueState(_State[_Value]):
 
     def _note_keys(self, batch_id: int, keys: set[str]) -> None:
         document = {"v": _VERSION, "kind": _KEYS_KIND, "batch": batch_id, "keys": sorted(keys)}
-        self._backing.multi_put({_KEYS: json.dumps(document, separators=(",", ":")).encode()})
+        self._backing.multi_put({_KEYS: _json(document)})
+
+
+def _json(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def _itself(value: Any) -> Any:  # a value that is JSON

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 from millstream.clients import Producer, TransactionFailed
 from millstream.errors import ConfigError, ProducerFenced
-from millstream.spark.states.states import OpaqueState
+from millstream.spark.states.states import OpaqueState, TransactionalState
 from millstream.spark.states.topic_backing import TopicBacking
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
@@ -91,3 +93,29 @@ def test_a_topic_that_is_not_compacted_is_refused(topics: Any) -> None:
     with pytest.raises(ConfigError, match=r"cleanup\.policy=delete"):
         backing.multi_get(["a"])
     backing.close()
+
+
+@pytest.mark.slow
+def test_a_state_knows_the_query_whose_function_changes_it(
+    spark: Any, backings: Backings, tmp_path: Path
+) -> None:
+    state = TransactionalState[int](backings.new())
+
+    def run(checkpoint: str) -> None:
+        rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+        query = (
+            rows.writeStream.foreachBatch(
+                lambda _, batch: state.update(batch, {"batches": lambda old: (old or 0) + 1})
+            )
+            .option("checkpointLocation", str(tmp_path / checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination(100)
+
+    run("first")
+    found = state.get(["batches"])
+    assert found["batches"] > 0
+    with pytest.raises(StreamingQueryException, match="the state belongs to query"):
+        run("second")
+    assert TransactionalState[int](backings.new()).get(["batches"]) == found
