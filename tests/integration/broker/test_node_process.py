@@ -7,6 +7,7 @@ import logging
 import re
 import select
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.node.tasks import NodeTasks
 from millstream.controller.controller import Controller
 from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.net.server.socket_server import SocketServer
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response
@@ -28,7 +30,7 @@ from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 from tests.patience import LONG_ENOUGH_S
-from tests.support.clients.raw_client import RawClient, request_frame
+from tests.support.clients.raw_client import RawClient, batch_of, request_frame
 
 CLEAN = ".kafka_cleanshutdown"
 
@@ -68,6 +70,42 @@ async def test_states_follow_each_other_and_the_stop_is_clean(
     assert report.bootstrap.startswith("127.0.0.1:")
     assert report.listeners == f"PLAINTEXT://{report.bootstrap}"
     assert (tmp_path / CLEAN).exists()
+
+
+async def test_a_node_reads_its_metadata_opens_its_logs_registers_and_then_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K1.49; `register` returns when the node is unfenced. Kafka registers before it opens its logs; with one node nobody can see the difference."""
+    async with asyncio.timeout(LONG_ENOUGH_S), asyncio.TaskGroup() as tasks:
+        first = process(tmp_path)
+        ready: asyncio.Future[ReadyReport] = asyncio.get_running_loop().create_future()
+        tasks.create_task(first.run(ready.set_result))
+        report = await ready
+        await asyncio.to_thread(create_topic, report.bootstrap)
+        first.request_stop()
+    order: list[str] = []
+
+    def note(owner: type, name: str, what: Callable[..., str]) -> None:
+        real = getattr(owner, name)
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            order.append(what(*args, **kwargs))
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, noted)
+
+    note(LogDirectory, "open_log", lambda _self, partition, *_: f"open {partition}")
+    note(BrokerSession, "register", lambda *_: "register")
+    note(BrokerSession, "keep_alive", lambda *_: "heartbeats")
+    note(SocketServer, "serve", lambda *_: "answer")
+    await live(process(tmp_path))
+    assert order == ["open __cluster_metadata-0", "open t-0", "register", "heartbeats", "answer"]
+
+
+def create_topic(bootstrap: str) -> None:
+    with RawClient(bootstrap) as client:
+        client.create_topic("t")
+        assert client.produce("t", batch_of(b"v")).error_code == 0
 
 
 async def test_a_port_is_open_early_and_answers_nobody_before_the_node_runs(

@@ -20,7 +20,7 @@ from millstream.errors import NotLeaderOrFollower, RequestTimedOut, UnstableOffs
 from millstream.protocol.api import ApiKey
 from millstream.testing.faults.plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
 from millstream.testing.faults.proxy import FaultProxy
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, until
 
 NewName = Callable[[], str]
 QUICK = {"request_timeout_ms": 300, "retry_backoff_ms": 5, "reconnect_backoff_ms": 5}
@@ -179,3 +179,28 @@ async def test_a_request_that_nobody_waits_for_any_more_still_ends_a_dead_connec
                     if not found.errors():
                         break
     assert asked(proxy, ApiKey.DESCRIBE_CONFIGS) > 1
+
+
+async def test_a_member_sends_heartbeats_while_its_fetch_waits_for_records(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """K4.15: a fetch that the broker holds is not in the way of what comes behind it."""
+    topic = new_topic()
+    await filled(bootstrap, topic, partitions=1)
+    with FaultProxy(bootstrap) as proxy:
+        async with Consumer(
+            bootstrap_servers=proxy.bootstrap_servers,
+            group_id=f"g-{topic}",
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=600_000,
+            request_timeout_ms=900_000,
+            heartbeat_interval_ms=20,
+        ) as consumer:
+            consumer.subscribe([topic])
+            assert await read(consumer, 1) == [b"0"]
+            await until(
+                lambda: asked(proxy, ApiKey.FETCH) >= 2
+            )  # there is nothing more: it is held
+            held, heartbeats = asked(proxy, ApiKey.FETCH), asked(proxy, ApiKey.HEARTBEAT)
+            await until(lambda: asked(proxy, ApiKey.HEARTBEAT) >= heartbeats + 5)
+            assert asked(proxy, ApiKey.FETCH) == held

@@ -60,6 +60,19 @@ def test_a_topic_is_deleted_by_name_in_old_and_new_versions(world: object) -> No
     assert len(world.image.topics) == 0
 
 
+def test_a_deletion_waits_for_no_broker_and_its_name_is_free_at_once(world: object) -> None:
+    """A broker that is gone keeps directories of a topic id that nobody has any more."""
+    former = world.image.topic("b").topic_id
+    world.heartbeat(2, want_fence=True)
+    assert world.image.brokers[2].fenced
+    before = len(world.log)
+    assert delete(world, names=("b",)) == [("b", 0)]
+    assert world.written(before) == ["RemoveTopicRecord"]
+    again = CreatableTopic(name="b", num_partitions=1, replication_factor=1)
+    world.submit(Controller.handle_create_topics, CreateTopicsRequest(topics=[again]))
+    assert world.image.topic("b").topic_id != former
+
+
 def test_a_topic_is_deleted_by_id_and_answered_with_its_name(world: object) -> None:
     topic_id = world.image.topic("a").topic_id
     assert delete(world, DeleteTopicState(name=None, topic_id=topic_id)) == [("a", 0)]
