@@ -58,6 +58,8 @@ def test_an_answer_that_leaves_something_for_later_counts_as_partly_shown() -> N
         if REMAINDER.search(row[2]) and not row[2].startswith(("partly: ", "not built: "))
     ]
     assert wrong == []
+    parts = [row for row in ROWS if re.search(r"\bpartly\b", row[2])]
+    assert [row[0] for row in parts if not row[2].startswith("partly: ")] == []
     assert len([row for row in ROWS if row[2].startswith("partly: ")]) > 10
 
 

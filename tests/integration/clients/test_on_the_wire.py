@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,7 @@ from millstream.clients import (
     NewTopic,
     OffsetAndMetadata,
     Producer,
+    Spout,
     TopicPartition,
 )
 from millstream.clients.admin import ConfigResource, ConfigResourceType, NewPartitions
@@ -20,7 +22,8 @@ from millstream.errors import NotLeaderOrFollower, RequestTimedOut, UnstableOffs
 from millstream.protocol.api import ApiKey
 from millstream.testing.faults.plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
 from millstream.testing.faults.proxy import FaultProxy
-from tests.patience import LONG_ENOUGH_S, until
+from tests.patience import LONG_ENOUGH_S, eventually, until
+from tests.support.clients.spouts import take
 
 NewName = Callable[[], str]
 QUICK = {"request_timeout_ms": 300, "retry_backoff_ms": 5, "reconnect_backoff_ms": 5}
@@ -204,3 +207,60 @@ async def test_a_member_sends_heartbeats_while_its_fetch_waits_for_records(
             held, heartbeats = asked(proxy, ApiKey.FETCH), asked(proxy, ApiKey.HEARTBEAT)
             await until(lambda: asked(proxy, ApiKey.HEARTBEAT) >= heartbeats + 5)
             assert asked(proxy, ApiKey.FETCH) == held
+
+
+async def test_all_partitions_of_a_broker_share_its_connections_which_end_with_the_client(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """T2.22."""
+
+    async def connections_for(partitions: int) -> int:
+        found = await filled(bootstrap, new_topic(), partitions)
+        with FaultProxy(bootstrap) as proxy:
+            async with Consumer(
+                bootstrap_servers=proxy.bootstrap_servers, auto_offset_reset="earliest"
+            ) as consumer:
+                consumer.assign(found)
+                assert len(await read(consumer, partitions)) == partitions
+                count = proxy.connection_count
+            await until(lambda: proxy.connection_count == 0)
+        return count
+
+    assert await connections_for(12) == await connections_for(1)
+
+
+async def test_a_spout_finds_partitions_and_topics_that_come_while_it_runs(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """T1.08."""
+    first, second = new_topic(), new_topic()
+    await filled(bootstrap, first, partitions=1)
+    async with (
+        Admin(bootstrap_servers=bootstrap) as admin,
+        Spout(
+            re.compile(f"{first}|{second}"),
+            bootstrap_servers=bootstrap,
+            group_id=f"g-{first}",
+            metadata_max_age_ms=100,
+        ) as spout,
+        Producer(bootstrap_servers=bootstrap, metadata_max_age_ms=100) as producer,
+    ):
+        found = [await acked(spout)]
+        (await admin.create_partitions({first: NewPartitions(2)})).raise_errors()
+        await eventually(lambda: has_partitions(producer, first, 2))
+        await producer.send(first, b"new", partition=1)
+        found.append(await acked(spout))
+        await filled(bootstrap, second, partitions=1)
+        found.append(await acked(spout))
+    assert found == [(first, 0), (first, 1), (second, 0)]
+
+
+async def acked(spout: Spout) -> tuple[str, int]:
+    """Where the next message comes from. One that is not acked would come again with each rebalance."""
+    (message,) = await take(spout, 1)
+    message.ack()
+    return message.topic, message.partition
+
+
+async def has_partitions(producer: Producer, topic: str, count: int) -> bool:
+    return len(await producer.partitions_for(topic)) == count

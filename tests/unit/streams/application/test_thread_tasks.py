@@ -12,12 +12,13 @@ from typing import Any, cast
 import pytest
 
 from millstream.clients import Consumer, TopicDeleted
-from millstream.errors import RebalanceInProgress
+from millstream.errors import ProducerFenced, RebalanceInProgress
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.application import thread_tasks as thread_tasks_module
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.queued_bytes import QueuedBytes
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.errors import TaskTimedOut
 from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
@@ -38,15 +39,20 @@ class AssignedOnly:
         assert list(partitions) == []
 
 
-def thread_tasks(task_timeout_ms: int) -> ThreadTasks:
-    config = StreamsConfig(application_id="app", task_timeout_ms=task_timeout_ms)
+def thread_tasks(
+    task_timeout_ms: int, consumer: object = None, buffered_records: int = 10_000
+) -> ThreadTasks:
+    config = StreamsConfig(
+        application_id="app",
+        task_timeout_ms=task_timeout_ms,
+        buffered_records_per_partition=buffered_records,
+    )
     environment = TaskEnvironment(
         cast("TaskClients", None), SystemClock(), ThreadPoolExecutor(1)
     )  # no client is asked
-    consumer = cast("Consumer[bytes, bytes]", AssignedOnly())
     return ThreadTasks(
         environment,
-        consumer,
+        cast("Consumer[bytes, bytes]", consumer or AssignedOnly()),
         None,
         config,
         lambda *_: None,
@@ -240,3 +246,86 @@ async def test_a_task_that_is_being_restored_answers_unless_it_is_to_be_active(
     assert await tasks.store_offsets() == {TASK: {"log": 3}}
     await tasks.close(commit=False)
     assert await tasks.query(request) == {}
+
+
+async def test_a_partition_is_paused_above_its_bound_and_resumed_when_it_is_down_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trace: list[str] = []
+
+    class Traced:
+        def assign(self, _: Iterable[TopicPartition]) -> None:
+            """Says nothing new."""
+
+        def pause(self, partitions: list[TopicPartition]) -> None:
+            trace.append(f"pause {partitions[0]}")
+
+        def resume(self, partitions: list[TopicPartition]) -> None:
+            trace.append(f"resume {partitions[0]}")
+
+    class Running:
+        id = "0_0"
+        position = MappingProxyType[str, int]({})
+        queued = MappingProxyType({"in": 0})
+        has_queued = False
+        next_punctuation_ms = None
+
+        async def close(self) -> None:
+            """Has nothing open."""
+
+    running = Running()
+
+    async def start(*_: Any) -> Any:  # Any: stands for a task
+        return running
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    tasks = thread_tasks(60_000, Traced(), buffered_records=3)
+    tasks.take({TASK: SPEC})
+    await settle(tasks)
+    tasks._running[TASK].queued_bytes["in"] = QueuedBytes()
+    for waiting in (2, 3, 4, 9, 4, 3, 0, 4):
+        running.queued = MappingProxyType({"in": waiting})
+        trace.append(str(waiting))
+        await tasks.process(now_ms=1)
+    assert trace == ["2", "3", "4", "pause in-0", "9", "4", "3", "resume in-0", "0", "4", "pause in-0"]  # fmt: skip
+    await tasks.close(commit=False)
+
+
+async def test_a_fenced_task_is_closed_without_a_commit_and_the_others_of_its_thread_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    did: list[str] = []
+
+    class Running:
+        position = queued = MappingProxyType[str, int]({})
+        has_queued = True
+        next_punctuation_ms = None
+
+        def __init__(self, number: int) -> None:
+            self.id = str(number)
+
+        async def process(self, **_: Any) -> ProcessedWork:  # Any: what it is told of lags
+            return ProcessedWork(1)
+
+        async def commit(self) -> TaskReport:
+            if self.id == "0":
+                raise ProducerFenced("another instance has the task")
+            did.append(f"{self.id} committed")
+            return cast("TaskReport", None)
+
+        async def close(self) -> None:
+            did.append(f"{self.id} closed")
+
+    fenced = Running(0)
+
+    async def start(_spec: TaskSpec, partition: int, *_: Any) -> Any:  # Any: stands for a task
+        return fenced if partition == 0 and "0 closed" not in did else Running(partition + 10)
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    tasks = thread_tasks(task_timeout_ms=60_000)
+    tasks.take({StreamsTaskId(0, number): SPEC for number in (0, 1)})
+    await settle(tasks)
+    await tasks.process(now_ms=1)
+    await tasks.commit()
+    assert did == ["0 closed", "11 committed"]
+    await tasks.close(commit=False)
