@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import inspect
+import json
 import re
 from collections import Counter
 from pathlib import Path
+
+from millstream.streams import dsl
+from millstream.streams.dsl.branched import BranchedKStream
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem: path.read_text() for path in sorted((ROOT / "docs/seed-coverage").glob("*.md"))}
@@ -61,6 +67,34 @@ def test_an_answer_that_leaves_something_for_later_counts_as_partly_shown() -> N
     parts = [row for row in ROWS if re.search(r"\bpartly\b", row[2])]
     assert [row[0] for row in parts if not row[2].startswith("partly: ")] == []
     assert len([row for row in ROWS if row[2].startswith("partly: ")]) > 10
+
+
+def test_every_operator_of_the_dsl_has_topologies_that_use_it_or_a_test() -> None:
+    """Recorded topologies are named as in specs.json.gz, and their operations nearly as our methods."""
+    page = PAGES["streams-operators"]
+    rows = re.findall(r"^\| `(\w+)\.(\w+)`([^|]*) \| (.*) \| ?(.*) \|$", page, re.MULTILINE)
+    kinds = {name: getattr(dsl, name) for name in dsl.__all__} | {
+        "BranchedKStream": BranchedKStream
+    }
+    methods = {
+        (name, method)
+        for name, kind in kinds.items()
+        for method, found in vars(kind).items()
+        if inspect.isfunction(found) and not method.startswith("_")
+    }
+    assert {(kind, method) for kind, method, *_ in rows} == methods
+    with gzip.open(ROOT / "tests/oracle/streams/specs.json.gz") as file:
+        operations = {spec["name"]: {op["op"] for op in spec["ops"]} for spec in json.load(file)}
+    wrong = []
+    for kind, method, what, topologies, besides in rows:
+        named = re.findall(r"`(\w+)`", topologies)
+        inside = "split" if "branch" in method else method
+        operation = f"fk_{inside}" if "foreign key" in what else inside
+        if not all(operation in operations.get(name, ()) for name in named):
+            wrong.append(f"{kind}.{method}: {named}")
+        if not named and not NAMED.search(besides):
+            wrong.append(f"{kind}.{method}: nothing shows it")
+    assert wrong == []
 
 
 def test_the_tests_that_are_named_exist() -> None:
