@@ -36,7 +36,9 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         ),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "server": Verb("millstream.cli.server.command", "server", "Start a node."),
-        "streams": Verb("millstream.cli.streams", "streams", "Describe and draw topologies."),
+        "streams": Verb(
+            "millstream.cli.streams", "streams", "Describe and draw topologies, reset applications."
+        ),
         "topics": Verb(
             "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."
         ),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from millstream.cli.application_reset import require_application, reset
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
-from millstream.cli.rows import confirm, note, output_option, print_rows, yes_option
-from millstream.errors import GroupIdNotFound
+from millstream.cli.rows import note, output_option, print_rows
 from millstream.quoting import some_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _QUERY_COLUMNS: Final = (
     "time",
 )
 _STATE_COLUMNS: Final = ("application", "state")
-_RESET_COLUMNS: Final = ("kind", "name", "result")
 
 _application = click.argument("application_id", metavar="APPLICATION")
 
@@ -119,7 +118,7 @@ def pause(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
     from millstream.streams.runtime.reset import pause_topic
 
     with cluster.admin() as admin:
-        _require_application(admin, application_id)
+        require_application(admin, application_id)
         if pause_topic(application_id) not in admin.list_topics():
             admin.create_topics([NewTopic(pause_topic(application_id), 1)]).raise_errors()
     print_rows([{"application": application_id, "state": "paused"}], output, _STATE_COLUMNS)
@@ -134,37 +133,13 @@ def resume(application_id: str, *, cluster: ClusterOptions, output: str) -> None
     from millstream.streams.runtime.reset import pause_topic
 
     with cluster.admin() as admin:
-        _require_application(admin, application_id)
+        require_application(admin, application_id)
         if pause_topic(application_id) in admin.list_topics():
             admin.delete_topics([pause_topic(application_id)]).raise_errors()
     print_rows([{"application": application_id, "state": "resumed"}], output, _STATE_COLUMNS)
 
 
-@pipeline.command()
-@cluster_options
-@output_option
-@yes_option
-@_application
-def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: bool) -> None:
-    """Delete the committed offsets and the internal topics of an application, so that it begins anew.
-
-    Stop it first. Its input and output topics stay as they are, and stores on disks are deleted by the next run.
-    """
-    with cluster.admin() as admin:
-        groups, topics = _require_application(admin, application_id)
-        what = f"the offsets of group {application_id}"
-        confirm(
-            f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}",
-            yes=yes,
-        )
-        rows = []
-        if application_id in groups:
-            admin.delete_groups([application_id]).raise_errors()
-            rows.append({"kind": "group", "name": application_id, "result": "deleted"})
-        if topics:
-            admin.delete_topics(topics).raise_errors()
-            rows += [{"kind": "topic", "name": name, "result": "deleted"} for name in topics]
-    print_rows(rows, output, _RESET_COLUMNS)
+pipeline.add_command(reset)
 
 
 @pipeline.command()
@@ -213,17 +188,6 @@ def compile_pyspark(*, output: str) -> None:
 
     rows = [{"archive": str(path), "compiled": compile_archive(path)} for path in archives()]
     print_rows(rows, output, ("archive", "compiled"))
-
-
-def _require_application(admin: Admin, application_id: str) -> tuple[list[str], tuple[str, ...]]:
-    """Returns all groups, and the internal topics of the application. Raises GroupIdNotFound where there is nothing of it."""
-    from millstream.streams.runtime.reset import internal_topics
-
-    groups = [each.group_id for each in admin.list_groups()]
-    topics = internal_topics(application_id, admin.list_topics(), groups)
-    if application_id not in groups and not topics:
-        raise GroupIdNotFound(f"there is nothing of an application {application_id}")
-    return groups, topics
 
 
 def _committed(admin: Admin, application_id: str) -> dict[TopicPartition, int]:

@@ -1,4 +1,4 @@
-"""`millstream streams`: looks at topologies without running them."""
+"""`millstream streams`: looks at topologies without running them, and resets applications."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millstream.cli.application_reset import reset
+from millstream.cli.suggestions import SuggestingGroup
+
 if TYPE_CHECKING:
     from millstream.streams.topology.topology import Topology
 
 
-@click.group(short_help="Describe and draw topologies.")
+@click.group(cls=SuggestingGroup, short_help="Describe and draw topologies, reset applications.")
 def streams() -> None:
-    """Look at topologies of the Streams library."""
+    """Look at topologies of the Streams library, and have applications begin anew."""
+
+
+streams.add_command(reset)
 
 
 @streams.command(short_help="Print or draw a topology.")

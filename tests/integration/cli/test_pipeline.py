@@ -39,7 +39,7 @@ def test_the_lag_of_each_task_is_shown_and_a_reset_leaves_nothing(
     expected = {"topic": "words", "partition": 0, "committed": 2, "readable": 5, "lag": 3}
     assert json.loads(done.stdout) == [expected]
 
-    done = run("pipeline", "reset", APPLICATION, "--yes", "--output", "json")
+    done = run("streams", "reset", APPLICATION, "--yes", "--output", "json")
     assert [(row["kind"], row["name"]) for row in json.loads(done.stdout)] == [
         ("group", APPLICATION),
         ("topic", INTERNAL),
@@ -50,6 +50,18 @@ def test_the_lag_of_each_task_is_shown_and_a_reset_leaves_nothing(
     again = run("pipeline", "reset", APPLICATION, "--yes")
     assert again.returncode == 3
     assert f"there is nothing of an application {APPLICATION}" in again.stderr
+
+
+def test_an_application_that_runs_is_not_reset(
+    run: Run, admin: blocking.Admin, bootstrap: str
+) -> None:
+    with blocking.Consumer(bootstrap_servers=bootstrap, group_id=APPLICATION) as member:
+        member.subscribe(["words"])
+        member.poll()
+        done = run("streams", "reset", APPLICATION, "--yes")
+    assert done.returncode == 1
+    assert f"application {APPLICATION} runs: end its instances first" in done.stderr
+    assert INTERNAL in admin.list_topics()
 
 
 def test_an_application_is_paused_and_resumed_by_a_topic_that_status_tells_of(

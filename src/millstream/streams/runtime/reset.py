@@ -11,7 +11,8 @@ from typing import Final
 
 _INTERNAL: Final = re.compile(
     r".*(-changelog|-repartition"
-    r"|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-[0-9]{10}-topic)"
+    r"|-subscription-(registration|response)-topic"  # of a foreign-key join with a name
+    r"|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-[0-9]+-topic)"
 )
 
 

@@ -1,0 +1,72 @@
+"""`reset`: has an application begin anew, whatever runs it. A verb of `millstream streams` and of `millstream pipeline`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.command import ClientCommand
+from millstream.cli.rows import confirm, output_option, print_rows, yes_option
+from millstream.errors import GroupIdNotFound, MillstreamError, NonEmptyGroup
+from millstream.quoting import some_of
+
+if TYPE_CHECKING:
+    from millstream.clients.blocking import Admin
+
+_COLUMNS: Final = ("kind", "name", "result")
+
+
+class ApplicationRuns(MillstreamError):
+    """The group of an application has members: end its instances first."""
+
+
+@click.command(cls=ClientCommand)
+@cluster_options
+@output_option
+@yes_option
+@click.argument("application_id", metavar="APPLICATION")
+def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: bool) -> None:
+    """Delete the committed offsets and the internal topics of an application, so that it begins anew.
+
+    It is for KafkaStreams, SparkStreams and applications in Java alike. Stop the application first. Its input and output topics stay
+    as they are, and stores on disks are deleted by the next run.
+    """
+    with cluster.admin() as admin:
+        groups, topics = require_application(admin, application_id)
+        what = f"the offsets of group {application_id}"
+        confirm(
+            f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}",
+            yes=yes,
+        )
+        rows = []
+        if application_id in groups:
+            _delete_group(admin, application_id)
+            rows.append({"kind": "group", "name": application_id, "result": "deleted"})
+        if topics:
+            admin.delete_topics(topics).raise_errors()
+            rows += [{"kind": "topic", "name": name, "result": "deleted"} for name in topics]
+    print_rows(rows, output, _COLUMNS)
+
+
+def require_application(admin: Admin, application_id: str) -> tuple[list[str], tuple[str, ...]]:
+    """Returns all groups, and the internal topics of the application. Raises GroupIdNotFound where there is nothing of it."""
+    from millstream.streams.runtime.reset import internal_topics
+
+    groups = [each.group_id for each in admin.list_groups()]
+    topics = internal_topics(application_id, admin.list_topics(), groups)
+    if application_id not in groups and not topics:
+        raise GroupIdNotFound(f"there is nothing of an application {application_id}")
+    return groups, topics
+
+
+def _delete_group(admin: Admin, application_id: str) -> None:
+    """Raises ApplicationRuns before anything is deleted."""
+    try:
+        admin.delete_groups([application_id]).raise_errors()
+    except NonEmptyGroup as error:
+        raise ApplicationRuns(
+            f"application {application_id} runs: end its instances first; one that was killed is missed after the time-out of its session. "
+            "Nothing was deleted"
+        ) from error
