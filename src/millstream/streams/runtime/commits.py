@@ -22,6 +22,7 @@ from millstream.streams.runtime.refusals import (
     refused_records,
     without,
 )
+from millstream.streams.runtime.renaming import version_of
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
 
@@ -46,6 +47,7 @@ class TaskCommits:
         self._clients = environment.clients
         self._producer = producer
         self._owner = spec.name if spec.is_exact else None
+        self._version = version_of(spec.topology)
 
     async def commit(
         self, task: StreamTask, position: CommittedPosition, output: TaskOutput
@@ -55,7 +57,7 @@ class TaskCommits:
         self._step(Step.PRODUCED)
         if self._spec.is_exact:
             group = self._clients.group_metadata(self._spec.application)
-            offsets = position.encode(self._partition, self._owner)
+            offsets = position.encode(self._partition, self._owner, self._version)
             sending = self._producer.send_offsets_to_transaction(offsets, group)
             await self._clients.while_there(list(position.offsets), sending)
             self._step(Step.OFFSETS_SENT)
@@ -67,7 +69,7 @@ class TaskCommits:
 
     async def commit_offsets(self, position: CommittedPosition) -> None:
         """Commits the position alone, outside of a transaction."""
-        offsets = position.encode(self._partition)
+        offsets = position.encode(self._partition, version=self._version)
         await self._clients.commit_offsets(self._spec.application, offsets)
 
     async def write(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:

@@ -4,7 +4,7 @@ Pure. The offset of each input partition is committed in the group `<application
 metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
 changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
 (offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. The name of the task
-that has committed an offset stands there in the same way. Kafka Streams' own instances carry such names along when they commit later
+that has committed an offset, and the version of its topology, stand there in the same way. Kafka Streams' own instances carry such names along when they commit later
 offsets, so the text says for which offsets it holds: at others, what the operators remember is not believed.
 """
 
@@ -32,6 +32,8 @@ _MARK: Final = "/"
 """Begins the name of a piece; no processor of Kafka Streams is called so."""
 _OWNER_MARK: Final = "@"
 """Begins the name of a task."""
+_VERSION_MARK: Final = "#"
+"""Begins the version of the topology."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +47,19 @@ class CommittedPosition:
     times: Mapping[str, int] = field(default_factory=dict)
     store_times: StoreTimes = field(default_factory=dict)
     changelogs: Mapping[str, str] = field(default_factory=dict)
+    versions: frozenset[str] = frozenset()
+    """Those of the topology that have committed these offsets, as far as they have said so."""
 
     def encode(
-        self, partition: int, owner: str | None = None
+        self, partition: int, owner: str | None = None, version: str | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Returns the offsets to commit for the task of this partition. `owner` is its name, which `owners_of` finds again.
+        """Returns the offsets to commit for the task of this partition. `owner` is its name, which `owners_of` finds again, `version` that of the topology.
 
         Raises ConfigError where stores are too many for the input topics.
         """
         own = {} if owner is None else {_OWNER_MARK + owner: 0}
+        if version is not None:
+            own[_VERSION_MARK + version] = 0
         pieces = self._pieces(_room_beside(own))
         topics = sorted(self.offsets)
         if len(pieces) > len(topics):
@@ -93,6 +99,12 @@ class CommittedPosition:
             times={topic: time for topic, time in times.items() if time >= 0},
             store_times=store_times,
             changelogs=changelogs,
+            versions=frozenset(
+                name.removeprefix(_VERSION_MARK)
+                for each in metadata.values()
+                for name in each.processor_times
+                if name.startswith(_VERSION_MARK)
+            ),
         )
 
     def _pieces(self, size: int) -> list[str]:

@@ -136,6 +136,8 @@ class TaskEnvironment:
     restore_listener: StateRestoreListener | None = None
     cache_room: CacheRoom | None = None
     """The room that the caches of all tasks share; None: each task has its own."""
+    told_versions: set[str] = field(default_factory=set)
+    """Other versions of the topology that the log has told of."""
 
     async def in_kernel(self, work: Callable[[], _Result]) -> _Result:
         return await self.kernel_call(work)

@@ -33,6 +33,11 @@ from millstream.streams.runtime.opening import (
     opened_or_made_anew,
     stored_state,
 )
+from millstream.streams.runtime.renaming import (
+    changelogs_of,
+    require_known_stores,
+    version_of,
+)
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.snapshots.tasks import (
     TaskSnapshots,
@@ -134,6 +139,7 @@ class TaskStart:
         logs = await self._clients.logs(spec.sources, partition)
         task, topic_ids = await self._restored_task(committed)
         self._require_known_origin(committed, task)
+        self._notice_version(committed)
         begin = {
             topic: await self._first_offset(topic, logs[topic])
             for topic in spec.sources
@@ -172,6 +178,7 @@ class TaskStart:
         self._task = task = await self._opened_or_made_anew()
         logs = await self._changelogs(task, committed)
         self._require_same_changelogs(committed, logs)
+        await self._require_no_renamed_store(committed, logs)
         topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         now_ms = self._environment.clock.now().wall_ms
         stored = await self._trusted(logs, committed, now_ms)
@@ -358,6 +365,41 @@ class TaskStart:
                     f"topic {topic} is not the one that task {self._id} has written to: it was deleted and made anew, and with it "
                     "the state that the application's offsets count. Reset the application"
                 )
+
+    async def _require_no_renamed_store(
+        self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
+    ) -> None:
+        """Raises ConfigError for a store that would begin empty behind the committed offsets where an old one may be meant."""
+        new = [
+            topic
+            for topic in sorted(logs.keys() - committed.changelogs.keys())
+            if logs[topic].end == 0 and topic not in self._spec.sources
+        ]
+        if not new or not committed.changelogs:
+            return
+        left = committed.changelogs.keys() - changelogs_of(
+            self._spec.topology, self._spec.application
+        )
+        still_there = left & set(await self._clients.admin.list_topics()) if left else left
+        require_known_stores(self._spec.application, self._id, new, still_there)
+        _LOGGER.warning(
+            "task %s has stores that the committed offsets do not count: they begin empty with the next records: %s",
+            *(self._id, ", ".join(new)),
+        )
+
+    def _notice_version(self, committed: CommittedPosition) -> None:
+        """Says once for all tasks that another version of the topology has been here, which may still run elsewhere."""
+        told = self._environment.told_versions
+        mine = version_of(self._spec.topology)
+        others = committed.versions - {mine} - told
+        if not others:
+            return
+        told.update(others)
+        _LOGGER.warning(
+            "task %s of application %s goes on where another version of the topology has committed (%s, this one is %s): after a change "
+            "that is as it should be; otherwise instances with different topologies share the application",
+            *(self._id, self._spec.application, ", ".join(sorted(others)), mine),
+        )
 
     def _require_known_origin(self, committed: CommittedPosition, task: StreamTask) -> None:
         """Raises ConfigError for state without offsets: what it has counted would be counted again."""

@@ -143,7 +143,7 @@ async def test_an_instance_with_another_topology_is_refused(instances: Instances
         error = await ended(second)
         assert isinstance(error, TopologyError)
         assert "Topology updates are not supported" in str(error), "Kafka's own words"
-        assert "choose another application_id" in str(error)
+        assert "start one with group_protocol='classic'" in str(error)
         await until(lambda: first.state is ApplicationState.RUNNING)
 
 

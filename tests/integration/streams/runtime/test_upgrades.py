@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
-from millstream.errors import ProducerFenced
+from millstream.errors import ConfigError, ProducerFenced
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.runtime.steps import Step
 from millstream.streams.serdes import long, string
@@ -98,3 +98,78 @@ async def test_an_attempt_of_the_old_version_is_fenced_by_the_start_of_the_new_o
             await old._producer.commit_transaction()
     await old.close()
     assert await world.results() == counted(WORDS)
+
+
+def keeping(world: World, *stores: str) -> Topology:
+    """Counts the values of the source in each of the stores."""
+    builder = StreamsBuilder()
+    values = builder.stream(world.source, key=string(), value=string()).group_by_key()
+    for store in stores:
+        values.count(materialized=Materialized(store)).to_stream().to(world.sink, value=long())
+    return builder.build()
+
+
+async def test_a_store_that_was_renamed_is_not_begun_empty_behind_the_offsets(world: World) -> None:
+    await world.create(f"{world.application}-totals-changelog")
+    await world.put_keys(WORDS)
+    await world.run(0)
+    world.topology = keeping(world, "totals")
+    with pytest.raises(ConfigError, match=r"do not count, totals, .* does not have, counts\. "):
+        await world.run(0)
+    world.topology = keeping(world, "counts")
+    assert (await world.run(0)).read == 0, "with its name of before it goes on"
+
+
+async def test_a_store_in_the_place_of_one_that_was_deleted_begins_empty_and_says_so(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.create(f"{world.application}-totals-changelog")
+    await world.put_keys(WORDS)
+    await world.run(0)
+    (await world.admin.delete_topics([f"{world.application}-counts-changelog"])).raise_errors()
+    world.topology = keeping(world, "totals")
+    await world.put_keys(["a"])
+    assert (await world.run(0)).read == 1
+    assert f"they begin empty with the next records: {world.application}-totals-changelog" in (
+        caplog.text
+    )
+
+
+async def test_a_store_more_begins_empty_and_says_so(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.create(f"{world.application}-totals-changelog")
+    await world.put_keys(WORDS)
+    await world.run(0)
+    world.topology = keeping(world, "counts", "totals")
+    assert (await world.run(0)).restored == 0
+    assert f"they begin empty with the next records: {world.application}-totals-changelog" in (
+        caplog.text
+    )
+
+
+async def test_a_store_less_leaves_its_changelog(world: World) -> None:
+    await world.create(f"{world.application}-totals-changelog")
+    await world.put_keys(WORDS)
+    world.topology = keeping(world, "counts", "totals")
+    await world.run(0)
+    world.topology = keeping(world, "totals")
+    assert (await world.run(0)).restored == 0
+    assert f"{world.application}-counts-changelog" in await world.admin.list_topics()
+
+
+async def test_a_stateless_branch_more_is_noticed(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.put_keys(WORDS)
+    await world.run(0)
+    builder = StreamsBuilder()
+    values = builder.stream(world.source, key=string(), value=string())
+    counts = values.group_by_key().count(materialized=Materialized("counts"))
+    counts.to_stream().to(world.sink, value=long())
+    values.filter(lambda _, value: value == "none").to(world.other_source)
+    world.topology = builder.build()
+    await world.run(0)
+    told = [each for each in caplog.messages if "another version of the topology" in each]
+    assert len(told) == 1
+    assert told[0].startswith(f"task 0_0 of application {world.application} goes on where")

@@ -20,6 +20,15 @@ def test_a_topic_whose_number_has_shifted_is_named_with_the_name_that_it_had(kin
     assert "its name of before, KSTREAM-AGGREGATE-STATE-STORE-0000000002 (" in text
 
 
+@pytest.mark.parametrize("kind", ["repartition", "subscription-response-topic"])
+def test_a_topic_between_sub_topologies_that_was_renamed_is_named_with_what_would_be_lost(
+    kind: str,
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        require_same_names("app", [f"app-by-x-{kind}"], [f"app-by-word-{kind}"])
+    assert f"What was not read of app-by-word-{kind} would be lost" in str(refused.value)
+
+
 def test_a_shift_is_noticed_where_the_new_name_of_one_store_is_the_old_name_of_another() -> None:
     last = "app-KSTREAM-AGGREGATE-STATE-STORE-0000000006-changelog"
     with pytest.raises(ConfigError, match=last):

@@ -183,8 +183,10 @@ class StreamsMember:
             )
         if isinstance(error, InvalidRequest) and _OTHER_TOPOLOGY in str(error):
             return TopologyError(
-                f"{error} The group of application {self._policy.group_id} has another topology than this instance. Run the same one in all "
-                "instances; for a new one choose another application_id, or end all instances and delete the group, with which its offsets go"
+                f"the group of application {self._policy.group_id} has another topology than this instance, and the streams protocol of Kafka "
+                "4.3 takes no new one (Topology updates are not supported yet). Run the same topology in all instances. To go on with a new one: end all instances, start one with "
+                "group_protocol='classic', which keeps offsets and stores, and end it again to come back to this protocol. To begin anew: "
+                f"millstream streams reset {self._policy.group_id}"
             )
         return error
 

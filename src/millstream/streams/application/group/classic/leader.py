@@ -30,6 +30,8 @@ from millstream.streams.application.group.classic.user_data import AssignmentErr
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.config import RackAwareStrategy, StreamsConfig
 from millstream.streams.runtime.failures import is_retriable
+from millstream.streams.runtime.renaming import require_same_names
+from millstream.streams.runtime.reset import internal_topics
 from millstream.streams.topology.plan import TopologyPlan, plan_topology
 from millstream.streams.topology.topology import Topology
 
@@ -186,9 +188,13 @@ class TaskLeader:
     async def _create_internal_topics(
         self, plan: TopologyPlan, existing: Mapping[str, int]
     ) -> None:
+        """Creates what is missing. Raises ConfigError where it may be missing because it was renamed."""
         missing = plan.missing_topics(existing)
         if not missing:
             return
+        groups = [each.group_id for each in await self._admin.list_groups()]
+        own = internal_topics(self._application_id, await self._admin.list_topics(), groups)
+        require_same_names(self._application_id, [each.name for each in plan.internal_topics], own)
         _LOGGER.info("creating internal topics %s", ", ".join(each.name for each in missing))
         created = await self._admin.create_topics(
             [NewTopic(each.name, each.partitions, configs=dict(each.settings)) for each in missing]
