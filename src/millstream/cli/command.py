@@ -48,7 +48,7 @@ _NOT_FOUND: Final = frozenset(
 _TIMED_OUT: Final = frozenset({"BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"})
 
 
-class Terminated(KeyboardInterrupt):
+class TerminationRequested(KeyboardInterrupt):
     """SIGTERM has come. It ends a verb as Ctrl-C does."""
 
 
@@ -78,7 +78,7 @@ def leave(client: Leavable) -> None:
 
 @contextmanager
 def _termination_as_interruption() -> Iterator[None]:
-    """Has SIGTERM raise Terminated, so that what a verb does at Ctrl-C is done, too."""
+    """Has SIGTERM raise TerminationRequested, so that what a verb does at Ctrl-C is done, too."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may handle signals
         return
@@ -90,7 +90,7 @@ def _termination_as_interruption() -> Iterator[None]:
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise Terminated
+    raise TerminationRequested
 
 
 class ClientCommand(click.Command):
@@ -105,7 +105,7 @@ class ClientCommand(click.Command):
         try:
             with client_log_on_terminal(), _termination_as_interruption():
                 return super().invoke(ctx)
-        except Terminated:
+        except TerminationRequested:
             ctx.exit(TERMINATED)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)

@@ -14,7 +14,7 @@ from millstream.cli.cluster_options import (
     check_reachable,
     cluster_options,
 )
-from millstream.cli.command import ClientCommand, Terminated
+from millstream.cli.command import ClientCommand, TerminationRequested
 from millstream.cli.perf.statistics import Latencies
 from millstream.cli.rows import output_option
 from millstream.errors import RequestTimedOut
@@ -80,14 +80,14 @@ def latency(
         raise click.UsageError("give a TOPIC")
     producing = cluster.settings(
         ProducerConfig,
-        others=(ConsumerConfig,),
+        (ConsumerConfig,),
         acks=acks,
         linger_ms=0,
         enable_idempotence=acks == "all",
     )
     consuming = cluster.settings(
         ConsumerConfig,
-        others=(ProducerConfig,),
+        (ProducerConfig,),
         fetch_max_wait_ms=_TIMEOUT_MS // 2,
         request_timeout_ms=_TIMEOUT_MS,
     )
@@ -110,7 +110,7 @@ def latency(
         )
         _print(latencies, output)
         if isinstance(interruption, asyncio.CancelledError):
-            raise Terminated from interruption
+            raise TerminationRequested from interruption
         raise
     _print(latencies, output)
 

@@ -122,10 +122,7 @@ class SparkStreams(Queryable):
             f"application {config.application_id}", of_process(), self._stopping.set
         )
         self._pausing = Pausing(config.application_id, self._kafka)
-        stream = stream_of_a_person() if options.show_progress else None
-        self._line = (
-            None if stream is None else ProgressLine(config.application_id, self._clock, stream)
-        )
+        self._line = _progress_line(options, config.application_id, self._clock)
         self._threads: list[threading.Thread] = []
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
@@ -442,6 +439,13 @@ class SparkStreams(Queryable):
             self._state = state
         for listener in self._listeners:
             listener(state, before)
+
+
+def _progress_line(
+    options: RunnerOptions, application_id: str, clock: Clock
+) -> ProgressLine | None:
+    stream = stream_of_a_person() if options.show_progress else None
+    return None if stream is None else ProgressLine(application_id, clock, stream)
 
 
 def _snapshots(options: RunnerOptions) -> SnapshotPlan | None:

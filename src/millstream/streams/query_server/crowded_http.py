@@ -36,7 +36,7 @@ class GivesWay(H11Protocol):
     @property
     def is_silent(self) -> bool:
         """Whether it has no request that is being answered."""
-        return self.cycle is None or self.cycle.response_complete
+        return self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]  # uvicorn begins with None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own narrowing
         super().connection_made(transport)

@@ -57,8 +57,9 @@ def test_a_range_of_time_is_a_frame_of_pandas(spark: Any, topics: Any) -> None:
             for hour, amount in amounts.items()
         ],
     )
-    names: dict[str, Any] = {"session": spark, "bootstrap_servers": topics.bootstrap_servers}
+    names: dict[str, Any] = {"session": spark}
     section = (GUIDE / "source.md").read_text().partition("## A range of time")[2]
     example = section.partition("```python\n")[2].partition("```")[0]
-    exec(example.replace('"subscribe", "orders"', f'"subscribe", "{topic}"'), names)
+    example = example.replace('"subscribe", "orders"', f'"subscribe", "{topic}"')
+    exec(example.replace("localhost:9092", topics.bootstrap_servers), names)
     assert names["totals"].to_dict() == {"k": Decimal("12345678901234567.99")}

@@ -20,6 +20,7 @@ from tests.support.damage import (
     OTHER,
     RANDOM,
     UNREADABLE,
+    DamagedDisk,
 )
 from tests.unit.broker.node.test_node_parts import node
 from tests.unit.broker.storage.two_partitions import (
@@ -28,10 +29,11 @@ from tests.unit.broker.storage.two_partitions import (
     HEALTHY,
     KILLED,
     NOW,
+    THIRD,
     Client,
+    Seen,
+    fill,
     observed,
-    seen_after_start,
-    world,
 )
 
 # What becomes of the partition.
@@ -152,6 +154,44 @@ REFUSED: Final[dict[str, Any]] = {
 # --- the table
 
 
+async def stopped_node(stop: str) -> DamagedDisk:
+    disk = DamagedDisk()
+    async with node(disk) as running:
+        for topic in DAMAGED, HEALTHY, THIRD:
+            await running.create(topic, **{"index.interval.bytes": "1"})
+    async with node(disk, clean=stop == CLEAN) as running:
+        hosted = running.services.partitions
+        for topic in DAMAGED, HEALTHY:
+            fill(hosted.get(topic, 0))
+            hosted.get(topic, 0).delete_records_before(1)
+        fill(hosted.get(THIRD, 0), aborting=98, committing=99, longer=b"longer")
+        for directory in running.directories:
+            for _, partition in hosted.all():
+                partition.log.flush(NOW)
+            directory.checkpoint_recovery_points()
+            directory.checkpoint_log_start_offsets()
+            directory.checkpoint_cleaner()
+            directory.checkpoint_high_watermarks({n: p.high_watermark for n, p in hosted.all()})
+    if stop == KILLED:
+        disk.crash(kept_bytes=lambda _path, unsynced: unsynced)
+    return disk
+
+
+_STOPPED: dict[str, DamagedDisk] = {}
+"""The same for every row, so it is made once."""
+
+
+async def world(stop: str) -> DamagedDisk:
+    if stop not in _STOPPED:
+        _STOPPED[stop] = await stopped_node(stop)
+    return _STOPPED[stop].copy()
+
+
+async def seen_after_start(disk: DamagedDisk) -> dict[str, Seen]:
+    async with node(disk, clean=False) as running:
+        return await observed(running.services)
+
+
 def check(seen: dict[str, Any], outcome: str) -> None:
     match outcome:
         case "everything is as before":
@@ -177,7 +217,7 @@ def check(seen: dict[str, Any], outcome: str) -> None:
 @pytest.mark.parametrize("stop", [CLEAN, KILLED])
 async def test_without_damage_everything_is_there(stop: str) -> None:
     async with node(await world(stop), clean=False) as running:
-        assert await observed(running) == {DAMAGED: EXPECTED, HEALTHY: EXPECTED}
+        assert await observed(running.services) == {DAMAGED: EXPECTED, HEALTHY: EXPECTED}
 
 
 @pytest.mark.parametrize("how", DAMAGES)
@@ -200,7 +240,7 @@ async def test_a_damaged_file_of_a_partition_is_an_error_of_that_partition_or_ma
     outcome = OUTCOMES.get((stop, file.name, how), SAME)
     with caplog.at_level(logging.WARNING):
         async with node(disk, clean=False) as running:
-            seen = await observed(running)
+            seen = await observed(running.services)
             assert seen[HEALTHY] == EXPECTED
             check(seen[DAMAGED], outcome)
             check_told(caplog.records, is_expected=outcome not in {SAME, LATER})
@@ -279,7 +319,7 @@ async def test_a_file_that_is_damaged_while_the_broker_runs_is_an_error_of_its_p
         async with node(disk, clean=False) as running:
             disk.damage(f"data/t-0/{0:020d}{name}", GONE if name == ".log" else CUT)
             for _ in range(3):
-                committed = await Client(running).fetched(1)
+                committed = await Client(running.services).fetched(1)
                 assert committed == {DAMAGED: ([], _STORAGE_ERROR), HEALTHY: EXPECTED["committed"]}
             assert running.directories.metadata.failure is None
     (told,) = caplog.messages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, Final  # Any: handlers and their messages
 
@@ -14,7 +15,7 @@ from millstream.broker.handlers import (
     offset_for_leader_epoch,
     produce,
 )
-from millstream.broker.requests.handler_services import bound
+from millstream.broker.requests.handler_services import HandlerServices, bound
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 from millstream.protocol.generated.delete_records import (
@@ -51,11 +52,7 @@ from millstream.records.record import Record, iterate_records
 from millstream.records.transactions import AbortedTransactionFilter
 from millstream.replication.partition import Partition
 from millstream.runtime import Instant
-from tests.support.damage import (
-    DamagedDisk,
-)
 from tests.support.handler_services import request_context
-from tests.unit.broker.node.test_node_parts import Running, node
 
 NOW = Instant(wall_ms=1_700_000_000_000, monotonic_ms=0)
 DAMAGED, HEALTHY, THIRD = "t", "h", "o"
@@ -109,29 +106,6 @@ def fill(partition: Partition, aborting: int = 7, committing: int = 8, longer: b
             partition.log.roll(NOW)
 
 
-async def stopped_node(stop: str) -> DamagedDisk:
-    disk = DamagedDisk()
-    async with node(disk) as running:
-        for topic in DAMAGED, HEALTHY, THIRD:
-            await running.create(topic, **{"index.interval.bytes": "1"})
-    async with node(disk, clean=stop == CLEAN) as running:
-        hosted = running.services.partitions
-        for topic in DAMAGED, HEALTHY:
-            fill(hosted.get(topic, 0))
-            hosted.get(topic, 0).delete_records_before(1)
-        fill(hosted.get(THIRD, 0), aborting=98, committing=99, longer=b"longer")
-        for directory in running.directories:
-            for _, partition in hosted.all():
-                partition.log.flush(NOW)
-            directory.checkpoint_recovery_points()
-            directory.checkpoint_log_start_offsets()
-            directory.checkpoint_cleaner()
-            directory.checkpoint_high_watermarks({n: p.high_watermark for n, p in hosted.all()})
-    if stop == KILLED:
-        disk.crash(kept_bytes=lambda _path, unsynced: unsynced)
-    return disk
-
-
 TOPICS: Final = (DAMAGED, HEALTHY)
 """Asked for in the same requests."""
 Seen = dict[str, Any]  # Any: what the answers to very different requests say
@@ -141,12 +115,12 @@ Seen = dict[str, Any]  # Any: what the answers to very different requests say
 class Client:
     """Each question names both partitions; each answer is told by topic."""
 
-    running: Running
+    services: HandlerServices
 
     async def ask(self, handler: Any, request: Any, version: int) -> Any:
         context = request_context(version, now=NOW)
-        answer = bound(handler.handle, self.running.services)(request, context)
-        return await answer if hasattr(answer, "__await__") else answer
+        answer = bound(handler.handle, self.services)(request, context)
+        return await answer if isinstance(answer, Awaitable) else answer
 
     async def fetched(self, isolation: int) -> Seen:
         """What a consumer gets from offset 1 on, and the error that ends it."""
@@ -241,9 +215,9 @@ class Client:
         """A transaction that is aborted now; the marker as the coordinator writes it."""
         for topic in TOPICS:
             with contextlib.suppress(KafkaError):
-                partition = self.running.services.partitions.get(topic, 0)
+                partition = self.services.partitions.get(topic, 0)
                 append_in_transaction(partition, 7, b"aborted later")
-        refusals = await self.running.services.transaction_markers.write(
+        refusals = await self.services.transaction_markers.write(
             [TopicPartition(topic, 0) for topic in TOPICS], TransactionMarker(7, 0, 0, False, 0)
         )
         return {
@@ -268,9 +242,9 @@ def read_by_consumer(told: PartitionData) -> tuple[list[bytes], int]:
     return values, next_offset
 
 
-async def observed(running: Running) -> dict[str, Seen]:
+async def observed(services: HandlerServices) -> dict[str, Seen]:
     """What clients see of both partitions, by topic; the last questions change something."""
-    client = Client(running)
+    client = Client(services)
     seen = {
         "committed": await client.fetched(1),
         "all": await client.fetched(0),
@@ -288,18 +262,3 @@ async def observed(running: Running) -> dict[str, Seen]:
         "deleted": await client.deleted(),
     }
     return {topic: {what: told[topic] for what, told in seen.items()} for topic in TOPICS}
-
-
-_STOPPED: dict[str, DamagedDisk] = {}
-"""The same for every row, so it is made once."""
-
-
-async def world(stop: str) -> DamagedDisk:
-    if stop not in _STOPPED:
-        _STOPPED[stop] = await stopped_node(stop)
-    return _STOPPED[stop].copy()
-
-
-async def seen_after_start(disk: DamagedDisk) -> dict[str, Seen]:
-    async with node(disk, clean=False) as running:
-        return await observed(running)
