@@ -4,7 +4,7 @@ Spark writes down the end of a micro-batch before it is read, and begins the nex
 partition is not available leaves that partition out: the end in the log is then not where the partition is. Where it is, its position, is
 what the store keeps, under the id of the micro-batch. So each micro-batch has an id in the log, and its begin stands beside its end:
 
-    {"v": 2, "offsets": {"orders": {"0": 9}}, "opaque": {"id": "5f…", "store": "c0…", "begin": {"orders": {"0": 4}}, "unseen": {"orders": [1]}}}
+    {"v": 2, "offsets": {"orders": {"0": 9}}, "opaque": {"id": "5f…", "store": "c0…", "number": 7, "begin": {"orders": {"0": 4}}, "unseen": {"orders": [1]}}}
 
 Version 2: a release that knows nothing of it must not go on at those ends.
 """
@@ -28,12 +28,13 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class OpaqueBatch:
-    """A micro-batch as it is in Spark's log. `store` is the mark of the store that knows what became of it."""
+    """A micro-batch as it is in Spark's log. `store` is the mark of the store that knows what became of it; `number` grows by one each time."""
 
     id: str
     store: str
     begin: Offsets
     end: Offsets
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class HeldBack:
     store: str
     batch: str = ""
     positions: Offsets = field(default_factory=dict)
+    number: int = 0
+    """That of the micro-batch: a checkpoint whose last one has a lower one is older than the store."""
 
     def to_bytes(self) -> bytes:
         document = {
@@ -53,6 +56,7 @@ class HeldBack:
             "store": self.store,
             "batch": self.batch,
             "positions": plan.topics_json(self.positions),
+            "number": self.number,
         }
         return json.dumps(document, separators=(",", ":")).encode()
 
@@ -62,7 +66,8 @@ class HeldBack:
         try:
             document = json.loads(data)
             version, positions = document["v"], plan.partition_offsets(document["positions"])
-            found = cls(str(document["store"]), str(document["batch"]), positions)
+            number = int(document.get("number", 0))  # releases before had none
+            found = cls(str(document["store"]), str(document["batch"]), positions, number)
         except (ConfigError, KeyError, TypeError, ValueError) as error:
             raise _unreadable(str(error)) from error
         if version != _VERSION:
@@ -82,7 +87,8 @@ def opaque_batch_in(document: Mapping[str, Any]) -> OpaqueBatch | None:  # JSON,
     if "id" not in found:
         return None
     begin = plan.partition_offsets(found["begin"])
-    return OpaqueBatch(found["id"], found["store"], begin, plan.from_json(document))
+    number = int(found.get("number", 0))
+    return OpaqueBatch(found["id"], found["store"], begin, plan.from_json(document), number)
 
 
 def is_opaque(document: Mapping[str, Any]) -> bool:  # JSON, as above
@@ -103,7 +109,12 @@ def start_document(begin: Offsets, unseen: Iterable[TopicPartition]) -> dict[str
 
 
 def batch_document(batch: OpaqueBatch, unseen: Iterable[TopicPartition]) -> dict[str, Any]:  # JSON
-    about = {"id": batch.id, "store": batch.store, "begin": plan.topics_json(batch.begin)}
+    about = {
+        "id": batch.id,
+        "store": batch.store,
+        "number": batch.number,
+        "begin": plan.topics_json(batch.begin),
+    }
     return start_document(batch.end, ()) | {_KEY: about | _unseen_json(unseen)}
 
 

@@ -58,7 +58,8 @@ class OpaqueReplay:
         """The document of the micro-batch that follows `start`."""
         before = opaque_batch_in(start)
         store = self._new_store() if before is None else before.store
-        batch = OpaqueBatch(self._new_id(), store, begin, end)
+        number = 1 if before is None else before.number + 1
+        batch = OpaqueBatch(self._new_id(), store, begin, end, number)
         return batch_document(batch, unseen_in(start) - begin.keys())
 
     def begin_to_read(
@@ -70,7 +71,7 @@ class OpaqueReplay:
             before = self._kept_for(batch)
             held = left_out(batch, available())
             if held or before.batch == batch.id:
-                self._keep(HeldBack(batch.store, batch.id, held))
+                self._keep(HeldBack(batch.store, batch.id, held, batch.number))
             self._tried = {batch.id: held}
         return {tp: offset for tp, offset in batch.begin.items() if tp not in held}
 
@@ -81,6 +82,12 @@ class OpaqueReplay:
             raise ConfigError(
                 "replayTopic does not have what this checkpoint was told to find there: the topic was made anew, or another query has used "
                 "it. Give the topic of before and to each query its own, or start with a new checkpoint"
+            )
+        if held.number > batch.number:
+            raise ConfigError(
+                f"replayTopic knows what micro-batch {held.number} of this query has left out, and its checkpoint is at micro-batch "
+                f"{batch.number}: an older checkpoint was put back, and what was left out up to there is not known any more. Put back the "
+                "later one, or start with a new checkpoint"
             )
         return held
 

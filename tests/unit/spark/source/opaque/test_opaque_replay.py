@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 import pytest
 
@@ -46,6 +47,38 @@ def test_what_was_left_out_comes_in_a_later_micro_batch(world: World) -> None:
     world.ends[ZERO] = 5
     world.run()
     assert world.given == [{ONE: (0, 3)}, {ONE: (3, 4)}, {ZERO: (0, 5)}]
+
+
+def test_an_older_checkpoint_that_is_put_back_is_refused_where_it_lacks_what_was_left_out(
+    world: World,
+) -> None:
+    """The store has forgotten what the older micro-batch had left out: going on at its ends would lose it."""
+    world.available.remove(ZERO)
+    world.run()
+    world.available.add(ZERO)
+    assert world.plan()
+    world.available.remove(ZERO)
+    world.run()
+    del world.offset_log[1:], world.given[1:]
+    world.start()
+    with pytest.raises(ConfigError, match="micro-batch 2 of this query has left out"):
+        world.plan()
+    assert world.given == [{ONE: (0, 3)}]
+
+
+def test_documents_of_releases_that_did_not_count_micro_batches_are_read(world: World) -> None:
+    world.available.remove(ZERO)
+    world.run()
+    del world.offset_log[0]["opaque"]["number"]
+    (key,) = world.store.values
+    kept = json.loads(world.store.values[key])
+    del kept["number"]
+    world.store.values[key] = json.dumps(kept).encode()
+    world.start()
+    world.available.add(ZERO)
+    world.ends[ZERO] = 5
+    world.run()
+    assert world.given == [{ONE: (0, 3)}, {ZERO: (0, 5)}]
 
 
 def test_nothing_is_planned_while_all_that_is_owed_is_not_available(world: World) -> None:
