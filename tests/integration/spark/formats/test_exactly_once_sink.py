@@ -26,6 +26,7 @@ from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.transactions import BatchWrite, Unfinished, write_exactly_once
 from millstream.spark.sink.verdicts import BatchChanged, BehindPolicy, CheckpointBehind
 from tests.integration.spark.formats.late_workers import started
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -81,9 +82,17 @@ class Sink:
         left = [write(number, batches_of(each)) for number, each in rows.items()]
         assert left == [None] * len(rows), "they have committed"
 
-    def values(self) -> str:
-        rows = self.topics.get(self.topic, isolation_level="read_committed")
-        return "".join(sorted(row["value"].decode() for row in rows))
+    def values(self, count: int = 0) -> str:
+        """What readers see when they see so many: brokers of Kafka answer to a commit a moment before that."""
+        found: list[str] = []
+
+        def are_there() -> bool:
+            rows = self.topics.get(self.topic, isolation_level="read_committed")
+            found[:] = [row["value"].decode() for row in rows]
+            return len(found) >= count
+
+        wait_until(are_there)
+        return "".join(sorted(found))
 
     def close(self) -> None:
         for link in self._open:
@@ -109,7 +118,7 @@ def test_a_batch_that_comes_again_is_not_written_again(sink: Sink) -> None:
     sink.write(1, "d", run="after a restart")
     sink.write(5, "e", run="after a restart")  # batch ids may jump
     sink.write(5, "e", run="after another one")
-    assert sink.values() == "abcde"
+    assert sink.values(5) == "abcde"
 
 
 def test_a_partition_without_rows_leaves_nothing(sink: Sink) -> None:
@@ -117,7 +126,7 @@ def test_a_partition_without_rows_leaves_nothing(sink: Sink) -> None:
     assert sink.values() == ""
     sink.write(1, "", "a")
     sink.write(2, "", "")
-    assert sink.values() == "a"
+    assert sink.values(1) == "a"
 
 
 def test_nothing_of_a_start_s_first_micro_batch_is_visible_before_all_have_written(
@@ -127,16 +136,16 @@ def test_nothing_of_a_start_s_first_micro_batch_is_visible_before_all_have_writt
     left = [write(0, batches_of("ab")), write(1, batches_of("cd"))]
     assert sink.values() == ""
     sink.finish(left)
-    assert sink.values() == "abcd"
+    assert sink.values(4) == "abcd"
 
 
 def test_writers_of_later_micro_batches_commit_by_themselves(sink: Sink) -> None:
     sink.write(0, "a")
     assert sink.attempt(1)(0, batches_of("b")) is None
-    assert sink.values() == "ab"
+    assert sink.values(2) == "ab"
     sink.write(2, "c", "d", "e")
     assert sink.attempt(3)(2, batches_of("f")) is None
-    assert sink.values() == "abcdef"
+    assert sink.values(6) == "abcdef"
 
 
 def test_other_rows_in_a_batch_that_was_written_are_refused(sink: Sink) -> None:
@@ -144,9 +153,9 @@ def test_other_rows_in_a_batch_that_was_written_are_refused(sink: Sink) -> None:
     sink.half_write(1, {1: "gh"})
     with pytest.raises(BatchChanged, match="Set back what was changed"):
         sink.write(1, "eg", "fh", run="after a restart")
-    assert sink.values() == "abcdgh", "nothing is visible of a partition that was not yet written"
+    assert sink.values(6) == "abcdgh", "nothing is visible of a partition that was not yet written"
     sink.write(1, "ef", "gh", run="as it was")
-    assert sink.values() == "abcdefgh"
+    assert sink.values(8) == "abcdefgh"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +168,7 @@ def test_a_half_written_batch_in_other_spark_partitions_is_refused_before_anythi
     """Where those that were written are as before, the others may be cut as they like: each row is written once."""
     sink.write(0, "ab", "cd")
     sink.half_write(1, committed)
-    before = sink.values()
+    before = sink.values(6)
     if len(layout) == 3 and committed == {0: "ef"}:
         sink.write(1, *layout, run="other partitions")
     else:
@@ -167,7 +176,7 @@ def test_a_half_written_batch_in_other_spark_partitions_is_refused_before_anythi
             sink.write(1, *layout, run="other partitions")
         assert sink.values() == before
         sink.write(1, "ef", "gh", run="as it was")
-    assert sink.values() == "abcdefgh"
+    assert sink.values(8) == "abcdefgh"
 
 
 def test_a_writer_of_a_spark_partition_that_is_no_more_can_commit_nothing_late(sink: Sink) -> None:
@@ -180,12 +189,12 @@ def test_a_writer_of_a_spark_partition_that_is_no_more_can_commit_nothing_late(s
 
     with pytest.raises(InvalidProducerEpoch):
         sink.attempt(1)(1, rows_and_then_a_restart())
-    assert sink.values() == "abcdefgh"
+    assert sink.values(8) == "abcdefgh"
     write = sink.attempt(1)
     left = [write(0, batches_of("ef")), write(1, batches_of("gh"))]
     with pytest.raises(BatchChanged):
         sink.finish(left)
-    assert sink.values() == "abcdefgh"
+    assert sink.values(8) == "abcdefgh"
 
 
 def test_marks_of_a_release_that_left_none_for_starts_are_found(sink: Sink) -> None:
@@ -199,7 +208,7 @@ def test_marks_of_a_release_that_left_none_for_starts_are_found(sink: Sink) -> N
         sink.write(6, "ab")
     assert sink.values() == ""
     sink.write(8, "ab")
-    assert sink.values() == "ab"
+    assert sink.values(2) == "ab"
 
 
 def test_an_older_checkpoint_that_is_put_back_is_refused(sink: Sink) -> None:
@@ -210,7 +219,7 @@ def test_an_older_checkpoint_that_is_put_back_is_refused(sink: Sink) -> None:
             sink.write(batch, "x", "y", run="an older checkpoint")
     with pytest.raises(CheckpointBehind):
         sink.write(1, "xyz", run="an older checkpoint, other partitions")
-    assert sink.values() == "abcdef"
+    assert sink.values(6) == "abcdef"
 
 
 def test_a_later_mark_of_a_spark_partition_that_is_no_more_says_so_too(sink: Sink) -> None:
@@ -218,7 +227,7 @@ def test_a_later_mark_of_a_spark_partition_that_is_no_more_says_so_too(sink: Sin
     sink.half_write(2, {1: "d"})
     with pytest.raises(CheckpointBehind):
         sink.write(1, "x", run="an older checkpoint")
-    assert sink.values() == "abd"
+    assert sink.values(3) == "abd"
 
 
 def test_who_goes_on_from_what_the_topic_has_leaves_out_what_is_behind(
@@ -229,7 +238,7 @@ def test_who_goes_on_from_what_the_topic_has_leaves_out_what_is_behind(
     sink.options = replace(sink.options, checkpoint_behind=BehindPolicy.LEAVE_OUT)
     for batch in (1, 2, 3):
         sink.write(batch, "x", "y", run="an older checkpoint")
-    assert sink.values() == "abcdefxy", "the third is new"
+    assert sink.values(8) == "abcdefxy", "the third is new"
     told = [each.args for each in caplog.records if "is left out" in each.msg]
     assert told == [(1, "query"), (2, "query")]
 
@@ -243,7 +252,6 @@ def test_a_batch_that_was_written_to_another_topic_is_not_done(sink: Sink) -> No
         BatchChanged, match=f"was written to {first}:.* and is to be written to {other}:"
     ):
         sink.write(0, "ab", "ab", run="another topic")
-    assert sink.topics.get(other) == [] or sink.values() == "aabb"
     sink.write(1, "cd", "cd", run="another topic")
     assert len(sink.topics.get(other, isolation_level="read_committed")) == 4
     sink.options = replace(sink.options, topic=first)
@@ -293,7 +301,7 @@ def test_an_attempt_that_ends_anywhere_leaves_each_row_once(
             assert was_killed, "there are fewer calls in a later micro-batch"
         sink.write(batch + 1, "ef", "g", run=f"{later}, again")
         written += 1
-        assert sink.values() == "".join(sorted("abcdefg" * written))
+        assert sink.values(7 * written) == "".join(sorted("abcdefg" * written))
         if not was_killed:
             break
     assert written > 1, "the step was never done"
