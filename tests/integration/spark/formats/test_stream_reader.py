@@ -217,3 +217,18 @@ def test_copartition_reads_equal_numbers_together(topics) -> None:
         [(left, 0), (right, 0)],
         [(left, 1), (right, 1)],
     ]
+
+
+@pytest.mark.parametrize("mode", ["on_checkpoints", "disabled"])
+def test_a_planner_may_be_stopped_twice_and_asked_again(topics, mode: str) -> None:
+    """What it closes is no state: where a query is stands in the log of its checkpoint."""
+    topic = topics.new()
+    topics.put(topic, [{"value": b"a"}, {"value": b"b"}])
+    options = {} if mode == "disabled" else {"group.id": topic, "offsetCommitMode": mode}
+    source = reader(topics, topic, startingOffsets="earliest", **options)
+    start = source.initialOffset()
+    end = source.latestOffset(start, ReadAllAvailable())
+    source.stop()
+    source.stop()
+    assert source.latestOffset(start, ReadAllAvailable()) == end
+    assert values(source, start, end) == [b"a", b"b"]
