@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
+from numbers import Number
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from millstream.clients.serdes.extras import library
@@ -72,6 +73,7 @@ def exactly(schema: Parsed) -> Parsed:
     return found
 
 
+_WHOLE: Final = ("int", "long")
 _WITH_SCHEMAS: Final = frozenset({"type", "fields", "items", "values"})
 _EVERY_DIGIT: Final = 999_999
 """More digits than a number of 400 KB has. It allocates nothing."""
@@ -89,19 +91,21 @@ def write_datum(schema: Parsed, value: Datum) -> bytes:
     try:
         validate(value, schema)
     except ValidationError as error:
-        raise ValueError(_misfit(error)) from error
+        misfit = _misfit(error)
+        if misfit is not None:
+            raise ValueError(misfit) from error
     fastavro.schemaless_writer(out, schema, value)
     return out.getvalue()
 
 
-def _misfit(error: Datum) -> str:
-    """Returns the first fault; a union has one for each of its members."""
-    first = error.errors[0]
-    kind = (
-        first.schema.get("name", first.schema) if isinstance(first.schema, dict) else first.schema
-    )
-    where = f"{first.field}: " if first.field else ""
-    return f"{where}{first.datum!r} is no {kind} of the schema"
+def _misfit(error: Datum) -> str | None:
+    """Returns the first number that is no whole number of its schema; whether it takes all else, the writer knows better."""
+    for each in error.errors:
+        kind = each.schema.get("type") if isinstance(each.schema, dict) else each.schema
+        if kind in _WHOLE and isinstance(each.datum, Number):
+            where = f"{each.field}: " if each.field else ""
+            return f"{where}{each.datum!r} is no {kind} of the schema"
+    return None
 
 
 def read_datum(

@@ -138,13 +138,23 @@ def test_avro_refuses_values_and_bytes_that_are_not_of_the_schema() -> None:
         ("long", 2**63, "9223372036854775808 is no long of the schema"),
         ("int", 2**31, "2147483648 is no int of the schema"),
         (SCHEMA, {"carrier": "UA", "minutes": 0.5}, "Delay.minutes: 0.5 is no int of the schema"),
-        (["null", "long"], 1.5, "1.5 is no null of the schema"),
+        (["null", "long"], 1.5, "1.5 is no long of the schema"),
+        ("int", Decimal("1.5"), r"Decimal\('1.5'\) is no int of the schema"),
     ],
 )
 def test_avro_cuts_nothing_off_a_number(schema: Any, value: object, reason: str) -> None:
     """fastavro writes 1.5 as the long 1, and 2**31 as an int that Java reads as another."""
     with pytest.raises(SerializationError, match=reason):
         avro(schema).serialize("t", value, [])
+
+
+def test_avro_takes_what_its_writer_takes() -> None:
+    """A member of a union by its name, and bytes of any kind."""
+    point = {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "int"}]}
+    either = avro(["null", point, point | {"name": "Place"}])
+    assert either.encode({"-type": "Place", "x": 1}) == b"\x04\x02"
+    assert either.encode(("Place", {"x": 1})) == b"\x04\x02"
+    assert avro("bytes").encode(memoryview(b"x")) == b"\x02x"
 
 
 @pytest.mark.parametrize("unscaled", [1234, -1, 123456, -99999, 10**40])
