@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from types import TracebackType
 from typing import Generic, Self, Unpack
 
@@ -371,9 +372,11 @@ class Consumer(Generic[Key, Value]):
         return {tp: result.offset for tp, result in found.items()}
 
     async def offsets_for_times(
-        self, timestamps_ms: Mapping[TopicPartition, int], timeout_ms: int | None = None
+        self,
+        timestamps_ms: Mapping[TopicPartition, int | datetime],
+        timeout_ms: int | None = None,
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Returns the first record at or after each time; None when there is none."""
+        """Returns the first record at or after each time; None when there is none. A datetime needs a zone."""
         found = await self._lookup(arguments.search_times(timestamps_ms), timeout_ms)
         return {tp: result if result.offset >= 0 else None for tp, result in found.items()}
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
 from millstream.clients.consumer.core.arguments import position, search_times, topic_partition
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.model import TopicPartition
+
+
+def test_a_time_to_search_may_be_a_datetime_with_a_zone() -> None:
+    partition = TopicPartition("t", 0)
+    zoned = datetime(2023, 11, 14, 23, 13, 20, 1, timezone(timedelta(hours=1)))
+    assert search_times({partition: zoned}) == {partition: 1_700_000_000_001}
+    with pytest.raises(ValueError, match="t-0 needs a zone: datetime"):
+        search_times({partition: zoned.replace(tzinfo=None)})
 
 
 def test_an_offset_beyond_64_bits_is_refused_where_it_is_given() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
 
 from millstream.clients.core.values import OffsetAndMetadata
@@ -12,6 +13,8 @@ AnyPartition = TopicPartition | tuple[str, int]
 _Partition = TypeVar("_Partition", TopicPartition, tuple[str, int])
 AnyOffset = int | OffsetAndMetadata
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _INT32_MAX: Final = 2**31 - 1
 _INT64_MAX: Final = 2**63 - 1
 """The protocol cannot carry more: a request that tried would fail in the background, far from who asked for it."""
@@ -65,7 +68,9 @@ def positions(offsets: Mapping[_Partition, AnyOffset]) -> dict[TopicPartition, O
     return {topic_partition(tp): position(offset) for tp, offset in offsets.items()}
 
 
-def search_times(timestamps_ms: Mapping[_Partition, int]) -> dict[TopicPartition, int]:
+def search_times(times: Mapping[_Partition, int | datetime]) -> dict[TopicPartition, int]:
+    """Returns milliseconds since 1970. A part of one counts as a whole one: a record that is not earlier has a later millisecond."""
+    timestamps_ms = {partition: _milliseconds(partition, time) for partition, time in times.items()}
     for partition, timestamp_ms in timestamps_ms.items():
         if timestamp_ms < 0:
             raise ValueError(
@@ -77,6 +82,16 @@ def search_times(timestamps_ms: Mapping[_Partition, int]) -> dict[TopicPartition
                 f"the time to search in {partition} must be at most {_INT64_MAX}, got {timestamp_ms}"
             )
     return {topic_partition(tp): timestamp_ms for tp, timestamp_ms in timestamps_ms.items()}
+
+
+def _milliseconds(partition: AnyPartition, time: int | datetime) -> int:
+    if not isinstance(time, datetime):
+        return time
+    if time.tzinfo is None:
+        raise ValueError(
+            f"the time to search in {partition} needs a zone: datetime(..., tzinfo=UTC), not {time!r}"
+        )
+    return -((_EPOCH - time) // _MILLISECOND)
 
 
 def timeout(timeout_ms: int) -> int:
