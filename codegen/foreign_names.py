@@ -45,6 +45,7 @@ def _plain(cell: str) -> str:
     """Text of a cell of Markdown, without the marks of code and links."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell).replace("`", "")
     if text.startswith(("\u2013", "not yet")):
+        text = text.replace("not yet", "not built")
         return text.replace("\u2013; ", "not needed: ").replace("\u2013", "not needed").strip()
     return text
 

@@ -23,6 +23,8 @@ _NAMES: Final = (python_clients.NAMES, python_streams.NAMES, kafka_streams.NAMES
 """By class, then by name: what it is here."""
 _ARGUMENTS: Final = {
     "StreamsConfig": streams_settings.SETTINGS,
+    "NewTopic": python_clients.OF_NEW_TOPIC,
+    "RunnerOptions": streams_settings.OF_RUNNER,
     "KafkaStreams": {
         "properties": "the second argument is a StreamsConfig, the third the settings of all clients"
     },

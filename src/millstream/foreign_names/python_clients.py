@@ -110,6 +110,17 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
 )
 """By class, then by name."""
 
+OF_NEW_TOPIC: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "topic": "write name=",
+        "config": "write configs=",
+        "topic_configs": "write configs=",
+        "replica_assignment": "write assignments=",
+        "replica_assignments": "write assignments=",
+    }
+)
+"""Arguments of a topic that is to be created."""
+
 POSITIONAL: Final[Mapping[str, str]] = MappingProxyType(
     {
         "Consumer": 'Consumer(bootstrap_servers=..., group_id=...), then subscribe(["orders"])',

@@ -76,3 +76,16 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """By Kafka's names, with dots."""
+
+OF_RUNNER: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **{
+            key: f'write client_settings={{"{key}": ...}}'
+            for key in ("client.id", "client.rack", "security.protocol", "isolation.level")
+        },
+        "state.dir": "write directory=",
+        "application.id": "it is a setting of StreamsConfig",
+        "max.poll.records": "write records_per_trigger_max=",
+    }
+)
+"""Of an application on Spark, by Kafka's names."""

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from millstream import streams
+from millstream.clients import NewTopic
 from millstream.foreign_names.explanation import in_snake_case
+from millstream.spark import RunnerOptions, SparkStreams
 from millstream.streams import (
     EmitStrategy,
     JoinWindows,
@@ -180,6 +182,18 @@ def test_a_name_of_java_is_answered_with_ours(wrong: object, told: str) -> None:
             "StreamsConfig takes no num_threads; did you mean num_stream_threads?",
         ),
         (
+            lambda: RunnerOptions(**{"bootstrap.servers": "localhost:9092"}),
+            "RunnerOptions takes no bootstrap.servers: write bootstrap_servers=",
+        ),
+        (
+            lambda: RunnerOptions(bootstrap_servers="localhost:9092", state_dir="/tmp"),
+            "RunnerOptions takes no state_dir: write directory=",
+        ),
+        (
+            lambda: NewTopic("orders", 3, topic_configs={}),
+            "NewTopic takes no topic_configs: write configs=",
+        ),
+        (
             lambda: Materialized("counts", cache=True),
             "Materialized takes no cache; did you mean caching?",
         ),
@@ -200,6 +214,14 @@ def test_properties_in_place_of_a_configuration_are_refused_with_what_to_write(
     properties = {"application.id": "app", "bootstrap.servers": "localhost:9092"}
     with pytest.raises(TypeError, match="KafkaStreams: config must be a StreamsConfig, not dict"):
         application(topology.build(), properties, properties)
+
+
+def test_properties_in_place_of_a_configuration_are_refused_on_spark_too() -> None:
+    topology = StreamsBuilder()
+    topology.stream("in").to("out")
+    options = RunnerOptions(bootstrap_servers="localhost:9092")
+    with pytest.raises(TypeError, match="SparkStreams: config must be a StreamsConfig, not dict"):
+        SparkStreams(topology.build(), {"application.id": "app"}, None, options)  # type: ignore[arg-type] - that is the test
 
 
 def test_what_is_wrong_inside_a_call_is_still_said() -> None:

@@ -470,7 +470,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "setStateListener": "app.state, app.on_state_change(listener), of which there may be several",
             "setUncaughtExceptionHandler": "KafkaStreams(on_uncaught_error=): handler(error) gives OnUncaughtError.REPLACE_THREAD, SHUTDOWN_CLIENT or SHUTDOWN_APPLICATION",
             "setGlobalStateRestoreListener": "KafkaStreams(restore_listener=)",
-            "setStandbyUpdateListener": "not yet",
+            "setStandbyUpdateListener": "not built",
             "addStreamThread": "app.add_stream_thread(), await app.remove_stream_thread()",
             "removeStreamThread": "app.add_stream_thread(), await app.remove_stream_thread()",
             "pause": "app.pause(), app.resume(), app.is_paused",
@@ -484,7 +484,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "queryMetadataForKey": "await app.query_metadata_for_key(store, key, key_serde, partitioner=)",
             "streamsMetadataForStore": "app.streams_metadata_for_store(store), app.metadata_for_all_streams_clients()",
             "metadataForAllStreamsClients": "app.streams_metadata_for_store(store), app.metadata_for_all_streams_clients()",
-            "clientInstanceIds": "not yet",
+            "clientInstanceIds": "not built",
         },
         "MockProcessorContext": {
             "forwarded": "context.forwarded(child=None), reset_forwards()",

@@ -43,6 +43,7 @@ from millstream.spark.pipeline.queries.store_queries import StoreQueries
 from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.spark.pipeline.signalled_driver import SignalledDriver
 from millstream.streams.application.ending_signals import cut_short, of_process
+from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName
@@ -82,6 +83,9 @@ class SparkStreams(Queryable):
 
         Raises ConfigError, TopologyError, BrokerNotAvailable where nothing listens, and what the cluster answers.
         """
+        check_kind("SparkStreams: topology", topology, Topology)
+        check_kind("SparkStreams: config", config, StreamsConfig)
+        check_kind("SparkStreams: options", options, RunnerOptions)
         if config.processing_guarantee is None:
             config = replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
         given = {"bootstrap.servers": options.bootstrap_servers, **options.client_settings}
