@@ -71,8 +71,7 @@ class ClusterOptions:
     def settings(
         self,
         config: type[DataclassInstance],
-        others: tuple[type[DataclassInstance], ...] = (),
-        /,
+        *others: type[DataclassInstance],
         **chosen: object,
     ) -> Settings:
         """Returns the settings for the client with this config class. `chosen` by options of the verb; None: not chosen.

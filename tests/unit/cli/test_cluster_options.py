@@ -82,7 +82,7 @@ def test_verbs_of_the_admin_client_refuse_an_unknown_property_and_suggest() -> N
 
 def test_a_verb_with_two_clients_gives_each_its_own() -> None:
     given = ClusterOptions(None, {}, ("linger.ms=5", "fetch.min.bytes=1", "liinger.ms=5"))
-    reading = given.settings(ConsumerConfig, others=(ProducerConfig,))
+    reading = given.settings(ConsumerConfig, ProducerConfig)
     assert (reading["fetch_min_bytes"], reading["liinger.ms"]) == ("1", "5")
     assert "linger.ms" not in reading
     assert "linger_ms" not in reading

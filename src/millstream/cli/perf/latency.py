@@ -80,14 +80,14 @@ def latency(
         raise click.UsageError("give a TOPIC")
     producing = cluster.settings(
         ProducerConfig,
-        (ConsumerConfig,),
+        ConsumerConfig,
         acks=acks,
         linger_ms=0,
         enable_idempotence=acks == "all",
     )
     consuming = cluster.settings(
         ConsumerConfig,
-        (ProducerConfig,),
+        ProducerConfig,
         fetch_max_wait_ms=_TIMEOUT_MS // 2,
         request_timeout_ms=_TIMEOUT_MS,
     )

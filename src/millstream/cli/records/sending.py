@@ -19,8 +19,8 @@ Convert = Callable[[str, Line], Line]
 STANDARD_INPUT = "-"
 
 
-class InputPosition(NamedTuple):
-    """The position of a record in the input. `number` counts from 1 in each file."""
+class LinePlace(NamedTuple):
+    """The place of a record in the input. `number` counts from 1 in each file."""
 
     file: str
     number: int
@@ -31,14 +31,14 @@ class InputPosition(NamedTuple):
         return f"{self.unit} {self.number}{of_file}"
 
 
-Placed = tuple[InputPosition, Line]
+Placed = tuple[LinePlace, Line]
 
 
 def placed(file: str, source: IO[bytes], delimiter: bytes, parse: Parse) -> Iterator[Placed]:
     """Yields the records of a file. Raises SerializationError, which names the line."""
     unit = "line" if delimiter == b"\n" else "record"
     for number, piece in enumerate(split(source, delimiter), 1):
-        place = InputPosition(file, number, unit)
+        place = LinePlace(file, number, unit)
         try:
             line = parse(piece)
         except SerializationError as error:
@@ -70,7 +70,7 @@ class RecordSender:
         self._written = 0
         self._aborted = 0
         self._refused = 0
-        self._first_refused: tuple[int, InputPosition] | None = None
+        self._first_refused: tuple[int, LinePlace] | None = None
 
     def write(self, lines: Iterable[Placed]) -> None:
         """Sends all lines. An error still delivers those that were read; after an interruption whoever closes the producer does."""
@@ -122,7 +122,7 @@ class RecordSender:
             return f"{told}, {self._refused} not; the first of these is {place}"
         return told
 
-    def _send(self, place: InputPosition, line: Line) -> None:
+    def _send(self, place: LinePlace, line: Line) -> None:
         if self._convert is not None:
             try:
                 line = self._convert(self._topic, line)
@@ -142,7 +142,7 @@ class RecordSender:
             delivery.result()
 
     def _delivered(
-        self, sent: tuple[int, InputPosition], _metadata: object, error: Exception | None
+        self, sent: tuple[int, LinePlace], _metadata: object, error: Exception | None
     ) -> None:
         """Runs on the producer's loop, in the order of the records of a partition."""
         if error is None:

@@ -83,9 +83,7 @@ class SparkStreams(Queryable):
 
         Raises ConfigError, TopologyError, BrokerNotAvailable where nothing listens, and what the cluster answers.
         """
-        check_kind("SparkStreams: topology", topology, Topology)
-        check_kind("SparkStreams: config", config, StreamsConfig)
-        check_kind("SparkStreams: options", options, RunnerOptions)
+        _check_arguments(topology, config, options)
         if config.processing_guarantee is None:
             config = replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
         given = {"bootstrap.servers": options.bootstrap_servers, **options.client_settings}
@@ -443,6 +441,12 @@ class SparkStreams(Queryable):
             self._state = state
         for listener in self._listeners:
             listener(state, before)
+
+
+def _check_arguments(topology: object, config: object, options: object) -> None:
+    check_kind("SparkStreams: topology", topology, Topology)
+    check_kind("SparkStreams: config", config, StreamsConfig)
+    check_kind("SparkStreams: options", options, RunnerOptions)
 
 
 def _progress_line(

@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 _HEAD_S: Final = 10
 """As long as probes of a broker have."""
@@ -36,7 +38,8 @@ class GivesWay(H11Protocol):
     @property
     def is_silent(self) -> bool:
         """Whether it has no request that is being answered."""
-        return self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]  # uvicorn begins with None
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # uvicorn says there always is one
+        return cycle is None or cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own narrowing
         super().connection_made(transport)

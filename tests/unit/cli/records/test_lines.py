@@ -6,7 +6,7 @@ import click
 import pytest
 
 from millstream.cli.records.lines import Line, line_format, parse_envelope, split
-from millstream.cli.records.sending import Place, placed
+from millstream.cli.records.sending import LinePlace, placed
 from millstream.clients.core.serialization import SerializationError
 
 
@@ -69,7 +69,7 @@ def test_properties_of_the_reader_are_checked(properties: dict[str, str], told: 
 def test_an_error_names_the_line_and_the_file() -> None:
     parse = line_format({}, b":", None).parse
     read = placed("orders.txt", BytesIO(b"a:1\nplain\n"), b"\n", parse)
-    assert next(read) == (Place("orders.txt", 1), Line(b"1", b"a"))
+    assert next(read) == (LinePlace("orders.txt", 1), Line(b"1", b"a"))
     with pytest.raises(SerializationError, match=r"^line 2 of orders\.txt: no key separator in"):
         next(read)
     with pytest.raises(SerializationError, match=r"^record 1: no key separator"):

@@ -229,7 +229,7 @@ def test_errors_of_the_leader_say_what_to_do(
 
 def test_more_partitions_than_tasks_are_refused() -> None:
     told = SyncGroupResponse(assignment=encode_assignment([WORDS[ZERO]], AssignmentInfo().encode()))
-    with pytest.raises(TaskAssignmentError, match="1 partitions for 0 tasks"):
+    with pytest.raises(TaskAssignmentError, match="1 partition for 0 tasks"):
         assign(ClassicStreamsMembership(POLICY), told)
 
 
