@@ -316,12 +316,12 @@ class LogDirectory:
                 raise
             self._environment.file_system.remove(path)
             found = None
-        if found is None or (found != topic_id and noted == topic_id):
+        if found is None:
             data = encode_partition_metadata(topic_id)
             write_unsynced(self._environment.file_system, path, data)
         elif found != topic_id:
             raise DamagedFile(
-                f"{path} names another topic id than the metadata; move {directory} away"
+                f"{path} names another topic id than the metadata: move {directory} away, or remove the file if the directory is the topic's"
             )
 
     def _read_topic_id(self, directory: str) -> Uuid | None:

@@ -98,6 +98,8 @@ OUTCOMES: Final[dict[tuple[str, str, str], str]] = {
     **{(KILLED, "10.log", how): SHORTER for how in (CUT, RANDOM, EMPTY, GONE)},
     # After a kill the first segment may have left by retention.
     (KILLED, ".log", GONE): LATER,
+    # The directory may be that of another topic.
+    **{(stop, "partition.metadata", OTHER): OFFLINE for stop in (CLEAN, KILLED)},
     # Nothing tells who the node is.
     **{(stop, "meta.properties", how): NO_START for stop in (CLEAN, KILLED) for how in DAMAGES},
     # A vote that is forgotten could be given twice.
