@@ -6,6 +6,7 @@ Runs in a thread of the driver with connections of its own. Keeps nothing that m
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -221,7 +222,8 @@ class MicroBatches:
         """Waits before the next attempt. Raises PipelineFailed where there is none."""
         self._attempts += 1
         if not is_retriable or self._attempts >= ATTEMPTS_MAX:
-            raise PipelineFailed(f"sub-topology {self._plan.id} failed: {text}")
+            _LOGGER.debug("sub-topology %d failed", self._plan.id, exc_info=sys.exception())
+            raise PipelineFailed(f"sub-topology {self._plan.id} failed: {text}") from None
         pause_ms = RETRY_FIRST_MS << (self._attempts - 1)
         _LOGGER.warning("sub-topology %d: %s; again in %d ms", self._plan.id, text, pause_ms)
         self._driver.stopping.wait(pause_ms / 1000)

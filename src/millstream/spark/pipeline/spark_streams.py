@@ -33,6 +33,7 @@ from millstream.spark.pipeline.lifecycle import TRANSITIONS, State
 from millstream.spark.pipeline.micro_batches import (
     ApplicationDriver,
     MicroBatches,
+    PipelineFailed,
     Progress,
 )
 from millstream.spark.pipeline.pausing import Pausing
@@ -46,6 +47,7 @@ from millstream.streams.application.ending_signals import cut_short, of_process
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted
+from millstream.streams.failure_reports import log_failure, without_causes
 from millstream.streams.metrics import MetricName
 from millstream.streams.progress.terminal_line import stream_of_a_person
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
@@ -229,8 +231,12 @@ class SparkStreams(Queryable):
                 f"application {self._config.application_id} is paused: `millstream pipeline resume` ends that"
             )
         self._signals.begin()
-        with self._signals.heeding():
-            self._run_available(observe)
+        try:
+            with self._signals.heeding():
+                self._run_available(observe)
+        except PipelineFailed as error:
+            log_failure(_LOGGER, f"application {self._config.application_id} has failed", error)
+            raise without_causes(error) from None
         if self._signals.number is not None:
             self.close()
             raise cut_short(self._signals.number)
@@ -397,7 +403,7 @@ class SparkStreams(Queryable):
 
     def _raise_failure(self) -> None:
         if self._failures:
-            raise self._failures[0]
+            raise without_causes(self._failures[0])
 
     def _driver(self, observe: Callable[[Progress], object] | None) -> ApplicationDriver:
         def observed(progress: Progress) -> None:

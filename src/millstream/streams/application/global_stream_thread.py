@@ -14,6 +14,7 @@ from functools import partial
 
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.application_environment import ApplicationEnvironment
+from millstream.streams.failure_reports import log_failure
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
@@ -81,8 +82,8 @@ class GlobalStreamThread:
             while True:
                 await asyncio.sleep(self._poll_ms / 1000)
                 await self._catch_up()
-        except Exception as error:
-            _LOGGER.exception("global stores are not kept up any more")
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is logged and told
+            log_failure(_LOGGER, "global stores are not kept up any more", error)
             self._on_failure(error)
 
     async def _catch_up(self) -> None:

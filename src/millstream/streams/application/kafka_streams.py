@@ -64,6 +64,7 @@ from millstream.streams.application.uncaught_errors import (
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import TopologyError
+from millstream.streams.failure_reports import without_causes
 from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (
@@ -401,11 +402,11 @@ class KafkaStreams:
             await self.close()
 
     async def wait_ended(self) -> None:
-        """Waits until the application has ended. Raises the error that has ended it."""
+        """Waits until the application has ended. Raises the error that has ended it, without its causes, which `error` has."""
         with self._signals.waiting():
             await self._ended.wait()
         if self._error is not None:
-            raise self._error
+            raise without_causes(self._error)
 
     async def close(self, timeout_s: float | None = None) -> bool:
         """Ends after the turns under way, commits and leaves the group. Idempotent. Returns whether all has ended in time.

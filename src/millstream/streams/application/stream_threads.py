@@ -20,6 +20,7 @@ from millstream.streams.application.processes.process_stream_thread import (
 )
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.stream_thread import StreamThread
+from millstream.streams.failure_reports import log_failure
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
 
@@ -134,8 +135,8 @@ class StreamThreads:
     async def _run(self, thread: AnyStreamThread) -> None:
         try:
             await thread.run()
-        except Exception as error:
-            _LOGGER.exception("stream-thread [%s] has failed", thread.name)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is logged and told
+            log_failure(_LOGGER, f"stream-thread [{thread.name}] has failed", error)
             self.failed_count += not isinstance(error, ShutdownRequested)
             self._on_failed(thread, error)
         finally:

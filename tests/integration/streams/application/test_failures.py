@@ -53,7 +53,7 @@ async def ended(app: KafkaStreams) -> BaseException:
         with pytest.raises(Exception) as failed:
             await app.wait_ended()
     assert app.state is ApplicationState.ERROR
-    assert failed.value is app.error
+    assert (type(failed.value), str(failed.value)) == (type(app.error), str(app.error))
     return failed.value
 
 

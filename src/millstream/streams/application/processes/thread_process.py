@@ -47,6 +47,7 @@ from millstream.streams.application.processes.pickling import (
 )
 from millstream.streams.application.stream_thread import StreamThread
 from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.failure_reports import keep_place
 from millstream.streams.queries import StateQueryRequest
 from millstream.streams.runtime.process.preparation import loop_factory, prepare
 from millstream.streams.runtime.report import TaskReport
@@ -117,8 +118,8 @@ class ThreadProcess:
         try:
             await thread.run()
         except Exception:
-            _LOGGER.exception("stream-thread [%s] has failed", thread.name)
-            # The application was asked about the error, and knows it.
+            # The application was asked about the error, and says it.
+            _LOGGER.debug("stream-thread [%s] has failed", thread.name, exc_info=True)
 
     async def _heed(self, thread: StreamThread) -> None:
         """Does what the application says. Once it is gone, the thread is ended."""
@@ -180,6 +181,7 @@ class ThreadProcess:
             self._thread.stop()
 
     def _fail(self, error: Exception) -> None:
+        keep_place(error)
         self._link.send(ThreadFailed(pickled_error(error)))
 
 
