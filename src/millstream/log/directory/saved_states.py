@@ -1,6 +1,6 @@
 """Reads what the checkpoints of a data directory have saved for its logs, when the directory is opened.
 
-A checkpoint that is damaged counts for nothing, as in Kafka: each of them says what can be had again, if more slowly. What was found is kept
+A checkpoint that is damaged counts for nothing: each of them says what can be had again, if more slowly. What was found is kept
 for whoever tells the operator.
 """
 
