@@ -20,7 +20,7 @@ from millstream.errors import InvalidProducerEpoch, MillstreamError
 from millstream.model import Offset, TopicPartition
 from millstream.spark.connections import Connections
 from millstream.spark.kafka_settings import for_writing
-from millstream.spark.sink.finishing import abandon_writes, finish_writes
+from millstream.spark.sink.finishing import TransactionLost, abandon_writes, finish_writes
 from millstream.spark.sink.marks import BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.transactions import BatchWrite, Unfinished, write_exactly_once
@@ -195,6 +195,22 @@ def test_a_writer_of_a_spark_partition_that_is_no_more_can_commit_nothing_late(s
     with pytest.raises(BatchChanged):
         sink.finish(left)
     assert sink.values(8) == "abcdefgh"
+
+
+def test_a_transaction_that_is_ended_before_all_have_written_is_told_of_and_made_good(
+    sink: Sink,
+) -> None:
+    """As brokers do at its time limit."""
+    write = sink.attempt(0)
+    left = [write(0, batches_of("ab")), write(1, batches_of("cd"))]
+    sink.topics.admin(lambda admin: admin.fence_producers([f"{sink.prefix}-1"]))
+    with pytest.raises(
+        TransactionLost, match=r"longer than kafka\.transaction\.timeout\.ms"
+    ) as raised:
+        sink.finish(left)
+    assert "The next start writes what is missing" in str(raised.value)
+    sink.write(0, "ab", "cd", run="the next start")
+    assert sink.values(4) == "abcd"
 
 
 def test_marks_of_a_release_that_left_none_for_starts_are_found(sink: Sink) -> None:
