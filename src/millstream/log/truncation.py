@@ -39,7 +39,6 @@ def cut_log(state: LogState, offset: int) -> None:
     if found is not None:
         end_offset = min(offset, found.header.base_offset)
         active.truncate_at(found.position)
-    active.transaction_index.truncate(end_offset)
     state.log_end_offset = end_offset
     state.recovery_point = min(state.recovery_point, end_offset)
     state.log_start_offset = min(state.log_start_offset, end_offset)
@@ -61,7 +60,10 @@ def start_over(state: LogState, offset: int, new_segment: Callable[[int], Segmen
 
 
 def reload_producers(state: LogState) -> None:
-    """Producer state as of the end of the log: the newest snapshot before the active segment, and what follows it."""
+    """Producer state as of the end of the log: the newest snapshot before the active segment, and what follows it.
+
+    The active segment was perhaps a sealed one before, so its transaction index is in memory from here on.
+    """
     state.snapshots.remove_after(state.log_end_offset)
     found = state.snapshots.load_latest(state.segments.active.base_offset)
     start_offset = state.segments.first.base_offset
@@ -69,4 +71,4 @@ def reload_producers(state: LogState) -> None:
     if found is not None:
         start_offset = found[0]
         state.producers.restore(found[1])
-    replay_producers(state.producers, state.segments, start_offset, rebuilt=())
+    replay_producers(state.producers, state.segments, start_offset, [state.segments.active])

@@ -57,7 +57,7 @@ class Compaction:
         """Call it as the log's owner: transaction indexes are read here, and the owner appends to the newest of them.
 
         `io_bytes`: how much is read at once, or as much as one batch needs; and written at once, up to a step. Raises OSError,
-        DamagedFile.
+        CorruptIndex.
         """
         self._plan = plan
         self._aborted = AbortedTransactions(

@@ -115,9 +115,12 @@ def _recover(
             raise damaged_log(active.directory, active.base_offset, error) from error
         if end == active.size_bytes:
             return Recovery(end_offset, (), (), removed_bytes=0)
-    recovery_point = (
-        min(saved.recovery_point, active.base_offset) if saved.was_clean else saved.recovery_point
-    )
+    recovery_point = saved.recovery_point
+    if saved.was_clean:
+        recovery_point = min(recovery_point, active.base_offset)
+    elif not saved.marks:
+        # A roll writes the transaction index of the segment that ends there; the flush after it was perhaps not reached, and no mark tells.
+        recovery_point = max(0, recovery_point - 1)
     return recover_segments(segments, epochs, recovery_point, may_have_gaps=config.is_compacted)
 
 
@@ -164,6 +167,8 @@ def _load_producers(
         start_offset = found[0]
         loaded.producers.restore(found[1])
     replay_producers(loaded.producers, loaded.segments, start_offset, rebuilt)
+    for segment in distrusted:
+        segment.transaction_index.create(segment.transaction_index.entries())
     if found is not None:
         deepen_producers(loaded.producers, loaded.segments.active)
     loaded.snapshots.remove_strays(segment.base_offset for segment in loaded.segments)

@@ -32,6 +32,8 @@ def recover_segments(
 ) -> Recovery:
     """Recovers the segments. `may_have_gaps`: the log is compacted, so a segment need not begin where the last one ends."""
     recovered: list[Segment] = []
+    ends: list[int] = []
+    """Where each of `recovered` ends."""
     dropped: list[Segment] = []
     removed_bytes = 0
     end_offset = segments.first.base_offset
@@ -48,6 +50,12 @@ def recover_segments(
         end_offset, lost = _recover_segment(segment, epochs)
         removed_bytes += lost
         recovered.append(segment)
+        ends.append(end_offset)
+    while len(recovered) > 1 and recovered[-1].size_bytes == 0 and ends[-2] < ends[-1]:
+        # The end of the segment before it was lost: nothing would ever be found between the two, and readers would wait for it.
+        dropped.insert(0, recovered.pop())
+        ends.pop()
+        end_offset = ends[-1]
     removed_bytes += sum(segment.size_bytes for segment in dropped)
     return Recovery(end_offset, tuple(recovered), tuple(dropped), removed_bytes)
 

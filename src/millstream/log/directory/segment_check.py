@@ -94,13 +94,17 @@ def _lost(directory: str, base_offset: int, reason: str) -> DamagedFile:
 def distrusted_indexes(
     segments: Segments, names: Collection[str], recovered: Collection[Segment]
 ) -> list[Segment]:
-    """Returns the segments whose transaction index is not as it was noted, or, if nobody noted it, does not agree with the log."""
+    """Returns the segments whose transaction index is not as it was noted, or, if nobody noted it, does not agree with the log.
+
+    The entries of the active segment are in memory then, unless it is among them, or recovered.
+    """
     present = {name for name in names if name.endswith(TRANSACTION_INDEX_SUFFIX)}
     distrusted: list[Segment] = []
     for segment in segments:
         name = segment_path("", segment.base_offset, TRANSACTION_INDEX_SUFFIX)[1:]
         is_expected = segment.transaction_index.mark != NOTHING_ABORTED
-        if segment in recovered or not (is_expected or name in present):
+        is_needed = is_expected or name in present or segment is segments.active
+        if segment in recovered or not is_needed:
             continue
         if not _is_trusted(segment, segments):
             distrusted.append(segment)
@@ -111,7 +115,7 @@ def _is_trusted(segment: Segment, segments: Segments) -> bool:
     index = segment.transaction_index
     was_noted = index.is_noted
     try:
-        entries = index.read_whole()
+        entries = index.read_whole(is_kept=segment is segments.active)
     except OSError:
         return False  # a new file takes the place of one that cannot be read
     if entries is None or was_noted:

@@ -9,7 +9,8 @@ a transaction index that is missing looks like a segment without aborts, a log f
     t 0 <topic id> <log start offset> <recovery point> <base offset>:<bytes>:<bytes>:<bytes>:<crc> ...
 
 One line a log, one group a segment: base offset, size of the log file and of the time index, size and checksum of the transaction
-index; the last two are left out where nothing was aborted.
+index; the last two are left out where nothing was aborted. Those of an active segment count the entries in memory: its file is
+compared only when no recovery read the segment, so it was sealed, and must hold them.
 
 Pure. A file that cannot be read is the same as none: everything in it is a second source.
 """

@@ -15,7 +15,7 @@ TIME_ENTRY_BYTES: Final = 12
 
 
 class IndexMark(NamedTuple):
-    """Size and checksum of a transaction index."""
+    """Size and checksum of a transaction index, as it is once its segment is sealed."""
 
     size_bytes: int
     crc: int
@@ -24,8 +24,6 @@ class IndexMark(NamedTuple):
 
 NOTHING_ABORTED: Final = IndexMark(0, 0)
 """There is no file, or an empty one."""
-NOT_WRITTEN: Final = IndexMark(-1, 0)
-"""The file could not be written: no file is like this, so the next start makes it anew."""
 
 
 class SegmentMark(NamedTuple):

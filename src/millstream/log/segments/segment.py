@@ -115,6 +115,7 @@ class Segment:
         if self._file.size == 0:
             self._offset_index.clear()
             self._time_index.clear()
+            self.transaction_index.rebuild(())
 
     # --- what it is
 
@@ -238,15 +239,22 @@ class Segment:
         return self.write_indexes()
 
     def write_indexes(self) -> list[File]:
-        if self.size_bytes == 0 and not self._file_system.exists(self._path(INDEX_SUFFIX)):
-            return []  # most partitions of a large broker are idle: they get no files for nothing
-        self._load_indexes()
-        written = (
-            self._offset_index.write(),
-            self._time_index.write(),
-            self.transaction_index.write(),
-        )
-        return [file for file in written if file is not None]
+        writers = [self.transaction_index.write]
+        if self.size_bytes > 0 or self._file_system.exists(self._path(INDEX_SUFFIX)):
+            self._load_indexes()
+            writers[:0] = (self._offset_index.write, self._time_index.write)
+        # else: most partitions of a large broker are idle, and get no files for nothing
+        written: list[File] = []
+        try:
+            for write in writers:
+                file = write()
+                if file is not None:
+                    written.append(file)
+        except OSError:
+            for file in written:
+                file.close()
+            raise
+        return written
 
     def _force_time_entry(self) -> None:
         if self.max_timestamp_ms >= 0:

@@ -2,7 +2,8 @@
 
     i16 version 0 · i64 producer id · i64 first offset · i64 last offset (the abort marker) · i64 last stable offset
 
-Readers at `read_committed` get the entries that overlap what they fetch. The file exists only once something aborted.
+Readers at `read_committed` get the entries that overlap what they fetch. The file exists only once something aborted, and gets the
+entries when its segment is sealed.
 
 An entry that is lost or wrong shows aborted records as committed, so the file is never believed for itself: its size and checksum
 are noted elsewhere (`IndexMark`, in the segment checkpoint of the data directory) and compared whenever it is read. Kafka
@@ -18,12 +19,7 @@ from typing import Final, NamedTuple, final
 
 from crc32c import crc32c
 
-from millstream.log.segments.index_file import (
-    NOT_WRITTEN,
-    NOTHING_ABORTED,
-    CorruptIndex,
-    IndexMark,
-)
+from millstream.log.segments.index_file import NOTHING_ABORTED, CorruptIndex, IndexMark
 from millstream.runtime import File, FileSystem
 
 _VERSION: Final = 0
@@ -39,17 +35,22 @@ class AbortedTransaction(NamedTuple):
 
 @final
 class TransactionIndex:
+    """The entries of an active segment are always in memory, as those of its other indexes; those of a sealed one are read when needed."""
+
     def __init__(self, file_system: FileSystem, path: str, mark: IndexMark | None = None) -> None:
         """`mark`: what the file must hold; None where nobody noted it."""
         self._file_system = file_system
         self._path = path
         self._mark = mark
         self._entries: list[AbortedTransaction] | None = None
-        self._is_synced = True
+        self._is_written = True
 
     @property
     def mark(self) -> IndexMark:
-        """Describes the file, as far as anything was written to it or read from it; without either, an empty one."""
+        """Describes the entries, as far as any were added or read; without either, an empty file.
+
+        Entries that `write` has not put into the file yet count: should it fail to reach the disk, nobody may believe what is there instead.
+        """
         return NOTHING_ABORTED if self._mark is None else self._mark
 
     @property
@@ -58,49 +59,48 @@ class TransactionIndex:
         return self._mark is not None
 
     def append(self, aborted: AbortedTransaction) -> None:
-        """Adds an entry for a marker that is in the log already, so it does not raise.
+        """Adds an entry to an active segment, in memory: its marker is in the log already, so nothing may fail here.
 
-        Where the file cannot be read or written, readers are refused or served from memory, and the next start makes it anew.
+        `write` comes when the segment is sealed; after a crash recovery finds the marker.
         """
+        assert self._entries is not None, "the entries of an active segment are in memory"
+        self._entries.append(aborted)
         data = _ENTRY.pack(_VERSION, *aborted)
-        try:
-            self.entries().append(aborted)
-            file = self._file_system.open(self._path)
-            try:
-                file.append([data])
-            finally:
-                file.close()
-        except (OSError, CorruptIndex):
-            self._mark = NOT_WRITTEN
-        if self.mark != NOT_WRITTEN:
-            self._mark = IndexMark(self.mark.size_bytes + len(data), crc32c(data, self.mark.crc))
-            self._is_synced = False
+        self._mark = IndexMark(self.mark.size_bytes + len(data), crc32c(data, self.mark.crc))
+        self._is_written = False
 
     def write(self) -> File | None:
-        """Returns the file, for the caller to sync and close; None when nothing was appended since."""
-        if self._is_synced or self.mark == NOT_WRITTEN:
+        """Makes the file hold the entries. Returns it, for the caller to sync and close; None when there is nothing to sync.
+
+        Whatever was there goes first, readable or not. Without entries there is no file.
+        """
+        if self._is_written:
             return None
-        self._is_synced = True
-        return self._file_system.open(self._path)
+        entries = self.entries()
+        if self._file_system.exists(self._path):
+            self._file_system.remove(self._path)
+        file = None
+        if entries:
+            file = self._file_system.open(self._path)
+            try:
+                file.append([_encode(entries)])
+            except OSError:
+                file.close()
+                raise
+        self._is_written = True
+        return file
 
     def create(self, entries: Iterable[AbortedTransaction]) -> None:
         """Writes the file anew, also when there are no entries, and syncs it."""
-        created = list(entries)
-        data = _encode(created)
-        self._file_system.write_atomically(self._path, data)
-        self._mark = mark_of(data)
-        self._entries = created
-        self._is_synced = True
+        self.rebuild(entries)
+        self._file_system.write_atomically(self._path, _encode(self.entries()))
+        self._is_written = True
 
     def rebuild(self, entries: Iterable[AbortedTransaction]) -> None:
-        """Replaces the file, readable or not, by what the markers in the log say. Without entries there is no file."""
-        rebuilt = list(entries)
-        if rebuilt:
-            self.create(rebuilt)
-            return
-        if self._file_system.exists(self._path):
-            self._file_system.remove(self._path)
-        self._entries, self._mark, self._is_synced = [], NOTHING_ABORTED, True
+        """Replaces the entries by what the markers in the log say, in memory: the file is not looked at."""
+        self._entries = list(entries)
+        self._mark = mark_of(_encode(self._entries))
+        self._is_written = False
 
     def moved_to(self, path: str) -> None:
         self._path = path
@@ -111,16 +111,10 @@ class TransactionIndex:
             self._entries = self._load()
         return self._entries
 
-    def truncate(self, offset: int) -> None:
-        """Forgets transactions that ended at or after `offset`."""
-        kept = [entry for entry in self.entries() if entry.last_offset < offset]
-        if len(kept) < len(self.entries()):
-            self.create(kept)
-
-    def read_whole(self) -> list[AbortedTransaction] | None:
+    def read_whole(self, *, is_kept: bool) -> list[AbortedTransaction] | None:
         """Reads the file and compares it with its mark, or, without a mark, with itself. None when it cannot be believed.
 
-        The entries are not kept: most segments are never read at read_committed again. Raises OSError.
+        The entries stay in memory if `is_kept`: most segments are never read at read_committed again. Raises OSError.
         """
         data = self._read()
         entries = _decoded(data)
@@ -128,7 +122,11 @@ class TransactionIndex:
             if entries is None or not _is_ordered(entries):
                 return None
             self._mark = mark_of(data)
-        return entries if self._mark == mark_of(data) else None
+        if self._mark != mark_of(data):
+            return None
+        if is_kept:
+            self._entries = entries
+        return entries
 
     def _load(self) -> list[AbortedTransaction]:
         data = self._read()

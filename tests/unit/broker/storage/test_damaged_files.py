@@ -231,7 +231,7 @@ async def test_a_damaged_file_of_a_partition_is_an_error_of_that_partition_or_ma
     disk = await world(stop)
     if file.path not in disk.files():
         assert stop == KILLED
-        assert file.name in {"10.index", "10.timeindex", "18.snapshot"}
+        assert file.name in {"10.index", "10.timeindex", "10.txnindex", "18.snapshot"}
         return  # they are written by a clean stop
     other = file.path.replace("/t-0/", "/o-0/")
     if how == OTHER and other not in disk.files():

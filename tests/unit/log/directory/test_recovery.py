@@ -68,6 +68,19 @@ def test_a_missing_segment_ends_the_log_before_the_hole(world):
     assert world.open(LogConfig(segment_bytes=200)).log_end_offset == int(segments[1][:20])
 
 
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+def test_an_empty_segment_goes_when_the_end_of_the_one_before_it_is_lost(world, policy):
+    """A reader would wait at offset 1 for what is nowhere, and a coordinator would never have loaded its partition."""
+    config = LogConfig(cleanup_policy=frozenset({policy}))
+    log = filled(world, 2, config)
+    log.roll(world.now)
+    world.disk.crash(lambda path, _unsynced: batch_bytes(world) if path == LOG else 0)
+    log = world.open(config)
+    assert (log.log_end_offset, [s.base_offset for s in log.segments]) == (1, [0])
+    world.append(log, b"again")
+    assert world.values(log) == [(0, b"0"), (1, b"again")]
+
+
 def test_what_lies_before_the_recovery_point_is_not_read_again(world):
     filled(world, 6, LogConfig(segment_bytes=200))
     world.disk.corrupt(LOG, 65, b"\xff")

@@ -180,6 +180,7 @@ def test_an_aborted_transaction_is_listed_where_it_overlaps(world):
     world.append(log, b"plain")
     assert [tuple(t) for t in log.aborted_transactions(0, 3)] == [(PRODUCER, 0, 1, 2)]
     assert log.aborted_transactions(2, 3) == []
+    log.roll(world.now)
     assert world.content("00000000000000000000.txnindex").hex() == (
         "00000000000000000007000000000000000000000000000000010000000000000002"
     )
@@ -189,6 +190,7 @@ def test_the_transaction_index_is_rebuilt_after_a_crash(world):
     log = world.open()
     transactional(world, log, 0)
     mark(world, log, ControlType.ABORT)
+    log.roll(world.now)
     transactional(world, log, 1)
     world.disk.remove("/data/t-0/00000000000000000000.txnindex")
     log = world.open()

@@ -7,15 +7,19 @@ import pytest
 from millstream.errors import (
     InvalidProducerEpoch,
     InvalidTxnState,
+    KafkaStorageError,
     OutOfOrderSequenceNumber,
     TransactionCoordinatorFenced,
 )
+from millstream.log import SavedState
 from millstream.log.append_check import AppendOrigin
 from millstream.records.batch import read_header
 from millstream.records.control import TransactionMarker
 from millstream.records.record_rows import empty_batch
+from tests.unit.log.conftest import DIRECTORY
 
 PRODUCER = 7
+TRANSACTION_INDEX = f"{DIRECTORY}/{0:020d}.txnindex"
 
 
 def write(world, log, sequence, epoch=0, *, is_transactional=True):
@@ -182,3 +186,100 @@ def test_a_marker_that_compaction_has_emptied_ends_nothing(world):
     assert again.last_stable_offset(again.log_end_offset) == again.log_end_offset == 1
     write(world, again, 0)
     assert end(world, again, 1).last_offset == 2
+
+
+@pytest.mark.parametrize("spare_bytes", [0, 10, 33])
+def test_a_disk_that_has_room_for_a_marker_only_shows_nothing_that_was_aborted(world, spare_bytes):
+    log = world.open()
+    write(world, log, 0)
+    marker = TransactionMarker(PRODUCER, 1, 0, False, 2).build(0)
+    world.disk.space_bytes = len(marker) + spare_bytes
+    end(world, log, epoch=1, is_commit=False)
+    assert log.last_stable_offset(log.log_end_offset) == 2
+    assert [(t.first_offset, t.last_offset) for t in log.aborted_transactions(0, 2)] == [(0, 1)]
+    with pytest.raises(KafkaStorageError):
+        log.close(world.now)
+    world.disk.space_bytes = None
+    log = world.open(was_clean=False)
+    assert [(t.first_offset, t.last_offset) for t in log.aborted_transactions(0, 2)] == [(0, 1)]
+
+
+def aborted_in(log):
+    return [
+        (t.first_offset, t.last_offset) for t in log.aborted_transactions(0, log.log_end_offset)
+    ]
+
+
+def two_aborted(world):
+    """At offsets 0 and 2, with their markers at 1 and 3; the first of them is in the file already."""
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=1, is_commit=False)
+    log.close(world.now)
+    log = world.open(recovery_point=2, was_clean=True)
+    write(world, log, 0, epoch=1)
+    end(world, log, epoch=2, is_commit=False)
+    return log
+
+
+@pytest.mark.parametrize("damage", ["longer", "gone"])
+def test_a_transaction_index_that_is_damaged_while_the_log_is_open_keeps_no_marker_away(
+    world, damage
+):
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=1, is_commit=False)
+    log.close(world.now)
+    log = world.open(recovery_point=2, was_clean=True)
+    if damage == "gone":
+        world.disk.remove(TRANSACTION_INDEX)
+    else:
+        world.disk.open(TRANSACTION_INDEX).append([b"torn"])
+    write(world, log, 0, epoch=1)
+    end(world, log, epoch=2, is_commit=False)
+    assert aborted_in(log) == [(0, 1), (2, 3)]
+    marks = [segment.mark.transaction_index.size_bytes for segment in log.segments]
+    log.close(world.now)
+    assert marks == [world.disk.size(TRANSACTION_INDEX)] == [2 * 34]
+    log = world.open(recovery_point=4, was_clean=True)
+    assert (aborted_in(log), log.repairs.rebuilt_indexes) == ([(0, 1), (2, 3)], ())
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_entries_that_a_roll_wrote_just_before_a_crash_are_there(world, is_noted, is_lost):
+    """The recovery point is where the next segment begins: the one before it counts as being on the disk."""
+    log = two_aborted(world)
+    log.flush(world.now)
+    marks = tuple(segment.mark for segment in log.segments) if is_noted else ()
+    log.roll(world.now)
+    world.disk.crash(lambda _path, unsynced: 0 if is_lost else unsynced)
+    log = world.open_saved(None, SavedState(4, synced_to=4, marks=marks))
+    assert [segment.base_offset for segment in log.segments] == [0, 4]
+    assert aborted_in(log) == [(0, 1), (2, 3)]
+    assert world.disk.size(TRANSACTION_INDEX) == 2 * 34
+    assert log.repairs.rebuilt_indexes == ((0,) if is_noted and is_lost else ())
+
+
+def test_entries_in_memory_are_found_again_in_a_segment_that_was_noted_before_a_crash(world):
+    log = two_aborted(world)
+    log.flush(world.now)
+    marks = tuple(segment.mark for segment in log.segments)
+    write(world, log, 0, epoch=2)
+    end(world, log, epoch=3, is_commit=False)
+    world.disk.crash(lambda _path, unsynced: unsynced)
+    log = world.open_saved(None, SavedState(4, synced_to=4, marks=marks))
+    assert (aborted_in(log), log.repairs.rebuilt_indexes) == ([(0, 1), (2, 3), (4, 5)], ())
+
+
+def test_a_cut_takes_the_aborted_transactions_from_the_log_not_from_a_damaged_index(world):
+    log = two_aborted(world)
+    log.roll(world.now)
+    world.append(log, b"plain")
+    log.close(world.now)
+    log = world.open(recovery_point=5, was_clean=True)
+    world.disk.open(TRANSACTION_INDEX).truncate(20)
+    log.truncate_to(3, world.now)
+    assert (aborted_in(log), log.last_stable_offset(3)) == ([(0, 1)], 2)
+    end(world, log, epoch=3, is_commit=False)
+    assert aborted_in(log) == [(0, 1), (2, 3)]
