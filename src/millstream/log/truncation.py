@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from millstream.log.log_state import LogState
-from millstream.log.producers.replay import replay_producers
+from millstream.log.producers.replay import restore_producers
 from millstream.log.segments.segment import Segment
 from millstream.log.segments.segments import Segments
 
@@ -56,7 +56,7 @@ def start_over(state: LogState, offset: int, new_segment: Callable[[int], Segmen
     state.cleaner_checkpoint = None
     state.leader_epochs.clear()
     state.producers.clear()
-    state.snapshots.remove(state.snapshots.offsets())
+    state.snapshots.remove_after(-1)
 
 
 def reload_producers(state: LogState) -> None:
@@ -64,11 +64,8 @@ def reload_producers(state: LogState) -> None:
 
     The active segment was perhaps a sealed one before, so its transaction index is in memory from here on.
     """
+    active = state.segments.active
     state.snapshots.remove_after(state.log_end_offset)
-    found = state.snapshots.load_latest(state.segments.active.base_offset)
-    start_offset = state.segments.first.base_offset
-    state.producers.clear()
-    if found is not None:
-        start_offset = found[0]
-        state.producers.restore(found[1])
-    replay_producers(state.producers, state.segments, start_offset, [state.segments.active])
+    restore_producers(
+        state.producers, state.snapshots, state.segments, active.base_offset, rebuilt=[active]
+    )

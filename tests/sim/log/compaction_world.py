@@ -79,6 +79,8 @@ class CompactionWorld:
         self.count = 0
         self.clean_before = 0
         """Up to here a cleaning that had room for all keys came."""
+        self.checkpointed = 0
+        """A recovery point that was written down some time ago, as each minute."""
         self.has_lost = False
         """Records, in a crash. Compaction may have relied on them for where a producer stopped: then the log knows less than the producer."""
         self.log = self.open(SavedState())
@@ -177,6 +179,7 @@ class CompactionWorld:
         return info
 
     def roll(self) -> None:
+        self.checkpointed = self.chance.choice([self.checkpointed, self.log.recovery_point])
         self.log.roll(self.now)
         self.log.flush(self.now)
 
@@ -236,7 +239,7 @@ class CompactionWorld:
         """What was not flushed may be lost. Of a marker that is lost the coordinator knows, and writes it again."""
         flushed = self.log.recovery_point
         kept = self.chance.choice([0.0, 1.0, self.chance.random()])
-        saved = self.saved_state(flushed, was_clean=False)
+        saved = self.saved_state(self.chance.choice([flushed, self.checkpointed]), was_clean=False)
         self.disk.crash(lambda _, unsynced: int(unsynced * kept))
         self.log = self.open(saved)
         end = self.log.log_end_offset
@@ -264,7 +267,7 @@ class CompactionWorld:
         except PowerLost:
             pass
         else:
-            saved = self.saved_state(end, was_clean=False)
+            saved = self.saved_state(self.chance.choice([end, self.checkpointed]), was_clean=False)
         self.disk.crash(undone_operations=self.chance.randint(0, 12))
         self.log = self.open(saved)
         assert self.log.log_end_offset == end

@@ -77,3 +77,31 @@ def test_what_was_cut_off_does_not_come_back_in_a_crash(world):
     world.append(follower, b"of the new leader")
     world.disk.crash(undone_operations=1)
     assert world.values(world.open(recovery_point=1)) == [(0, b"a")]
+
+
+def test_what_an_old_leader_knew_of_a_producer_does_not_come_back_in_a_crash(world):
+    """The clean stop left a snapshot at offset 2; the cut at 1 removes it, and the same producer writes there with a newer epoch."""
+    follower = world.open()
+    world.append(follower, b"a")
+    follower.append_as_leader(world.produced(7, 0, 0), 0, world.now)
+    follower.close(world.now)
+    follower = world.open(recovery_point=2, was_clean=True)
+    follower.truncate_to(1, world.now)
+    of_new_leader = world.batch(
+        b"v", base_offset=1, producer_id=7, producer_epoch=1, base_sequence=0
+    )
+    follower.append_as_follower(of_new_leader, world.now)
+    follower.flush(world.now)
+    world.disk.crash(undone_operations=1)
+    assert world.open(recovery_point=2).producers.get(7).producer_epoch == 1
+
+
+def test_a_log_that_begins_anew_knows_no_producer_after_a_crash_either(world):
+    follower = world.open()
+    follower.append_as_leader(world.produced(7, 0, 0), 0, world.now)
+    follower.close(world.now)
+    follower = world.open(recovery_point=1, was_clean=True)
+    follower.truncate_fully_and_start_at(10, world.now)
+    world.disk.crash(undone_operations=1)
+    follower = world.open(recovery_point=10, log_start_offset=10)
+    assert (follower.log_start_offset, follower.producers.get(7)) == (10, None)

@@ -20,8 +20,8 @@ from millstream.log.directory.segment_check import (
 from millstream.log.leader_epochs import LeaderEpochs
 from millstream.log.log_state import LogState, Repairs
 from millstream.log.producers.producer_state import ProducerStates
-from millstream.log.producers.replay import deepen_producers, replay_producers
-from millstream.log.producers.snapshots import ProducerSnapshots
+from millstream.log.producers.replay import deepen_producers, restore_producers
+from millstream.log.producers.snapshots import ProducerSnapshots, SnapshotCheck
 from millstream.log.segments.files import LOG_SUFFIX, offset_of
 from millstream.log.segments.segment import Segment, SegmentLimits
 from millstream.log.segments.segments import Segments
@@ -147,31 +147,44 @@ def _agree(epochs: LeaderEpochs, active: Segment) -> bool:
 def _load_producers(
     loaded: LogState, names: Collection[str], recovery: Recovery, *, may_have_gaps: bool
 ) -> None:
-    """The newest snapshot, and the log after it.
-
-    Recovered segments are replayed whole, and so are those whose transaction index cannot be trusted: their markers count anew.
-    """
+    """The newest snapshot, and the log after it, which no cleaning has touched: a marker that was cleaned away would leave its transaction open."""
     recovered = [segment for segment in recovery.recovered if segment in list(loaded.segments)]
+    is_of_log = partial(is_snapshot_of, loaded.segments, may_have_gaps=may_have_gaps)
+    loaded.snapshots.remove_after(loaded.log_end_offset)
     distrusted = distrusted_indexes(loaded.segments, names, recovered)
-    rebuilt = [segment for segment in loaded.segments if segment in [*recovered, *distrusted]]
+    _rebuild_transaction_indexes(loaded, [*recovered, *distrusted], is_of_log)
+    for segment in distrusted:
+        segment.transaction_index.create(segment.transaction_index.entries())
     loaded.repairs = loaded.repairs._replace(
         rebuilt_indexes=tuple(segment.base_offset for segment in distrusted)
     )
-    newest = rebuilt[0].base_offset if rebuilt else loaded.log_end_offset
-    loaded.snapshots.remove_after(loaded.log_end_offset)
-    found = loaded.snapshots.load_latest(
-        newest, partial(is_snapshot_of, loaded.segments, may_have_gaps=may_have_gaps)
-    )
-    start_offset = loaded.segments.first.base_offset
-    if found is not None:
-        start_offset = found[0]
-        loaded.producers.restore(found[1])
-    replay_producers(loaded.producers, loaded.segments, start_offset, rebuilt)
-    for segment in distrusted:
-        segment.transaction_index.create(segment.transaction_index.entries())
-    if found is not None:
-        deepen_producers(loaded.producers, loaded.segments.active)
+    if restore_producers(
+        loaded.producers,
+        loaded.snapshots,
+        loaded.segments,
+        loaded.log_end_offset,
+        is_of_log=is_of_log,
+    ):
+        deepen_producers(loaded.producers, recovered or [loaded.segments.active])
     loaded.snapshots.remove_strays(segment.base_offset for segment in loaded.segments)
+
+
+def _rebuild_transaction_indexes(
+    loaded: LogState, rebuilt: Collection[Segment], is_of_log: SnapshotCheck
+) -> None:
+    """Segments that were recovered or whose index cannot be trusted are replayed whole, from a snapshot before them: their markers count anew."""
+    if not rebuilt:
+        return
+    bases = [segment.base_offset for segment in rebuilt]
+    up_to_last = Segments(s for s in loaded.segments if s.base_offset <= max(bases))
+    restore_producers(
+        ProducerStates(),
+        loaded.snapshots,
+        up_to_last,
+        min(bases),
+        rebuilt=rebuilt,
+        is_of_log=is_of_log,
+    )
 
 
 def _sync_rebuilt_indexes(loaded: LogState, recovery: Recovery) -> None:

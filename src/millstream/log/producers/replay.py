@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 from millstream.log.header_scan import read_batch
@@ -11,6 +12,7 @@ from millstream.log.producers.producer_state import (
     ProducerStates,
     TransactionEnd,
 )
+from millstream.log.producers.snapshots import ProducerSnapshots, SnapshotCheck, is_believed
 from millstream.log.segments.segment import Segment
 from millstream.log.segments.segments import Segments
 from millstream.log.segments.transaction_index import AbortedTransaction
@@ -50,15 +52,31 @@ def aborted_entry(completed: CompletedTransaction | None) -> AbortedTransaction 
     )
 
 
-def replay_producers(
-    producers: ProducerStates, segments: Segments, start_offset: int, rebuilt: Iterable[Segment]
-) -> None:
-    """Applies every batch from `start_offset` on. Segments in `rebuilt` get their transaction index anew."""
+def restore_producers(
+    producers: ProducerStates,
+    snapshots: ProducerSnapshots,
+    segments: Segments,
+    highest: int,
+    *,
+    rebuilt: Iterable[Segment] = (),
+    is_of_log: SnapshotCheck = is_believed,
+) -> bool:
+    """Loads the newest snapshot at or below `highest`, and applies every batch after it. Segments in `rebuilt` get their transaction index anew.
+
+    False where there is no snapshot: then it applies the whole log.
+    """
+    found = snapshots.load_latest(highest, is_of_log)
+    start_offset = segments.first.base_offset
+    producers.clear()
+    if found is not None:
+        start_offset = found[0]
+        producers.restore(found[1])
     rebuilt_bases = {segment.base_offset for segment in rebuilt}
     for segment in segments.from_offset(start_offset):
         aborted = _replay_segment(producers, segment, start_offset)
         if segment.base_offset in rebuilt_bases:
             segment.transaction_index.rebuild(aborted)
+    return found is not None
 
 
 def _replay_segment(
@@ -79,8 +97,10 @@ def _replay_segment(
     return found
 
 
-def deepen_producers(producers: ProducerStates, segment: Segment) -> None:
-    """Remembers the last five batches of each producer again, from the end of the newest segment."""
+def deepen_producers(producers: ProducerStates, segments: Sequence[Segment]) -> None:
+    """Remembers the last five batches of each producer again, from the last segments of the log: of the first of them only its end is read."""
     if len(producers):
-        position = segment.batch_before(segment.size_bytes - _TAIL_BYTES)
-        producers.deepen(start.header for start in segment.headers(position))
+        first, *others = segments
+        tail = first.headers(first.batch_before(first.size_bytes - _TAIL_BYTES))
+        starts = chain(tail, *(segment.headers() for segment in others))
+        producers.deepen(start.header for start in starts)

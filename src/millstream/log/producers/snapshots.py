@@ -18,7 +18,7 @@ SnapshotCheck = Callable[[int, Sequence[ProducerSnapshotEntry]], bool]
 """Whether a snapshot with these entries may have been taken of a log at this offset: its checksum does not tell of which log it is."""
 
 
-def _is_believed(_offset: int, _entries: Sequence[ProducerSnapshotEntry]) -> bool:
+def is_believed(_offset: int, _entries: Sequence[ProducerSnapshotEntry]) -> bool:
     return True
 
 
@@ -62,7 +62,7 @@ class ProducerSnapshots:
         return [file]
 
     def load_latest(
-        self, highest: int, is_of_log: SnapshotCheck = _is_believed
+        self, highest: int, is_of_log: SnapshotCheck = is_believed
     ) -> tuple[int, list[ProducerSnapshotEntry]] | None:
         """Returns the newest readable snapshot taken at or below `highest`; those that are damaged, or of another log, are removed."""
         for offset in reversed(self.offsets()):
@@ -83,7 +83,11 @@ class ProducerSnapshots:
                 self._offsets.remove(offset)
 
     def remove_after(self, offset: int) -> None:
-        self.remove(found for found in self.offsets() if found > offset)
+        """They are gone from the disk when this returns: a crash could else bring back what another log has left."""
+        later = [found for found in self.offsets() if found > offset]
+        self.remove(later)
+        if later:
+            self._file_system.sync_directory(self._directory)
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
         """Keeps the snapshots at segment boundaries and the newest one, which a shutdown left."""

@@ -245,6 +245,25 @@ def test_what_a_producer_commits_after_an_abort_counts_though_the_cleaning_begin
     assert [each for each in cleaned.words() if ":a" in each] == left
 
 
+def test_a_transaction_whose_marker_was_cleaned_away_is_not_open_again_after_a_crash(world):
+    """Nor would anybody ever end it: the last stable offset would stay where it began."""
+    cleaned = Cleaned(world, replace(COMPACT, delete_retention_ms=0))
+    cleaned.put("a1", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    cleaned.put("z" + "1" * 6_000)
+    cleaned.roll()  # the snapshot of producers at offset 2 has the open transaction; two such segments do not become one
+    cleaned.mark(5, 0, ControlType.COMMIT)
+    cleaned.put("p1", producer_id=5, producer_epoch=0, base_sequence=1)
+    cleaned.put("a" + "2" * 6_000)
+    for word in ("b1", "c1", "d1"):
+        cleaned.roll_and_clean()
+        cleaned.put(word)
+    assert not any(header.is_control for header, _ in cleaned.batches())
+    world.disk.crash(lambda _path, unsynced: unsynced)
+    recovered = world.open(cleaned.config, recovery_point=2)
+    assert recovered.last_stable_offset(recovered.log_end_offset) == recovered.log_end_offset == 8
+    assert recovered.producers.get(5).last_sequence == 1
+
+
 def test_committed_transactions_are_compacted_like_any_other_record(cleaned):
     cleaned.put("a1", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
     cleaned.mark(5, 0, ControlType.COMMIT)
