@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from millstream.streams import (
@@ -18,8 +18,9 @@ from millstream.streams import (
     Suppressed,
     TimeWindows,
 )
+from millstream.streams.config import OnError
 from millstream.streams.kernel import RawBatch, StreamTask
-from millstream.streams.serdes import long, session_windowed, string, time_windowed
+from millstream.streams.serdes import Serde, long, session_windowed, string, time_windowed
 from millstream.streams.state import in_memory_stores
 
 STEPS = (
@@ -31,6 +32,8 @@ STEPS = (
     "branch_and_merge",
     "diamond",
     "side_sink",
+    "picky_sink",
+    "letters_sink",
     "join",
     "stream_join",
     "processor",
@@ -53,6 +56,12 @@ class Numbering:
 async def with_pause(value):
     await asyncio.sleep(0)
     return None if value is None else value + "p"
+
+
+def pick(value: str) -> bytes:
+    if len(value) % 2:
+        raise ValueError(f"{value} is odd")
+    return value.encode()
 
 
 def add_step(step: str, stream, table, right):
@@ -86,6 +95,12 @@ def add_step(step: str, stream, table, right):
     if step == "side_sink":
         stream.to("out")
         return stream.map_values(lambda value: None if value is None else value + "s")
+    if step == "picky_sink":
+        stream.to("out", value=Serde("picky", pick, bytes.decode))
+        return stream.map_values(lambda value: None if value is None else value + "k")
+    if step == "letters_sink":
+        stream.to("letters")
+        return stream
     if stream.repartition_required:
         return stream
     return stream.left_join(table, lambda left, right: f"{left}{right}")
@@ -136,9 +151,9 @@ def topology(steps: list[str], ends: list[str]):
     return builder.build()
 
 
-def run(built, records: list[tuple], batch: int) -> dict[str, list[tuple]]:
+def run(built, records: list[tuple], batch: int, **options) -> dict[str, list[tuple]]:
     config = StreamsConfig(
-        "app", default_key=string(), default_value=string(), batch_records_max=batch
+        "app", default_key=string(), default_value=string(), batch_records_max=batch, **options
     )
     group = next(each for each in built.sub_topologies if "in" in built.source_topics(each, "app"))
     task = StreamTask(built, group, 0, in_memory_stores(), config)
@@ -175,8 +190,16 @@ RECORD = st.tuples(
     ends=st.lists(st.sampled_from(ENDS), min_size=1, max_size=3, unique=True),
     records=st.lists(RECORD, max_size=40),
 )
+@example(
+    ["flat_map_values", "picky_sink", "picky_sink"],
+    ["sink"],
+    [("in", b"a", b"x", 1), ("in", b"a", b"yy", 2)],
+)
 def test_batches_of_any_size_give_what_single_records_give(steps, ends, records) -> None:
     built = topology(steps, ends)
-    one_by_one = run(built, records, 1)
-    assert run(built, records, 7) == one_by_one
-    assert run(built, records, 1000) == one_by_one
+    options = {}
+    if "picky_sink" in steps:
+        options = {"on_production_error": OnError.CONTINUE, "dead_letter_topic": "letters"}
+    one_by_one = run(built, records, 1, **options)
+    assert run(built, records, 7, **options) == one_by_one
+    assert run(built, records, 1000, **options) == one_by_one

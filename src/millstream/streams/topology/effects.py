@@ -39,6 +39,8 @@ class Effects:
     """All functions of the user have been called before anything is written."""
     calls_once: bool = False
     """What it calls is not called again to find a row that failed: it knows that row."""
+    dead_letters: str | None = None
+    """The topic of the rows that it gives up, if it has one of its own."""
     may_run_again: bool = False
     """Rows of a batch that failed may be given to it once more, to find the one that failed."""
 
@@ -120,6 +122,8 @@ def _of_operator(spec: ops.OperatorSpec) -> Effects:
             if spec.buffer is not None:
                 return _HOLDS_ROWS
             return replace(effects, reads_arrays=isinstance(function, Vectorised))
+        case ops.MapValuesWithRetries(retry=retry):
+            return replace(effects, dead_letters=retry.dead_letters)
         case ops.SessionAggregate():
             return replace(effects, writes_row_by_row=not spec.emit_final)
         case ops.Wrapped():

@@ -3,7 +3,8 @@
 Whole batches go through the nodes in an order in which every node comes after its parents; where paths meet again, rows are
 merged by ordinal, the number of the input row that each comes from. That is indistinguishable from record at a time unless
 more than one node touches a store, user code is called in more than one place for its effects, or paths meet in a way that
-ordinals do not decide. The plan then says `record_at_a_time`: rows go one by one, depth first, through the same nodes.
+ordinals do not decide: in a node, or in a topic, that of dead letters included. The plan then says `record_at_a_time`: rows go
+one by one, depth first, through the same nodes. What is written to two topics has no order between them.
 
 Decided from the topology and the effects of its nodes (effects.py) before anything runs; opens no store and calls no function.
 """
@@ -35,6 +36,8 @@ class NodePlan:
     """A store that it may write has a record cache."""
     is_cached: bool = False
     """The changes of its table go on when the cache of its store is flushed, not before."""
+    topics: frozenset[str | None] = frozenset()
+    """What it may write records to, dead letters included; None: any topic, which is known when it runs."""
     writes_in_turn: bool = False
     """Each row that it gives is written when that row goes on: nodes below look into the same store."""
 
@@ -76,10 +79,14 @@ def plan_execution(
     group: SubTopology,
     *,
     cached_stores: frozenset[str] = frozenset(),
+    sink_letters: frozenset[str | None] = frozenset(),
     single: bool = False,
 ) -> ExecutionPlan:
-    """Returns the plan of a task. `cached_stores` have a record cache; `single` makes every source go record at a time."""
-    nodes = {name: _node_plan(topology, name, cached_stores) for name in group.nodes}
+    """Returns the plan of a task. `cached_stores` have a record cache; `single` makes every source go record at a time.
+
+    `sink_letters`: the topics to which what a sink cannot write may go instead; None among them: any topic.
+    """
+    nodes = {name: _node_plan(topology, name, cached_stores, sink_letters) for name in group.nodes}
     cached = [name for name, each in nodes.items() if each.is_cached]
     sources = [name for name, each in nodes.items() if isinstance(each.node, SourceNode)]
     graphs = dict.fromkeys(sources, nodes)
@@ -100,11 +107,19 @@ def plan_execution(
     )
 
 
-def _node_plan(topology: Topology, name: str, cached_stores: frozenset[str]) -> NodePlan:
+def _node_plan(
+    topology: Topology,
+    name: str,
+    cached_stores: frozenset[str],
+    sink_letters: frozenset[str | None],
+) -> NodePlan:
     node, children = topology.nodes[name], topology.children[name]
+    if isinstance(node, SinkNode):
+        topics = {node.topic if isinstance(node.topic, str) else None, *sink_letters}
+        return NodePlan(node, effects_of(node), children, topics=frozenset(topics))
     if not isinstance(node, ProcessorNode):
         return NodePlan(node, effects_of(node), children)
-    spec = node.operator
+    spec, letters = node.operator, effects_of(node).dead_letters
     if isinstance(spec, ops.Branch | ops.Wrapped) and spec.branches is not None:
         children = tuple(child for _, child in spec.branches)
     return NodePlan(
@@ -113,6 +128,7 @@ def _node_plan(topology: Topology, name: str, cached_stores: frozenset[str]) -> 
         children,
         writes_cache=not cached_stores.isdisjoint(node.stores),
         is_cached=table_store(spec) in cached_stores,
+        topics=frozenset() if letters is None else frozenset({letters}),
     )
 
 
@@ -202,20 +218,17 @@ def _is_asked_below(name: str, graph: Mapping[str, NodePlan]) -> bool:
 
 
 def _meetings(order: list[str], graph: Mapping[str, NodePlan]) -> list[set[str]]:
-    """Places where rows of several paths meet: nodes with several parents, sinks of one topic."""
+    """Places where rows of several paths meet: nodes with several parents, those that may write to one topic."""
     parents = Counter(child for name in order for child in graph[name].reached)
     meetings = [{name} for name, count in parents.items() if count > 1]
-    sinks: dict[str | None, set[str]] = {}
+    writers: dict[str | None, set[str]] = {}
     for name in order:
-        node = graph[name].node
-        if isinstance(node, SinkNode):
-            topic = node.topic if isinstance(node.topic, str) else None
-            sinks.setdefault(topic, set()).add(name)
-    extracting = sinks.pop(None, set())
-    if extracting:
-        everywhere = extracting.union(*sinks.values())
-        return [*meetings, everywhere] if len(everywhere) > 1 else meetings
-    return meetings + [names for names in sinks.values() if len(names) > 1]
+        for topic in graph[name].topics:
+            writers.setdefault(topic, set()).add(name)
+    to_any = writers.pop(None, set())
+    if to_any:
+        writers = {None: to_any.union(*writers.values())}
+    return meetings + [names for names in writers.values() if len(names) > 1]
 
 
 def _is_simple_meeting(
@@ -245,15 +258,20 @@ def _is_simple_meeting(
 def _paths(
     start: str, places: set[str], graph: Mapping[str, NodePlan]
 ) -> list[tuple[str, ...]] | None:
-    """All paths from the start to the places, in depth-first order; None if there are too many."""
+    """All paths from the start to the places, in depth-first order; None if there are too many.
+
+    What a node writes that has others below it, such as dead letters, parts from what it gives to them: its path names it twice.
+    """
     found: list[tuple[str, ...]] = []
     stack: list[tuple[str, ...]] = [(start,)]
     while stack:
         path = stack.pop()
         if path[-1] in places:
-            found.append(path)
+            is_end = len(places) == 1 or isinstance(graph[path[-1]].node, SinkNode)
+            found.append(path if is_end else (*path, path[-1]))
             if len(found) > _PATHS_MAX:
                 return None
-            continue
+            if is_end:
+                continue
         stack.extend((*path, child) for child in reversed(graph[path[-1]].reached))
     return found

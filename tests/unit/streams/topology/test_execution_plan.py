@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from millstream.streams import (
     Materialized,
+    Retry,
     SessionWindows,
     StreamsBuilder,
     Suppressed,
@@ -112,6 +113,46 @@ def test_sinks_of_one_topic_are_a_meeting_of_paths() -> None:
     stream.to("out")
     stream.map_values(never).to("out")
     assert only(builder).record_at_a_time
+
+
+def two_sinks_of_several_rows() -> StreamsBuilder:
+    builder = StreamsBuilder()
+    stream = builder.stream("in").flat_map_values(never)
+    stream.to("out")
+    stream.map_values(never).to("other")
+    return builder
+
+
+def test_a_topic_of_dead_letters_is_a_meeting_of_all_sinks_that_may_write_them() -> None:
+    for letters in ("letters", None):
+        plan = only(two_sinks_of_several_rows(), sink_letters=frozenset({letters}))
+        assert plan.record_at_a_time
+
+
+def test_sinks_of_one_row_each_give_dead_letters_in_batches() -> None:
+    builder = StreamsBuilder()
+    stream = builder.stream("in")
+    stream.to("out")
+    stream.map_values(never).to("other")
+    for letters in ("letters", None):
+        assert not only(builder, sink_letters=frozenset({letters})).record_at_a_time
+
+
+def given_up_to(letters: str, topic: str, *, several: bool) -> StreamsBuilder:
+    """Records that a function fails for go to `letters`, and some of the others to `topic`."""
+    builder = StreamsBuilder()
+    stream = builder.stream("in")
+    stream = stream.flat_map_values(never) if several else stream
+    answered = stream.map_values(never, retry=Retry("retries", dead_letters=letters))
+    answered.to("out")
+    answered.filter(never).to(topic)
+    return builder
+
+
+def test_records_that_are_given_up_meet_those_of_sinks_in_their_topic() -> None:
+    assert only(given_up_to("letters", "letters", several=True)).record_at_a_time
+    assert not only(given_up_to("letters", "others", several=True)).record_at_a_time
+    assert not only(given_up_to("letters", "letters", several=False)).record_at_a_time
 
 
 def test_branches_have_their_children_in_the_order_of_the_predicates() -> None:

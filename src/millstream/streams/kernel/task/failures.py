@@ -40,6 +40,15 @@ class Failures:
         self._config: StreamsConfig = context.config
         self._write = write
 
+    @property
+    def sink_letters(self) -> frozenset[str | None]:
+        """The topics of the dead letters of sinks whose task goes on; None: any topic, as a handler of the application's says."""
+        handler, topic = self._config.on_production_error, self._config.dead_letter_topic
+        if not isinstance(handler, OnError):
+            return frozenset({None})
+        goes_on = handler is OnError.CONTINUE and topic is not None
+        return frozenset({topic}) if goes_on else frozenset()
+
     def unreadable(
         self, node: str, topic: str, raw: RawBatch, row: int, error: Exception, *, serdes: str
     ) -> None:

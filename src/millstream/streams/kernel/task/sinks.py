@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import compress
 from typing import Any
 
 from millstream.streams.errors import ProcessingError
 from millstream.streams.handlers import SerializationOrigin
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import Batch, SinkBatch, concatenate
 from millstream.streams.kernel.columns.column import Data, written_as_it_came
 from millstream.streams.kernel.context import TaskContext
@@ -80,12 +82,17 @@ class Sink(Operator):
     def process(self, batch: Batch) -> Batch:
         if not len(batch):
             return batch
-        if self._topic is not None:
-            self._write(self._topic, batch)
+        topics = [self._topic] * len(batch) if self._topic else self._extracted(batch)
+        columns = self._written_columns(batch)
+        if columns is None:
+            self._write_one_by_one(topics, batch)
+        elif self._topic is not None:
+            self._append(self._topic, batch, *columns)
         else:
-            topics = self._extracted(batch)
             for topic in dict.fromkeys(topics):
-                self._write(topic, batch.where([each == topic for each in topics]))
+                mask = [each == topic for each in topics]
+                keys, values = (list(compress(column, mask)) for column in columns)
+                self._append(topic, batch.where(mask), keys, values)
         return Batch([], [], [], [], [])
 
     def _extracted(self, batch: Batch) -> list[str]:
@@ -109,12 +116,49 @@ class Sink(Operator):
         except Exception as error:
             raise self._failed("topic extractor", batch, error) from error
 
-    def _write(self, topic: str, batch: Batch) -> None:
+    def _written_columns(self, batch: Batch) -> tuple[Data | ArrowBytes, Data | ArrowBytes] | None:
+        """All rows at once, or None where they must be looked at one by one."""
         try:
-            keys = written_as_it_came(batch.key_column, self._key)
-            values = written_as_it_came(batch.value_column, self._value)
-        except Exception:  # noqa: BLE001  # some row cannot be written; it is found one by one
-            batch, keys, values = self._writable(topic, batch)
+            return (
+                written_as_it_came(batch.key_column, self._key),
+                written_as_it_came(batch.value_column, self._value),
+            )
+        except Exception:  # noqa: BLE001  # some row cannot be written; the caller finds out which
+            return None
+
+    def _write_one_by_one(self, topics: Sequence[str], batch: Batch) -> None:
+        """Those rows that the serdes can write; the dead letter of another stands in its place between them."""
+        keys: list[bytes | None] = []
+        values: list[bytes | None] = []
+
+        def append(end: int) -> None:
+            """The rows before this one that wait, all of one topic."""
+            first = end - len(keys)
+            if first < end:
+                self._append(topics[first], batch.part(first, end), keys[:], values[:])
+            keys.clear()
+            values.clear()
+
+        for row, (key, value) in enumerate(zip(batch.keys, batch.values, strict=True)):
+            if keys and topics[row] != topics[row - 1]:
+                append(row)
+            origin = SerializationOrigin.KEY
+            try:
+                raw_key = None if key is None else self._key.encode(key)
+                origin = SerializationOrigin.VALUE
+                raw_value = None if value is None else self._value.encode(value)
+            except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+                append(row)
+                one = batch.take((row,))
+                self._failures.unwritable(self._node.name, topics[row], one, origin, error)
+            else:
+                keys.append(raw_key)
+                values.append(raw_value)
+        append(len(batch))
+
+    def _append(
+        self, topic: str, batch: Batch, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> None:
         records = SinkBatch(topic, keys, values, batch.timestamps, batch.headers)
         ordinals = batch.ordinals
         if self._node.partitioner is not None:
@@ -123,31 +167,6 @@ class Sink(Operator):
             records.partition_keys = self._inner_keys(batch, keys)
         self.context.produced[self._node.name, topic] += len(records)
         self._records.append(ordinals, records)
-
-    def _writable(
-        self, topic: str, batch: Batch
-    ) -> tuple[Batch, list[bytes | None], list[bytes | None]]:
-        """Row by row: those that the serdes can write, and their bytes."""
-        halves = (
-            (SerializationOrigin.KEY, self._key, batch.keys),
-            (SerializationOrigin.VALUE, self._value, batch.values),
-        )
-        kept: list[int] = []
-        columns: dict[SerializationOrigin, list[bytes | None]] = {each: [] for each, _, _ in halves}
-        for row in range(len(batch)):
-            for origin, serde, column in halves:
-                try:
-                    data = None if column[row] is None else serde.encode(column[row])
-                except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-                    one = batch.take((row,))
-                    self._failures.unwritable(self._node.name, topic, one, origin, error)
-                    break
-                columns[origin].append(data)
-            else:
-                kept.append(row)
-            del columns[SerializationOrigin.KEY][len(kept) :]
-        keys, values = columns.values()
-        return batch.take(kept), keys, values
 
     def _failed(self, what: str, batch: Batch, error: Exception) -> ProcessingError:
         place = self.context.place_of(batch)

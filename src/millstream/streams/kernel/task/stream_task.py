@@ -456,6 +456,7 @@ class StreamTask:
             self._topology,
             group,
             cached_stores=frozenset(cached),
+            sink_letters=self._failures.sink_letters,
             single=config.on_processing_error is not OnError.FAIL or config.batch_records_max == 1,
         )
 
