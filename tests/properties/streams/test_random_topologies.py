@@ -8,9 +8,10 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from millstream.streams import StreamsBuilder, StreamsConfig, TopologyBuilder
@@ -76,7 +77,11 @@ class Tasks:
                 task.add(topic, RawBatch(keys, values, times, offsets, headers))
 
     def run(self) -> None:
-        """Until nothing is left to do; what goes from task to task goes when a task is through."""
+        """Until nothing is left to do; what goes from task to task goes when a task is through.
+
+        It goes in the order of the topics' names, as a runner takes it up in an order of its own: a broker keeps that of
+        records of one topic, and which topic of an output was written to first is not to be seen there.
+        """
         busy = True
         while busy:
             busy = False
@@ -86,7 +91,8 @@ class Tasks:
                 task.commit()
                 for each in (output, held_back):
                     busy |= bool(each.processed)
-                    for batch in (*each.sinks.values(), *each.changelogs.values()):
+                    batches = [*each.sinks.values(), *each.changelogs.values()]
+                    for batch in sorted(batches, key=attrgetter("topic")):
                         rows = list(zip(batch.keys, batch.values, batch.timestamps, strict=True))
                         self.written.setdefault(batch.topic, []).extend(rows)
                         self.add(batch.topic, rows, list(batch.headers))
@@ -133,6 +139,7 @@ def run(spec: dict, inputs: list[dict], batch: int, cache_max_bytes: int = 0) ->
 
 @settings(max_examples=120, deadline=None)
 @given(SEEDS)
+@example(1568)  # repartition topics of one task, some of which a batch writes to in another order
 def test_batches_of_any_size_give_what_single_records_give(seed: int) -> None:
     rng = random.Random(seed)
     spec = random_spec("random", rng)

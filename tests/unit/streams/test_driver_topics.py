@@ -165,3 +165,17 @@ def test_streams_of_one_pattern_share_its_source() -> None:
     with of_pattern(builder) as driver:
         driver.input_topic("in1").pipe("k", "v")
         assert driver.output_topic("out").read_values() == ["v1", "v2"]
+
+
+def test_a_row_that_is_written_first_to_one_topic_of_a_task_is_read_first() -> None:
+    """Both topics of the record's rows have its time; 4.3.1 reads them in the order in which they were written to."""
+    builder = StreamsBuilder()
+    letters = builder.stream("in", key=string(), value=string()).flat_map_values(list)
+    is_b = letters.filter(lambda _key, value: value == "b").repartition(name="x")
+    is_other = letters.filter(lambda _key, value: value != "b").repartition(name="y")
+    is_b.merge(is_other).to("out")
+    with TopologyTestDriver(builder.build(), StreamsConfig("app", string(), string())) as driver:
+        read = driver.output_topic("out", key=string(), value=string())
+        driver.input_topic("in", key=string(), value=string()).pipe("k", "ab", at=7)
+        driver.input_topic("in", key=string(), value=string()).pipe("k", "ba", at=7)
+        assert [record.value for record in read.read()] == ["a", "b", "b", "a"]

@@ -66,7 +66,11 @@ _TIMER_MS: Final = 100
 
 @dataclass(slots=True)
 class TaskOutput:
-    """Records that a task has produced since its last output: those of sinks and those of changelogs, by topic."""
+    """Records that a task has produced since its last output: those of sinks and those of changelogs, by topic.
+
+    The records of a topic are in the order of record at a time. Topics are in the order of their first records where rows go one
+    by one (`batch_records_max=1`); otherwise the order of topics says nothing, as between topics of a broker.
+    """
 
     sinks: dict[str, SinkBatch] = field(default_factory=dict)
     changelogs: dict[str, SinkBatch] = field(default_factory=dict)
