@@ -17,8 +17,8 @@ from tests.compat.permissions.users import (
     write_topic,
     write_transactions,
 )
-from tests.integration.spark.formats.late_workers import started
 from tests.oracle.clients.kafka_cluster import is_available
+from tests.support.late_workers import started
 
 pytestmark = [
     pytest.mark.oracle,

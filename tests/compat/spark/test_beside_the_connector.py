@@ -19,7 +19,7 @@ from millstream.clients import blocking
 from millstream.clients.admin import NewTopic
 from millstream.model import TopicPartition
 from millstream.testing.broker import Broker
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 JARS = os.environ.get("MILLSTREAM_SPARK_KAFKA_JARS", "")
 FORMATS = ("millstream", "kafka")

@@ -16,8 +16,8 @@ from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
-from tests.integration.spark.formats.late_workers import started
 from tests.patience import wait_until
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -24,7 +24,7 @@ from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
 from millstream.testing.broker import Broker
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1000)]
 

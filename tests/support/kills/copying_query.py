@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from millstream.spark import SparkOptions, configure, write_atomically
 from millstream.spark.session import settings
-from tests.integration.spark.formats.late_workers import started
 from tests.patience import LONG_ENOUGH_MS
 from tests.support.kills.application import SETTINGS, say
 from tests.support.kills.copying_pipeline import OUT, SOURCE, become
 from tests.support.kills.orders import Orders
 from tests.support.kills.sink_moments import SinkMoment, observe_sinks
+from tests.support.late_workers import started
 
 RECORDS_PER_TRIGGER: Final = 60
 ROWS_OF_ARROW: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": "10"}

@@ -19,7 +19,7 @@ from millstream.spark import write_atomically
 from millstream.spark.sink import atomic as writing
 from millstream.spark.sink.atomic import JoiningTask
 from millstream.spark.sink.verdicts import BatchChanged
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -17,7 +17,7 @@ from millstream.model import TopicPartition
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
 from tests.integration.spark.formats.checkpoints import without_topic_ids
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

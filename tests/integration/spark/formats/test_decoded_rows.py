@@ -15,7 +15,7 @@ from millstream.spark.source.batch_reader import BatchReader
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import Decoding, schema_text
 from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -21,7 +21,7 @@ from millstream.spark.source.record_scan import ScannedRanges, questions_of, sca
 from millstream.spark.source.stream_reader import StreamReader
 from millstream.streams.runtime.errors import DataLoss
 from tests.integration.spark.formats.checkpoints import OffsetsOf
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = pytest.mark.spark
 

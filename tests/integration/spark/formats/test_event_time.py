@@ -19,7 +19,7 @@ from millstream.spark.source.event_time.record_times import BadTimestamp
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
 from tests.integration.spark.formats.checkpoints import OffsetsOf, without_topic_ids
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = pytest.mark.spark
 

@@ -25,8 +25,8 @@ from millstream.spark.sink.marks import BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.transactions import BatchWrite, Unfinished, write_exactly_once
 from millstream.spark.sink.verdicts import BatchChanged, BehindPolicy, CheckpointBehind
-from tests.integration.spark.formats.late_workers import started
 from tests.patience import wait_until
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

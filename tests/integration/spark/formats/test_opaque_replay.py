@@ -17,7 +17,7 @@ from millstream.spark.source.opaque import opaque_reader
 from millstream.spark.source.opaque.opaque_reader import DriverGone, OpaqueStreamReader
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 

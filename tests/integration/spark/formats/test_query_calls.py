@@ -15,8 +15,8 @@ from millstream.spark.data_source import MillstreamSource
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import decoding_of
 from millstream.spark.source.stream_reader import StreamReader
-from tests.integration.spark.formats.late_workers import started
 from tests.patience import wait_until
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 

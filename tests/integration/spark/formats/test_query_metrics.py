@@ -27,8 +27,8 @@ from millstream.spark.source.options import SourceOptions, parse_source_options
 from millstream.spark.source.report import SourceReport, report_from_json
 from millstream.spark.source.stream_reader import StreamReader
 from tests.integration.spark.formats.checkpoints import OffsetsOf
-from tests.integration.spark.formats.late_workers import started
 from tests.patience import LONG_ENOUGH_S, wait_until
+from tests.support.late_workers import started
 
 pytestmark = pytest.mark.spark
 

@@ -15,7 +15,7 @@ from millstream.errors import BrokerNotAvailable
 from millstream.model import TopicPartition
 from millstream.spark import RunnerOptions, SparkStreams, write_atomically
 from millstream.streams import StreamsBuilder, StreamsConfig
-from tests.integration.spark.formats.late_workers import started
+from tests.support.late_workers import started
 
 pytestmark = pytest.mark.spark
 

@@ -14,8 +14,8 @@ from millstream.spark import MicroBatchRunner, RunnerOptions
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.serdes import long, string
-from tests.integration.spark.formats.late_workers import started
 from tests.integration.spark.tls_entrance import Entrance, tls_entrance
+from tests.support.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

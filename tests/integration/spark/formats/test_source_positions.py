@@ -21,8 +21,8 @@ from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
 from millstream.streams.runtime.errors import DataLoss
 from tests.integration.spark.formats.checkpoints import OffsetsOf
-from tests.integration.spark.formats.late_workers import started
 from tests.patience import LONG_ENOUGH_S, wait_until
+from tests.support.late_workers import started
 
 pytestmark = pytest.mark.spark
 
