@@ -377,7 +377,7 @@ class PartitionLog:
     @property
     def has_unflushed_segments(self) -> bool:
         """Whether a segment was rolled since the last flush."""
-        return self._state.recovery_point < self._state.segments.active.base_offset
+        return self._unflushed.lacks_segments(self._state)
 
     def plan_flush(self) -> FlushPlan | None:
         """Returns a plan that syncs all that is written now; None when it is on the disk already. Raises KafkaStorageError."""
@@ -387,7 +387,7 @@ class PartitionLog:
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
         """Moves the recovery point after `plan.sync()` returned (not beyond a truncation that came in between)."""
         plan.close()
-        self._unflushed.completed(now)
+        self._unflushed.completed(plan, now)
         self._state.recovery_point = max(
             self._state.recovery_point, min(plan.end_offset, self._state.log_end_offset)
         )
@@ -509,7 +509,7 @@ class PartitionLog:
     def plan_compaction(self, high_watermark: int, now: Instant) -> CompactionPlan | None:
         """Returns the plan of a cleaning that begins now; None when there is nothing to clean."""
         state = self._state
-        upper_bound = min(self.last_stable_offset(high_watermark), state.recovery_point)
+        upper_bound = self._unflushed.cleanable_to(state, self.last_stable_offset(high_watermark))
         bounds = CompactionBounds(
             state.log_start_offset, state.log_end_offset, state.cleaner_checkpoint, upper_bound
         )

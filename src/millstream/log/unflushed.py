@@ -17,6 +17,8 @@ class Unflushed:
         """`directories`: where the log's first files were made."""
         self._directories = directories
         self._sealed_files: list[File] = []
+        self._unsynced_seals = 0
+        """How many files that `sealed` took are not synced yet: those in a plan that is under way count, too."""
         self._last_flush_ms = now.monotonic_ms
         self.wanted_to = 0
         """Records below it must be on the disk before they are acknowledged: flush.messages was reached there."""
@@ -36,7 +38,23 @@ class Unflushed:
 
     def sealed(self, files: Iterable[File]) -> None:
         """Takes open files that are not written any more: indexes, and the snapshot of producers at the end of a segment."""
-        self._sealed_files.extend(files)
+        added = list(files)
+        self._sealed_files.extend(added)
+        self._unsynced_seals += len(added)
+
+    def lacks_segments(self, state: LogState) -> bool:
+        """Whether a segment was rolled whose records, indexes or snapshot of producers no flush has synced yet."""
+        return self._unsynced_seals > 0 or state.recovery_point < state.segments.active.base_offset
+
+    def cleanable_to(self, state: LogState, stable_offset: int) -> int:
+        """Markers may be cleaned away before it: the newest snapshot of producers is behind them, and on the disk, as the records are.
+
+        After a crash an older one would count, in which the transactions of those markers are open.
+        """
+        snapshot = state.snapshots.newest_offset
+        if self._unsynced_seals or snapshot is None:
+            return state.segments.first.base_offset
+        return min(stable_offset, state.recovery_point, snapshot)
 
     def created_in(self, directory: str) -> None:
         if directory not in self._directories:
@@ -54,8 +72,9 @@ class Unflushed:
         directories, self._directories = self._directories, ()
         return FlushPlan(state.log_end_offset, log_files, sealed_files, directories, file_system)
 
-    def completed(self, now: Instant) -> None:
+    def completed(self, plan: FlushPlan, now: Instant) -> None:
         self._last_flush_ms = now.monotonic_ms
+        self._unsynced_seals -= len(plan.sealed_files)
 
     def close(self) -> None:
         """Closes the open index files as they are."""

@@ -6,6 +6,7 @@ removed or aborted comes back, and no record appears that was never written.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
@@ -79,8 +80,8 @@ class CompactionWorld:
         self.count = 0
         self.clean_before = 0
         """Up to here a cleaning that had room for all keys came."""
-        self.checkpointed = 0
-        """A recovery point that was written down some time ago, as each minute."""
+        self.checkpointed = SavedState()
+        """What was written down some time ago, as each minute."""
         self.has_lost = False
         """Records, in a crash. Compaction may have relied on them for where a producer stopped: then the log knows less than the producer."""
         self.log = self.open(SavedState())
@@ -179,9 +180,16 @@ class CompactionWorld:
         return info
 
     def roll(self) -> None:
-        self.checkpointed = self.chance.choice([self.checkpointed, self.log.recovery_point])
+        """The checkpoints may be written at any time. All records are flushed before or after it, and what it writes itself perhaps later."""
+        is_flushed_before = self.chance.random() < 0.5
+        if is_flushed_before:
+            self.log.flush(self.now)
+        self.maybe_note()
         self.log.roll(self.now)
-        self.log.flush(self.now)
+        self.maybe_note()
+        if not is_flushed_before:
+            self.log.flush(self.now)
+            self.maybe_note()
 
     def wait(self) -> None:
         later = self.chance.randint(1, 700)
@@ -224,22 +232,36 @@ class CompactionWorld:
 
     # --- stopping and starting
 
-    def saved_state(self, recovery_point: int, *, was_clean: bool) -> SavedState:
-        """The checkpoint of the cleaner may be lost; it is written without haste."""
+    def maybe_note(self) -> None:
+        self.checkpointed = self.chance.choice([self.checkpointed, self.noted_now()])
+
+    def noted_now(self) -> SavedState:
+        log = self.log
+        marks = tuple(segment.mark for segment in log.segments)
+        return SavedState(log.recovery_point, synced_to=log.recovery_point, marks=marks)
+
+    def saved_state(self, noted: SavedState, *, was_clean: bool) -> SavedState:
+        """The checkpoint of the cleaner may be lost, it is written without haste; and so may that of the segments."""
         forgets = not was_clean and self.chance.random() < 0.3
-        checkpoint = None if forgets else self.log.cleaner_checkpoint
-        return SavedState(recovery_point, self.log.log_start_offset, was_clean, checkpoint)
+        return replace(
+            noted,
+            log_start_offset=self.log.log_start_offset,
+            was_clean=was_clean,
+            cleaner_checkpoint=None if forgets else self.log.cleaner_checkpoint,
+            marks=() if self.chance.random() < 0.2 else noted.marks,
+        )
 
     def reopen(self) -> None:
         self.log.close(self.now)
-        saved = self.saved_state(self.log.log_end_offset, was_clean=True)
+        saved = self.saved_state(self.noted_now(), was_clean=True)
         self.log = self.open(saved)
 
     def crash(self) -> None:
         """What was not flushed may be lost. Of a marker that is lost the coordinator knows, and writes it again."""
         flushed = self.log.recovery_point
         kept = self.chance.choice([0.0, 1.0, self.chance.random()])
-        saved = self.saved_state(self.chance.choice([flushed, self.checkpointed]), was_clean=False)
+        noted = self.chance.choice([self.noted_now(), self.checkpointed])
+        saved = self.saved_state(noted, was_clean=False)
         self.disk.crash(lambda _, unsynced: int(unsynced * kept))
         self.log = self.open(saved)
         end = self.log.log_end_offset
@@ -247,7 +269,6 @@ class CompactionWorld:
         if flushed < self.log.log_start_offset == self.log.first_segment_offset == end:
             self.history.clear()  # what was deleted was not on the disk yet, and nothing is there behind it
             self.has_lost = True
-            self.disk.sync_directory(DIRECTORY)  # or a second crash brings snapshots back
             return
         lost = [event for event in self.history if event.offset >= end]
         self.has_lost |= bool(lost)
@@ -260,14 +281,16 @@ class CompactionWorld:
         """Everything was flushed, so nothing may be lost; only the cleaning is cut short, at any operation."""
         self.log.flush(self.now)
         end = self.log.log_end_offset
-        saved = self.saved_state(end, was_clean=False)
+        now = self.noted_now()
+        saved = self.saved_state(now, was_clean=False)
         self.disk.operations_left = self.chance.randint(0, 60)
         try:
             self.run_cleaner(_ALL_KEYS)
         except PowerLost:
             pass
         else:
-            saved = self.saved_state(self.chance.choice([end, self.checkpointed]), was_clean=False)
+            noted = self.chance.choice([now, self.noted_now(), self.checkpointed])
+            saved = self.saved_state(noted, was_clean=False)
         self.disk.crash(undone_operations=self.chance.randint(0, 12))
         self.log = self.open(saved)
         assert self.log.log_end_offset == end

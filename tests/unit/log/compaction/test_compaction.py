@@ -264,6 +264,39 @@ def test_a_transaction_whose_marker_was_cleaned_away_is_not_open_again_after_a_c
     assert recovered.producers.get(5).last_sequence == 1
 
 
+def test_nothing_is_cleaned_before_the_snapshot_of_producers_behind_it_is_on_the_disk(world):
+    """The records are, since before the roll; but a crash now would leave an older snapshot, in which a cleaned transaction is open."""
+    cleaned = Cleaned(world, COMPACT)
+    cleaned.put("a1")
+    cleaned.put("a2")
+    log = cleaned.log
+    log.flush(world.now)
+    log.roll(world.now)
+    assert (log.recovery_point, log.has_unflushed_segments) == (2, True)
+    assert log.plan_compaction(2, world.now) is None
+    plan = log.plan_flush()
+    plan.sync()
+    assert log.plan_compaction(2, world.now) is None
+    log.complete_flush(plan, world.now)
+    assert not log.has_unflushed_segments
+    assert log.plan_compaction(2, world.now).end_offset == 2
+
+
+def test_nothing_is_cleaned_behind_the_newest_snapshot_that_a_crash_has_left(world):
+    cleaned = Cleaned(world, COMPACT)
+    for word in ("a1", "a2"):
+        cleaned.put(word)
+        cleaned.roll()
+    world.disk.corrupt(f"{DIRECTORY}/{2:020d}.snapshot", 6, b"torn")
+    log = world.open(cleaned.config, recovery_point=2)
+    assert [segment.base_offset for segment in log.segments] == [0, 1, 2]
+    assert log.plan_compaction(2, world.now).end_offset == 1
+    world.append(log, b"a3", key=b"a")
+    log.roll(world.now)
+    log.flush(world.now)
+    assert log.plan_compaction(3, world.now).end_offset == 3
+
+
 def test_committed_transactions_are_compacted_like_any_other_record(cleaned):
     cleaned.put("a1", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
     cleaned.mark(5, 0, ControlType.COMMIT)
