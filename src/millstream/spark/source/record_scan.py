@@ -124,6 +124,7 @@ class _Scan:
         self.found: dict[TopicPartition, Offset] = {}
         self.times: dict[TopicPartition, int] = {}
         self._options = options
+        self._reader = link_of(options).reader()  # made before the event loop runs
         self._columns = columns
         self._ends = ends
         self._ids = topic_ids
@@ -188,17 +189,13 @@ class _Scan:
 
     def _read(self, partition: TopicPartition) -> AsyncIterator[pa.RecordBatch]:
         if partition not in self._reads:
-            self._reads[partition] = (
-                link_of(self._options)
-                .reader()
-                .read(
-                    partition.topic,
-                    partition.partition,
-                    self._at[partition],
-                    self._ends[partition],
-                    columns=self._columns,
-                    topic_id=self._ids.get(partition.topic),
-                )
+            self._reads[partition] = self._reader.read(
+                partition.topic,
+                partition.partition,
+                self._at[partition],
+                self._ends[partition],
+                columns=self._columns,
+                topic_id=self._ids.get(partition.topic),
             )
         return self._reads[partition]
 

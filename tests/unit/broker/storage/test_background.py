@@ -127,15 +127,15 @@ async def test_retention_stops_at_the_high_watermark_and_passes_over_failed_logs
     assert (good.maintained, bad.maintained) == (7, 0)
 
 
-async def test_what_retention_has_deleted_is_told_as_deleted(
+async def test_what_retention_has_removed_is_told_as_removed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
     partitions = FakePartitions(a=FakeLog(removed=1), b=FakeLog(removed=2))
     await work(FakeDirectory(), partitions, []).maintain_logs()
     assert [record.getMessage() for record in caplog.records] == [
-        "a-0: 1 segment was deleted by retention",
-        "b-0: 2 segments were deleted by retention",
+        "a-0: retention has removed 1 segment",
+        "b-0: retention has removed 2 segments",
     ]
 
 
