@@ -397,19 +397,6 @@ def test_a_flush_planned_before_a_truncation_does_not_move_the_recovery_point_be
 # --- truncate, delete
 
 
-def test_a_segment_that_was_cut_off_does_not_come_back_with_a_crash(world):
-    log = world.open()
-    world.append(log, b"0")
-    log.roll(world.now)
-    world.append(log, b"1")
-    log.flush(world.now)
-    log.truncate_to(1, world.now)
-    world.append(log, b"other")
-    world.disk.crash(undone_operations=1)
-    log = world.open(recovery_point=1)
-    assert world.values(log) == [(0, b"0")]
-
-
 def test_truncation_removes_the_records_from_an_offset_on(world):
     log = world.open(LogConfig(segment_bytes=200))
     for _ in range(4):
