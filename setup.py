@@ -10,6 +10,7 @@ from setuptools import Extension, setup
 LEAVES = [
     "millstream.clients.consumer.core.consumer_record",
     "millstream.clients.producer.core.murmur2",
+    "millstream.clients.serdes.long_numbers",
     "millstream.records.record_check",
     "millstream.records.walker",
     "millstream.records.writer",

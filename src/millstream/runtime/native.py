@@ -14,6 +14,7 @@ _LOGGER = logging.getLogger(__name__)
 LEAVES: Final = (
     "millstream.clients.consumer.core.consumer_record",
     "millstream.clients.producer.core.murmur2",
+    "millstream.clients.serdes.long_numbers",
     "millstream.records.record_check",
     "millstream.records.walker",
     "millstream.records.writer",

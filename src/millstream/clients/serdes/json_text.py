@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn, TypeAlias, TypeVar, overload
 import orjson
 
 from millstream.clients.serdes.serde import Serde
+from millstream.runtime.native import load_leaf
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ def json(
         default = plain_decimal
     elif decimals:
         default = partial(_decimal_or, default)
-    encode = partial(write_json, default=default)
+    encode = partial(_write, default)
     read = read_exact_json if decimals else read_json
     if into is None:
         return Serde("json", encode, read, immutable)
@@ -90,14 +91,15 @@ def _no_constant(name: str) -> NoReturn:
 
 _EXACT: Final = JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
 _WHOLE: Final = JSONDecoder(parse_constant=_no_constant)
-_DIGITS_AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
-_DIGITS_BEYOND_64_BITS: Final = b"0" * 19
-"""-9223372036854775809, the first whole number of which orjson makes a float, has as many."""
+
+_has_long_number: Final[Callable[[bytes], bool]] = load_leaf(
+    "millstream.clients.serdes.long_numbers"
+).has_long_number
 
 
 def read_json(data: bytes) -> Document:
     """Returns a document; numbers with a fraction or an exponent are floats. Raises ValueError for text that is no JSON."""
-    if _DIGITS_BEYOND_64_BITS in data.translate(_DIGITS_AS_ZEROS):
+    if _has_long_number(data):
         return _WHOLE.decode(str(data, "utf-8"))
     return orjson.loads(data)
 
@@ -112,6 +114,10 @@ def read_exact_json(data: bytes) -> Document:
 
 def write_json(value: Document, default: Default, option: int = 0) -> bytes:
     """Raises TypeError for what neither orjson nor `default` writes."""
+    return _write(default, value, option)
+
+
+def _write(default: Default, value: Document, option: int = 0) -> bytes:
     try:
         return orjson.dumps(value, default, option)
     except TypeError:  # among them whole numbers beyond 64 bits, which are not offered to `default`
