@@ -37,3 +37,16 @@ def test_one_warning_serves_all_partitions_that_wait_for_the_same() -> None:
     assert refusals.waits(FIRST, "replicas", FEW, 1_100) is not None
     assert refusals.settled(FIRST, 2_000) is None, "the other one still waits"
     assert refusals.settled(SECOND, 2_500) == "records of orders-1 are written after 2.5 s"
+
+
+def test_what_was_given_up_is_not_counted_when_the_partition_is_refused_again() -> None:
+    refusals = Refusals()
+    refusals.waits(FIRST, "disk", FULL, 0)
+    refusals.given_up(FIRST)
+    assert refusals.waits(FIRST, "disk", FULL, 600_000) is None
+    assert refusals.waits(SECOND, "replicas", FEW, 600_000) is None
+    assert refusals.waits(FIRST, "disk", FULL, 601_000) == (
+        "records of orders-0, and of 1 other partition, wait for 1.0 s: No space left on device; trying again"
+    )
+    refusals.given_up(SECOND)
+    assert refusals.settled(FIRST, 602_000) == "records of orders-0 are written after 2.0 s"

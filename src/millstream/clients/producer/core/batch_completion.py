@@ -190,6 +190,7 @@ class BatchCompletion:
         waiting: bool = False,
     ) -> list[ProducerBatch]:
         """Gives up a batch. One with numbers leaves a hole. If it may be in the log, the next answer will tell; else start over."""
+        self._refusals.given_up(batch.topic_partition)
         if waiting:
             queue.waiting.remove(batch)
         if self._transaction is not None:

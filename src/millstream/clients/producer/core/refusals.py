@@ -35,6 +35,12 @@ class Refusals:
         beside = f", and of {counted(others, 'other partition')}," if others else ""
         return f"records of {partition}{beside} wait for {waited_ms / 1000:.1f} s: {reason}; trying again"
 
+    def given_up(self, partition: TopicPartition) -> None:
+        """Records that waited have failed, which their errors say: what is refused later waits anew."""
+        self._since.pop(partition, None)
+        if not self._since:
+            self._said.clear()
+
     def settled(self, partition: TopicPartition, now_ms: int) -> str | None:
         """Nothing of the partition is refused any more. Returns the line to log, if there had been a warning and it was the last."""
         since_ms = self._since.pop(partition, None)
