@@ -187,10 +187,8 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         "transactional_id": options.transactional_id,
     }
     settings = cluster.settings(ProducerConfig, **chosen)
-    if options.acks in {
-        "0",
-        "1",
-    }:  # as Java's producer, which is idempotent only where nothing else is said
+    if options.acks in {"0", "1"}:
+        # As Java's producer, which is idempotent only where nothing else is said.
         settings.setdefault("enable_idempotence", False)
     sender: RecordSender | None = None
     try:

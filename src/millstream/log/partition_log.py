@@ -247,9 +247,8 @@ class PartitionLog:
             self._append_to_active(batches)
         except OSError as error:
             raise self._storage_error("append to", error) from error
-        except (
-            CorruptMessage
-        ) as error:  # not of the producer's batch: of what the active segment holds
+        except CorruptMessage as error:
+            # Not of the producer's batch: of what the active segment holds.
             raise KafkaStorageError(str(error)) from error
         first_offset = self._state.log_end_offset
         self._state.log_end_offset = headers[-1].next_offset

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 METADATA_AGE_MS: Final = 300_000
 _LISTING_TIMEOUT_MS: Final = 10_000
-_WATCHED_BYTES: Final = 65_536
 _TIME_MAX: Final = 2**63 - 1
+"""The largest timestamp that a record can have."""
+_WATCHED_BYTES: Final = 65_536
 """One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
 holds for the others while this one has news again."""
 

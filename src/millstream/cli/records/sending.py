@@ -104,9 +104,8 @@ class RecordSender:
     def _abort_after(self, error: Exception) -> None:
         try:
             self._producer.abort_transaction()
-        except (
-            MillstreamError
-        ) as failure:  # as where the producer has failed for good, which `error` says
+        except MillstreamError as failure:
+            # As where the producer has failed for good, which `error` says.
             error.add_note(f"the transaction could not be aborted either: {failure}")
 
     def summary(self) -> str:
