@@ -98,10 +98,12 @@ class MetadataRefresh:
 
     def _tell(self, otherwise: str, now_ms: int) -> None:
         """Says what a caller waits for, unless it is a connection, of which `connections` tells."""
-        said_ms = self._said.get(otherwise)
-        if self._connections.any_failed or (
-            said_ms is not None and now_ms - said_ms < _TOLD_AGAIN_MS
-        ):
+        self._said = {
+            what: said_ms
+            for what, said_ms in self._said.items()
+            if now_ms - said_ms < _TOLD_AGAIN_MS
+        }
+        if self._connections.any_failed or otherwise in self._said:
             return
         self._said[otherwise] = now_ms
         _LOGGER.warning("%s; still waiting", otherwise)
