@@ -41,6 +41,7 @@ _KINDS: Final = {
     "window_emit_interval_ms": int,
     "join_emit_interval_ms": int,
     "max_task_idle_ms": int,
+    "upstream_timeout_ms": int,
     "num_standby_replicas": int,
     "handle_global_errors": bool,
     "metrics_recording_level": RecordingLevel,
@@ -75,6 +76,7 @@ _AT_LEAST = {
     "window_emit_interval_ms": 0,
     "join_emit_interval_ms": 0,
     "max_task_idle_ms": -1,
+    "upstream_timeout_ms": 0,
     "num_standby_replicas": 0,
     "num_stream_threads": 1,
     "commit_interval_ms": 0,
@@ -113,6 +115,13 @@ class GroupProtocol(StrEnum):
     CLASSIC = "classic"
 
 
+class TimeAcrossRepartitions(StrEnum):
+    """The order in which a task takes what several upstream tasks have written to a repartition topic: by the time of the sources, or as it came."""
+
+    ALIGNED = "aligned"
+    KAFKA = "kafka"
+
+
 class RackAwareStrategy(StrEnum):
     """A rule by which tasks go to instances in the racks of their partitions: wherever that lowers traffic, or with each sub-topology as evenly spread as without."""
 
@@ -140,6 +149,9 @@ class StreamsConfig:
     `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too. Left out it is
     the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
     `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
+    `time_across_repartitions`: `aligned` has records of repartition topics go on in the order of the times of their sources, so that a result does not
+    depend on which task was faster (ADR 0021); `kafka` takes them as they come, as Kafka Streams does, and is needed where instances of it are in the
+    group. `upstream_timeout_ms`: so long a task waits for an upstream task that has records to read and does not come forward.
     `num_standby_replicas` (num.standby.replicas) takes effect in the runner: how many copies of a task's stores others keep.
 
     `repartition_purge_interval_ms` (repartition.purge.interval.ms): so often a runner deletes what has been read of repartition topics.
@@ -177,6 +189,8 @@ class StreamsConfig:
     window_emit_interval_ms: int = 0
     join_emit_interval_ms: int = 0
     max_task_idle_ms: int = 0
+    time_across_repartitions: TimeAcrossRepartitions | str = TimeAcrossRepartitions.ALIGNED
+    upstream_timeout_ms: int = 300_000
     num_standby_replicas: int = 0
     on_production_error: OnError | ProductionHandler = OnError.FAIL
     handle_global_errors: bool = False
@@ -300,6 +314,7 @@ def _guarantee(given: object) -> StrEnum:
 
 _NAMED: Final[Mapping[str, type[StrEnum]]] = {
     "group_protocol": GroupProtocol,
+    "time_across_repartitions": TimeAcrossRepartitions,
     "rack_aware_assignment_strategy": RackAwareStrategy,
 }
 

@@ -126,6 +126,10 @@ class BatchDelivery:
         """Returns the metadata of the very last record of a delivery that is done; raises its error."""
         return self._parts[-1].last_record()
 
+    def last_records(self) -> list[RecordMetadata]:
+        """Returns the metadata of the last record of each batch of a delivery that is done; raises the first error."""
+        return [part.last_record() for part in self._parts]
+
     def __await__(self) -> Generator[object, None, list[RecordMetadata]]:
         return self._settled().__await__()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.upstreams.watch import UpstreamWatch
 from millstream.streams.topology.topology import Topology
 
 COMMIT_INTERVAL_MS: Final = 30_000
@@ -38,6 +39,7 @@ class ApplicationEnvironment:
     client_id: str
     observe: Observer = unobserved
     restore_listener: StateRestoreListener | None = None
+    upstreams: UpstreamWatch = field(default_factory=UpstreamWatch, compare=False)
 
     @property
     def is_exact(self) -> bool:

@@ -20,6 +20,7 @@ from millstream.clients import Admin
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.errors import UnknownTopicOrPartition
+from millstream.net.client.tasks import TaskScope
 from millstream.net.client.uninterrupted import uninterrupted
 from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.application.clients import PATIENT
@@ -54,9 +55,13 @@ from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import RebalanceStep
+from millstream.streams.runtime.upstreams.looks import look_at_cluster
+from millstream.streams.runtime.upstreams.progress import flow_of
 from millstream.streams.state.cache import CacheRoom
-from millstream.streams.topology.plan import SubTopologyPlan
+from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
+UPSTREAM_POLL_MS: Final = 2
+"""So soon a thread looks again at tasks of others for which its own wait."""
 _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNING})
 _LOGGER = logging.getLogger(__name__)
 
@@ -182,6 +187,7 @@ class StreamThread:
                 copier,
                 application.restore_listener,
                 cache_room=self._cache_room,
+                upstreams=application.upstreams,
             )
             self._tasks = tasks = ThreadTasks(
                 environment,
@@ -192,6 +198,13 @@ class StreamThread:
                 standbys_changed=lambda: self._on_change(self),
                 log_prefix=f"stream-thread [{self.name}]",
             )
+            look = partial(
+                look_at_cluster, admin, application.config.application_id, is_read_committed=exact
+            )
+            looking = TaskScope("upstream tasks")
+            last_first.push_async_callback(looking.close)
+            application.upstreams.join(self.name, tasks.as_upstreams, look, looking)
+            last_first.callback(application.upstreams.leave, self.name)
             purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
             last_first.push_async_callback(purging.close)
             await environment.in_kernel(load_arrow)  # later it would keep records waiting
@@ -274,6 +287,8 @@ class StreamThread:
         """Returns how long to wait for records."""
         if tasks.has_more:
             return 0
+        if tasks.waits_for_upstreams:
+            return UPSTREAM_POLL_MS
         application = self._application
         commit_in_ms = self._committed_ms + application.commit_interval_ms - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))
@@ -315,6 +330,7 @@ class StreamThread:
         if revoked:
             self._enter(ThreadState.PARTITIONS_REVOKED)
         specs = await self._specs(admin, new_active | new_copies, target.topics)
+        await self._follow_upstreams(admin)
         if member.membership.target != target:
             return
         tasks.take({task: specs[task] for task in new_active})
@@ -325,6 +341,20 @@ class StreamThread:
         member.acknowledge(target)
         if not self._enter(ThreadState.PARTITIONS_ASSIGNED):
             self._on_change(self)
+
+    async def _follow_upstreams(self, admin: Admin) -> None:
+        """Finds the tasks that write repartition topics, whoever has them."""
+        application = self._application
+        alignment = application.spec(0, None).alignment
+        if not alignment.writers:
+            return
+        names = set(self._sources.external)
+        if self._sources.has_patterns:
+            names |= self._sources.matched(await admin.list_topics())
+        described = (await admin.describe_topics(list(names))).raise_errors()
+        counts = {name: len(described.result(name).partitions) for name in names}
+        plan = plan_topology(application.topology, application.config.application_id, counts)
+        application.upstreams.follow(flow_of(plan, alignment))
 
     async def _specs(
         self,

@@ -31,7 +31,7 @@ from millstream.streams.application.thread_standbys import (
     is_asked,
     not_active,
 )
-from millstream.streams.config import StreamsConfig
+from millstream.streams.config import StreamsConfig, TimeAcrossRepartitions
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.failures import is_retriable, misses_topic
@@ -41,6 +41,11 @@ from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import TaskStart
 from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS, RunAhead
+from millstream.streams.runtime.upstreams.watch import (
+    LocalTask,
+    WaitingInput,
+)
 
 RETRY_FIRST_S: Final = 0.1
 RETRY_LAST_S: Final = 5.0
@@ -54,10 +59,16 @@ class _Running:
     spec: TaskSpec
     measures: TaskMeasures
     rounds: ProcessingRounds
+    writes_aligned: bool
     paused: set[str] = field(default_factory=set)
     queued_bytes: dict[str, QueuedBytes] = field(default_factory=dict)
     has_news: bool = False
     """Something was processed since the last commit."""
+    waiting: dict[str, WaitingInput] = field(default_factory=dict)
+    """By aligned topic."""
+    run_ahead: RunAhead = field(default_factory=RunAhead)
+    ends: dict[str, int] = field(default_factory=dict)
+    """By input topic, the end as the consumer has known it last."""
 
 
 class ThreadTasks:
@@ -83,8 +94,12 @@ class ThreadTasks:
         self._report = report
         self._log_prefix = log_prefix
         self._scope = TaskScope("stream thread")
+        self._upstreams = environment.upstreams
+        self._follows_upstreams = config.time_across_repartitions is TimeAcrossRepartitions.ALIGNED
         self.has_more = False
         """Whether a task has queued more than it was to process in the last round."""
+        self.waits_for_upstreams = False
+        """Whether a task waits for one that may not run in this thread: no record has to come for it to go on."""
         self.misses_topic = False
         """Whether a topic of a task is not there. Set back by whoever has seen it."""
         self.created = self.closed = 0
@@ -169,7 +184,14 @@ class ThreadTasks:
                 active, level = starting.result(), spec.config.metrics_recording_level
                 measures = TaskMeasures(active.id, level, lambda: self._now_ms)
                 rounds = ProcessingRounds(records_min(spec.topology, spec.sub_topology))
-                self._running[task] = _Running(active, spec, measures, rounds)
+                aligned = active.aligned
+                waiting = {
+                    topic: WaitingInput(TopicPartition(topic, task.partition))
+                    for topic in aligned.read & active.position.keys()
+                }
+                self._running[task] = _Running(
+                    *(active, spec, measures, rounds, bool(aligned.written)), waiting=waiting
+                )
                 self.created += 1
                 self._assign()
                 for topic, offset in self._running[task].active.position.items():
@@ -198,6 +220,8 @@ class ThreadTasks:
             each.has_news = True
             read += batch.records.num_rows
         self.misses_topic |= bool(self._consumer.missing_topics())
+        if self._follows_upstreams:
+            self._note_ends()
         return read
 
     async def process(self, now_ms: int) -> ProcessedWork:
@@ -206,19 +230,30 @@ class ThreadTasks:
         More is fetched meanwhile. Queues are full of what waits for other topics, or for slow functions, so they are looked at afterwards.
         """
         done = ProcessedWork()
-        self.has_more = False
+        self.has_more = self.waits_for_upstreams = False
         target_ms = ROUND_MS // max(
             1, sum(each.active.has_queued for each in self._running.values())
         )
-        for task, each in list(self._running.items()):
+        self._upstreams.begin_turn()
+        for task, each in sorted(self._running.items(), key=_by_time):
             due_ms = each.active.next_punctuation_ms
             if each.active.has_queued or _is_due(due_ms, now_ms):
+                if self._is_far_ahead(task, each):
+                    self.waits_for_upstreams = True
+                    continue
                 lags = self._lags(task, each)
                 each.has_news = True
                 began_ms = self._now_ms
-                processing = each.active.process(lags=lags, records_max=each.rounds.records_max)
+                processing = each.active.process(
+                    lags=lags,
+                    reached=self._reached(task, each),
+                    records_max=each.rounds.records_max,
+                )
                 work = await self._guarded(task, processing)
+                self._upstreams.begin_turn()
                 if work is not None:
+                    each.run_ahead.note(work.records, each.active.progress.origin_time)
+                    self.waits_for_upstreams |= any(each.active.held.values())
                     elapsed_ms = self._now_ms - began_ms
                     each.measures.worked(work, elapsed_ms)
                     records_ms = elapsed_ms - work.punctuation_ms
@@ -296,7 +331,10 @@ class ThreadTasks:
     def _pause(self) -> None:
         """Reads no more of a partition that has much queued, until it has little."""
         for task, each in self._running.items():
-            for topic, waiting in each.active.queued.items():
+            held = each.active.held
+            for topic, queued in each.active.queued.items():
+                # What upstream tasks hold back may wait for records behind it in the same partition. They do not run far ahead.
+                waiting = queued - held.get(topic, 0)
                 size_bytes = each.queued_bytes[topic].of(waiting) if waiting else 0
                 is_full = waiting > self._buffered_max or size_bytes > self._buffered_bytes_max
                 if is_full and topic not in each.paused:
@@ -305,6 +343,36 @@ class ThreadTasks:
                 elif not is_full and topic in each.paused:
                     each.paused.remove(topic)
                     self._consumer.resume([TopicPartition(topic, task.partition)])
+
+    def as_upstreams(self) -> dict[tuple[int, int], LocalTask]:
+        """Returns what other threads of the process know of the tasks that write what theirs read."""
+        return {
+            (task.sub_topology, task.partition): LocalTask(each.active.progress, each.ends)
+            for task, each in self._running.items()
+        }
+
+    def _note_ends(self) -> None:
+        """Notes how far the inputs reach, for the other threads: while this one reads, nobody else may ask the consumer."""
+        for task, each in self._running.items():
+            for topic, lag in self._lags(task, each).items():
+                each.ends[topic] = each.active.has_read(topic) + lag
+
+    def _reached(self, task: StreamsTaskId, each: _Running) -> dict[str, dict[int, int]]:
+        """Returns how far the tasks have come that write the repartition topics of a task."""
+        if not each.waiting:
+            return {}
+        return {
+            topic: self._upstreams.reached(waiting, task.sub_topology, each.active.has_read(topic))
+            for topic, waiting in each.waiting.items()
+        }
+
+    def _is_far_ahead(self, task: StreamsTaskId, each: _Running) -> bool:
+        """Whether those that read what a task writes would have to hold much back until the slowest of its like has come so far."""
+        if not each.writes_aligned:
+            return False
+        others = self._upstreams.origin_times(task.sub_topology)
+        slowest = min((t for n, t in others.items() if n != task.partition), default=None)
+        return slowest is not None and each.run_ahead.beyond(slowest) > RUN_AHEAD_RECORDS
 
     def _lags(self, task: StreamsTaskId, each: _Running) -> dict[str, int]:
         """Returns, by topic, how many records lie behind those that are queued, as far as that is known."""
@@ -379,6 +447,12 @@ class ThreadTasks:
                     delay_s,
                     error,
                 )
+
+
+def _by_time(item: tuple[StreamsTaskId, _Running]) -> tuple[int, int]:
+    """Tasks that are behind come first, and of equal ones those that write what others read."""
+    task, each = item
+    return each.active.progress.origin_time, task.sub_topology
 
 
 def _is_due(due_ms: int | None, now_ms: int) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import Batch, Headers, RawBatch, SinkBatch
 from millstream.streams.kernel.task.inputs import TaskTopics
-from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
+from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
+from millstream.streams.kernel.task.stream_task import StreamTask
 
 __all__ = [
     "ArrowBytes",

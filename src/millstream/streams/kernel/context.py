@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
-from typing import Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.handlers import ErrorContext, OutgoingRecord
@@ -18,11 +18,16 @@ from millstream.streams.processor import PunctuationType
 from millstream.streams.state.cache import NOWHERE, ProcessorRecordContext
 from millstream.streams.topology.operators import AsyncCaller
 
+if TYPE_CHECKING:
+    from millstream.streams.kernel.columns.origins import Numbers
+
 T = TypeVar("T")
 SizedT = TypeVar("SizedT", bound=Sized)
 NO_RAW: Sequence[bytes | None] = ()
-Run = tuple[str | None, Sequence[int], Sequence[bytes | None], Sequence[bytes | None]]
-"""Topic, offsets, and bytes of keys and values of the records that are processed together."""
+Run = tuple[
+    str | None, Sequence[int], Sequence[bytes | None], Sequence[bytes | None], "Numbers | None"
+]
+"""Topic, offsets, bytes of keys and values, and origin times of the records that are processed together."""
 
 
 class _Everywhere(Sequence[T], Generic[T]):
@@ -49,7 +54,7 @@ class TaskContext:
     the task. `produced`: records by sink and topic.
 
     `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
-    finds its own. In a punctuation there is no topic, and nothing has an offset.
+    finds its own. In a punctuation there is no topic, and nothing has an offset. `origin_time` is the largest of the runs before.
 
     `ordinal` is that of the row being processed, `origin` where it comes from; kept where a cache may make room meanwhile.
     `failed_ordinal` is the row at which an operator stopped in the middle of a batch. `node` is the node whose operator is
@@ -72,6 +77,8 @@ class TaskContext:
         "offsets",
         "ordinal",
         "origin",
+        "origin_time",
+        "origin_times",
         "partition",
         "produced",
         "punctuations",
@@ -97,6 +104,8 @@ class TaskContext:
         self.offsets: Sequence[int] = (-1,)
         self.raw_keys = NO_RAW
         self.raw_values = NO_RAW
+        self.origin_times: Numbers | None = None
+        self.origin_time = -1
         self.stream_time = -1
         self.wall_clock_ms = 0
         self.dropped_records = 0
@@ -128,8 +137,10 @@ class TaskContext:
         offsets: Sequence[int],
         raw_keys: Sequence[bytes | None] = NO_RAW,
         raw_values: Sequence[bytes | None] = NO_RAW,
+        origin_times: Numbers | None = None,
     ) -> None:
         """Notes the topic whose rows are processed from now on; None: a punctuation."""
+        self.origin_times = origin_times
         self.origin = NOWHERE
         self.topic = topic
         self.offsets = offsets
@@ -145,7 +156,7 @@ class TaskContext:
     @property
     def run(self) -> Run:
         """The arguments of the last `begin`."""
-        return self.topic, self.offsets, self.raw_keys, self.raw_values
+        return self.topic, self.offsets, self.raw_keys, self.raw_values, self.origin_times
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
@@ -157,6 +168,15 @@ class TaskContext:
         finally:
             self.begin(*run)
             self.origin, self.record_timestamp, self.record_headers = record
+
+    def origin_times_of(self, ordinals: Sequence[int]) -> Numbers:
+        """Returns the origin times of the rows with these ordinals; of those that no record has led to, how far the task has come."""
+        import numpy as np
+
+        if self.origin_times is None:
+            return np.full(len(ordinals), self.origin_time, np.int64)
+        times: Numbers = self.origin_times[np.asarray(ordinals, np.int64)]
+        return times
 
     def counted(self, batch: SizedT, kept: SizedT) -> SizedT:
         """Returns `kept`, after counting as dropped what `batch` had more."""

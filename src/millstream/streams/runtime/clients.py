@@ -180,13 +180,12 @@ class TaskClients:
             for tp in partitions
         }
 
-    async def ends(self, topics: Iterable[str], partition: int) -> dict[str, int]:
-        """Returns, by topic, the offset after all that is written in one partition, open transactions included."""
-        partitions = [TopicPartition(topic, partition) for topic in topics]
+    async def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Returns the offset after all that is written in each partition, open transactions included."""
         if not partitions:
             return {}
         found = await self.admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
-        return {tp.topic: found.result(tp).offset for tp in partitions}
+        return {tp: found.result(tp).offset for tp in partitions}
 
     async def read(
         self, topic: str, partition: int, start: int, end: int

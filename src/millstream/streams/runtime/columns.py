@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import RawBatch, SinkBatch
+from millstream.streams.runtime.upstreams.origin_headers import headers_and_origins, origin_headers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def raw_batch(records: pa.RecordBatch) -> RawBatch:
-    """Returns the columns of a RangeReader (key, value, offset, timestamp in ms, headers if wanted) as the kernel takes them."""
+def raw_batch(records: pa.RecordBatch, *, is_aligned: bool = False) -> RawBatch:
+    """Returns the columns of a RangeReader (key, value, offset, timestamp in ms, headers if wanted) as the kernel takes them.
+
+    `is_aligned`: of a topic whose records say where they come from, in a header that nobody else sees.
+    """
     import pyarrow.compute as pc
 
-    headers = None
-    if "headers" in records.schema.names and pc.any(_has_headers(records)).as_py():
+    headers = origins = None
+    if is_aligned:
+        headers, origins = headers_and_origins(records)
+    elif "headers" in records.schema.names and pc.any(_has_headers(records)).as_py():
         headers = [
             tuple((header["key"], header["value"]) for header in each or ())
             for each in records.column("headers").to_pylist()
@@ -28,11 +34,12 @@ def raw_batch(records: pa.RecordBatch) -> RawBatch:
         timestamps=records.column("timestamp").to_pylist(),
         offsets=records.column("offset").to_pylist(),
         headers=headers,
+        origins=origins,
     )
 
 
-def record_batch(batch: SinkBatch) -> pa.RecordBatch:
-    """Returns the columns that `Producer.send_batch` takes."""
+def record_batch(batch: SinkBatch, upstream: int) -> pa.RecordBatch:
+    """Returns the columns that `Producer.send_batch` takes. `upstream`: the partition of the task that writes."""
     import pyarrow as pa
 
     from millstream.records.arrow import HEADERS_TYPE
@@ -42,7 +49,9 @@ def record_batch(batch: SinkBatch) -> pa.RecordBatch:
         "value": _binary(batch.values),
         "timestamp": pa.array(batch.timestamps, pa.int64()),
     }
-    if any(batch.headers):
+    if batch.origin_times is not None:
+        columns["headers"] = origin_headers(batch, upstream)
+    elif any(batch.headers):
         columns["headers"] = pa.array(
             [[{"key": name, "value": value} for name, value in each] for each in batch.headers],
             HEADERS_TYPE,

@@ -10,9 +10,11 @@ from functools import partial
 
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
 from millstream.streams.errors import StreamsError
 from millstream.streams.handlers import OnError
-from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
+from millstream.streams.kernel.task.output import TaskOutput
+from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.outputs import together, write
 from millstream.streams.runtime.refusals import (
@@ -29,10 +31,11 @@ from millstream.streams.runtime.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class WrittenOutput:
-    """The output as it was written, and by changelog topic the offset after it."""
+    """The output as it was written, and the offset after it: by changelog topic, and by partition of aligned repartition topics."""
 
     output: TaskOutput
     logged: dict[str, int]
+    aligned: dict[TopicPartition, int]
 
 
 class TaskCommits:
@@ -79,13 +82,13 @@ class TaskCommits:
             if self._spec.is_exact:
                 await self._producer.begin_transaction()
             try:
-                return WrittenOutput(output, await self._write(output))
+                return await self._write(output)
             except MillstreamError as error:
                 if not is_refusal(error):
                     raise
                 if self._spec.is_exact:
                     await self._producer.abort_transaction()
-                refused = await refused_records(self._producer, output)
+                refused = await refused_records(self._producer, output, self._partition)
                 if not refused:  # a changelog's, without which the state would be lost
                     raise
                 _require_no_letters(refused, letter_topics)
@@ -95,12 +98,22 @@ class TaskCommits:
                 letter_topics.update(letters.sinks)
                 output = together([without(output, refused), letters])
 
-    async def _write(self, output: TaskOutput) -> dict[str, int]:
-        """Returns, by changelog topic, the offset after what was written. Nobody else writes to this partition of it."""
-        logged = await write(self._producer, output, self._partition)
-        unknown = [topic for topic, offset in logged.items() if offset is None]
-        ends = await self._clients.ends(unknown, self._partition)
-        return {topic: ends[topic] if end is None else end for topic, end in logged.items()}
+    async def _write(self, output: TaskOutput) -> WrittenOutput:
+        """Writes, and finds out the ends that brokers have not told. Nobody else writes to this partition of a changelog."""
+        written = await write(self._producer, output, self._partition)
+        unknown = [
+            TopicPartition(t, self._partition) for t, at in written.logged.items() if at is None
+        ]
+        unknown += [tp for tp, at in written.aligned.items() if at is None]
+        ends = await self._clients.ends(unknown)
+        return WrittenOutput(
+            output,
+            {
+                topic: ends[TopicPartition(topic, self._partition)] if at is None else at
+                for topic, at in written.logged.items()
+            },
+            {tp: ends[tp] if at is None else at for tp, at in written.aligned.items()},
+        )
 
     def _step(self, step: Step) -> None:
         self._environment.observe(step, self._spec.task_id(self._partition))

@@ -3,8 +3,9 @@
 Pure. The offset of each input partition is committed in the group `<application id>`, as Kafka Streams does, with Kafka Streams'
 metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
 changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
-(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. The name of the task
-that has committed an offset, and the version of its topology, stand there in the same way. Kafka Streams' own instances carry such names along when they commit later
+(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. What is done behind an
+offset that is not (ADR 0021) is part of the text. The name of the task that has committed an offset, the version of its topology, and the
+origin time that it has reached stand there in the same way. Kafka Streams' own instances carry such names along when they commit later
 offsets, so the text says for which offsets it holds: at others, what the operators remember is not believed.
 """
 
@@ -22,6 +23,7 @@ from millstream.clients import OffsetAndMetadata
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
+from millstream.streams.kernel.task.upstreams import DoneBehind
 
 StoreTimes = Mapping[str, Mapping[str, int]]
 """By store, what its operators remember, by name."""
@@ -34,6 +36,8 @@ _OWNER_MARK: Final = "@"
 """Begins the name of a task."""
 _VERSION_MARK: Final = "#"
 """Begins the version of the topology."""
+_ORIGIN_TIME: Final = "^"
+"""Names the origin time that the task has reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,16 @@ class CommittedPosition:
     changelogs: Mapping[str, str] = field(default_factory=dict)
     versions: frozenset[str] = frozenset()
     """Those of the topology that have committed these offsets, as far as they have said so."""
+    origin_time: int = -1
+    """The largest origin time of the records before the position."""
+    held: Mapping[str, DoneBehind] = field(default_factory=dict)
+    """By input topic of which records behind the offset are done, which ones."""
+
+    @property
+    def held_text(self) -> str:
+        """Returns `held` as text, equal for equal ones."""
+        packed = {topic: _packed_held(each) for topic, each in sorted(self.held.items())}
+        return json.dumps(packed, separators=(",", ":")) if packed else ""
 
     def encode(
         self, partition: int, owner: str | None = None, version: str | None = None
@@ -60,12 +74,15 @@ class CommittedPosition:
         own = {} if owner is None else {_OWNER_MARK + owner: 0}
         if version is not None:
             own[_VERSION_MARK + version] = 0
+        if self.origin_time >= 0:
+            own[_ORIGIN_TIME] = self.origin_time
         pieces = self._pieces(_room_beside(own))
         topics = sorted(self.offsets)
         if len(pieces) > len(topics):
             raise ConfigError(
                 f"what the {len(self.changelogs)} stores of a task remember does not fit beside the offsets of its "
-                f"{len(topics)} input topics: give its stores shorter names, or cut the topology with repartition()"
+                f"{len(topics)} input topics: give its stores shorter names, or cut the topology with repartition(); with many hundred "
+                "upstream tasks set time_across_repartitions='kafka'"
             )
         numbers = [own | {_MARK + piece: place} for place, piece in enumerate(pieces)]
         numbers += [own] * (len(topics) - len(pieces))
@@ -89,16 +106,21 @@ class CommittedPosition:
             if name.startswith(_MARK)
         }
         packed = "".join(pieces[place] for place in sorted(pieces))
-        store_times, changelogs, known_at = _unpacked(packed)
+        store_times, changelogs, known_at, held = _unpacked(packed)
         times = {topic: each.partition_time for topic, each in metadata.items()}
         offsets = {tp.topic: found.offset for tp, found in committed.items()}
         if any(offsets.get(topic, at) != at for topic, at in known_at.items()):
-            store_times = {}
+            store_times, held = {}, {}
         return cls(
             offsets=offsets,
             times={topic: time for topic, time in times.items() if time >= 0},
             store_times=store_times,
             changelogs=changelogs,
+            origin_time=max(
+                (each.processor_times.get(_ORIGIN_TIME, -1) for each in metadata.values()),
+                default=-1,
+            ),
+            held=held,
             versions=frozenset(
                 name.removeprefix(_VERSION_MARK)
                 for each in metadata.values()
@@ -108,10 +130,12 @@ class CommittedPosition:
         )
 
     def _pieces(self, size: int) -> list[str]:
-        if not (self.store_times or self.changelogs):
+        if not (self.store_times or self.changelogs or self.held):
             return []
         facts = {name: dict(times) for name, times in self.store_times.items()}
         known = [facts, dict(self.changelogs), dict(self.offsets)]
+        if self.held:
+            known.append({topic: _packed_held(each) for topic, each in self.held.items()})
         text = json.dumps(known, separators=(",", ":"))
         packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode("ascii")
         return [packed[at : at + size] for at in range(0, len(packed), size)]
@@ -132,10 +156,25 @@ def _room_beside(numbers: Mapping[str, int]) -> int:
     return METADATA_BYTES_MAX // 4 * 3 - len(OffsetMetadata(0, {**numbers, _MARK: 0}).encode())
 
 
-def _unpacked(packed: str) -> tuple[StoreTimes, Mapping[str, str], Mapping[str, int]]:
+def _packed_held(held: DoneBehind) -> list[int]:
+    """Returns `until`, and after it partitions of upstream tasks and offsets by turns, these as how far they are before `until`: in few digits."""
+    pairs = ((number, held.until - offset) for number, offset in sorted(held.first.items()))
+    return [held.until, *(each for pair in pairs for each in pair)]
+
+
+def _unpacked_held(until: int, *numbers: int) -> DoneBehind:
+    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+    return DoneBehind(until, {number: until - before for number, before in pairs})
+
+
+def _unpacked(
+    packed: str,
+) -> tuple[StoreTimes, Mapping[str, str], Mapping[str, int], Mapping[str, DoneBehind]]:
     """Returns nothing where a piece is missing: somebody has set or deleted some of the offsets by hand."""
     try:
-        store_times, changelogs, *known_at = json.loads(zlib.decompress(base64.b85decode(packed)))
-    except (binascii.Error, zlib.error, ValueError):
-        return {}, {}, {}
-    return store_times, changelogs, known_at[0] if known_at else {}
+        store_times, changelogs, *more = json.loads(zlib.decompress(base64.b85decode(packed)))
+        held = more[1] if len(more) > 1 else {}
+        known_at = more[0] if more else {}
+        return store_times, changelogs, known_at, {t: _unpacked_held(*n) for t, n in held.items()}
+    except (binascii.Error, zlib.error, TypeError, ValueError):
+        return {}, {}, {}, {}

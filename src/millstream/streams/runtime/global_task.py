@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.model import TopicPartition
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import open_task, stored_marker
@@ -150,7 +151,9 @@ def _why_unusable(
     gone = marker.offsets.keys() - by_name.keys()
     if gone:
         return f"{min(gone)} is not there any more"
-    return StoredState(marker, marker.offsets, is_logged=True).why_unusable(by_name, {}, now_ms)
+    return StoredState(marker, marker.offsets, is_logged=True).why_unusable(
+        by_name, CommittedPosition(), now_ms
+    )
 
 
 def _names(task: StreamTask) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millstream.clients import BatchDelivery, Producer
 from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
 from millstream.runtime.native import load_leaf
 from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
-from millstream.streams.kernel.task.stream_task import TaskOutput
+from millstream.streams.kernel.task.output import TaskOutput
 from millstream.streams.runtime.columns import record_batch
 
 if TYPE_CHECKING:
@@ -21,20 +23,31 @@ else:
     murmur2 = load_leaf("millstream.clients.producer.core.murmur2")
 
 
-async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[str, int | None]:
-    """Writes changelogs to `partition`, and outputs beside them. Returns once every record is acknowledged; raises the first error.
+@dataclass(frozen=True, slots=True)
+class WrittenEnds:
+    """The offsets after the last records that were written: by changelog topic, and by partition of aligned repartition topics.
 
-    Returns, by changelog topic, the offset after the last record that was written to it; None where the broker
-    had forgotten it, as it may with a batch that was sent twice.
+    None where the broker had forgotten it, as it may with a batch that was sent twice.
     """
+
+    logged: dict[str, int | None]
+    aligned: dict[TopicPartition, int | None]
+
+
+async def write(producer: Producer, output: TaskOutput, partition: int) -> WrittenEnds:
+    """Writes changelogs to `partition`, and outputs beside them. Returns once every record is acknowledged; raises the first error."""
     logged: dict[str, BatchDelivery] = {}
     outputs: list[BatchDelivery] = []
+    aligned: list[BatchDelivery] = []
     try:
         for batch in output.changelogs.values():
-            rows = record_batch(batch)
+            rows = record_batch(batch, partition)
             logged[batch.topic] = await producer.send_batch(batch.topic, rows, partition=partition)
         for batch in output.sinks.values():
-            outputs += await _send(producer, batch)
+            sent = await _send(producer, batch, partition)
+            outputs += sent
+            if batch.origin_times is not None:
+                aligned += sent
     except Exception:
         if producer.config.transactional_id is None:
             await _settled(producer)
@@ -46,7 +59,15 @@ async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[
     for delivery in (*logged.values(), *outputs):
         await delivery
     last = {topic: delivery.last_record().offset for topic, delivery in logged.items()}
-    return {topic: offset + 1 if offset >= 0 else None for topic, offset in last.items()}
+    ends: dict[TopicPartition, int | None] = {}
+    for each in (record for delivery in aligned for record in delivery.last_records()):
+        tp = each.topic_partition
+        ends[tp] = _after(each.offset) if ends.get(tp, 0) is not None else None
+    return WrittenEnds({topic: _after(offset) for topic, offset in last.items()}, ends)
+
+
+def _after(offset: int) -> int | None:
+    return offset + 1 if offset >= 0 else None
 
 
 def together(outputs: Sequence[TaskOutput]) -> TaskOutput:
@@ -86,9 +107,9 @@ async def _settled(producer: Producer) -> None:
         await producer.flush()
 
 
-async def _send(producer: Producer, batch: SinkBatch) -> list[BatchDelivery]:
-    """Sends each row to the partition that the topology's partitioner, its partition key or its own key says."""
-    rows = record_batch(batch)
+async def _send(producer: Producer, batch: SinkBatch, task: int) -> list[BatchDelivery]:
+    """Sends each row to the partition that the topology's partitioner, its partition key or its own key says. `task`: the partition of the writer."""
+    rows = record_batch(batch, task)
     targets = await target_partitions(producer, batch)
     if targets is None:
         return [await producer.send_batch(batch.topic, rows)]

@@ -37,8 +37,9 @@ from millstream.errors import (
 )
 from millstream.streams.handlers import OutgoingRecord
 from millstream.streams.kernel.columns.batch import SinkBatch
-from millstream.streams.kernel.task.stream_task import TaskOutput
+from millstream.streams.kernel.task.output import TaskOutput
 from millstream.streams.runtime.outputs import target_partitions
+from millstream.streams.runtime.upstreams.origin_headers import origin_header
 
 _NO_RECORDS_FAULT: Final = (
     SaslAuthenticationFailed,
@@ -77,14 +78,17 @@ def is_refusal(error: MillstreamError) -> bool:
     )
 
 
-async def refused_records(producer: Producer, output: TaskOutput) -> list[RefusedRecord]:
-    """Finds the records of sinks that are refused. With a producer that has no transactions the others are written."""
+async def refused_records(producer: Producer, output: TaskOutput, task: int) -> list[RefusedRecord]:
+    """Finds the records of sinks that are refused. With a producer that has no transactions the others are written.
+
+    `task`: the partition of the task that writes.
+    """
     refused: list[RefusedRecord] = []
     for batch in output.sinks.values():
         targets = await target_partitions(producer, batch)
         rows = list(range(len(batch)))
         while rows:
-            found, unknown = await _tried(producer, batch, targets, rows)
+            found, unknown = await _tried(producer, batch, targets, rows, task)
             refused += found
             rows = unknown if found else []
     return refused
@@ -114,7 +118,11 @@ def without(output: TaskOutput, refused: list[RefusedRecord]) -> TaskOutput:
 
 
 async def _tried(
-    producer: Producer, batch: SinkBatch, targets: Sequence[int] | None, rows: Sequence[int]
+    producer: Producer,
+    batch: SinkBatch,
+    targets: Sequence[int] | None,
+    rows: Sequence[int],
+    task: int,
 ) -> tuple[list[RefusedRecord], list[int]]:
     """Writes rows one by one, and returns those that are refused and those that were not tried because of them."""
     is_transactional = producer.config.transactional_id is not None
@@ -125,7 +133,8 @@ async def _tried(
     unknown: list[int] = []
     for row in rows:
         try:
-            sent.append((row, await _sent(producer, batch, row, targets[row] if targets else None)))
+            target = targets[row] if targets else None
+            sent.append((row, await _sent(producer, batch, row, target, task)))
         except (TransactionFailed, TransactionAborted):
             unknown.append(row)
         except MessageTooLarge as error:  # for the producer itself
@@ -146,13 +155,18 @@ async def _tried(
     return refused, sorted(unknown)
 
 
-async def _sent(producer: Producer, batch: SinkBatch, row: int, partition: int | None) -> Delivery:
+async def _sent(
+    producer: Producer, batch: SinkBatch, row: int, partition: int | None, task: int
+) -> Delivery:
     timestamp_ms = batch.timestamps[row]
+    headers = list(batch.headers[row])
+    if batch.origin_times is not None:
+        headers.append(origin_header(task, int(batch.origin_times[row])))
     return await producer.send(
         batch.topic,
         batch.values[row],
         key=batch.keys[row],
-        headers=list(batch.headers[row]),
+        headers=headers,
         partition=partition,
         timestamp_ms=timestamp_ms if timestamp_ms >= 0 else None,
     )

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
+from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.logs import ReadableLog
 
 TOMBSTONES_KEPT_MS: Final = 86_400_000
@@ -20,11 +21,15 @@ TOMBSTONES_KEPT_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class StoreMarker:
-    """The facts beside the rows: `topic_ids` of the changelogs, the input `offsets` that the rows cover, and the time of the write."""
+    """The facts beside the rows: `topic_ids` of the changelogs, the input `offsets` that the rows cover, and the time of the write.
+
+    `held`: what the rows cover of the records behind these offsets, as text to be compared.
+    """
 
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     offsets: Mapping[str, int] = field(default_factory=dict)
     written_ms: int = 0
+    held: str = ""
 
     def encode(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
@@ -73,15 +78,16 @@ class StoredState:
         return replace(self, marker=replace(self.marker, offsets=offsets))
 
     def why_unusable(
-        self, changelogs: Mapping[str, ReadableLog], committed: Mapping[str, int], now_ms: int
+        self, changelogs: Mapping[str, ReadableLog], committed: CommittedPosition, now_ms: int
     ) -> str | None:
-        """Returns the reason why restoring cannot go on from the rows; None where it can. `committed`: by input topic."""
+        """Returns the reason why restoring cannot go on from the rows; None where it can."""
         seen = {topic: to for topic, to in self.restored_to.items() if to is not None}
         if self.has_uncounted_rows:
             return "they have lost the offset up to which their rows count"
         if self.marker is None:
             return "they were written by another version" if seen else None
-        if not self.is_logged and self.marker.offsets != committed:
+        covered = self.marker.offsets, self.marker.held
+        if not self.is_logged and covered != (committed.offsets, committed.held_text):
             return "a store without a changelog lacks input that the application has committed"
         for topic, offset in seen.items():
             why = self._why_not(topic, offset, changelogs[topic], now_ms)

@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from millstream.runtime import Clock
-from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.config import (
+    ProcessingGuarantee,
+    StreamsConfig,
+    TimeAcrossRepartitions,
+)
 from millstream.streams.options import OffsetReset
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.clients import TaskClients
@@ -23,7 +27,9 @@ from millstream.streams.runtime.task_names import (
     task_name,
     transactional_id,
 )
+from millstream.streams.runtime.upstreams.watch import UpstreamWatch
 from millstream.streams.state.cache import CacheRoom
+from millstream.streams.topology.alignment import Alignment, aligned_topics
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.topology import Topology
 
@@ -94,6 +100,13 @@ class TaskSpec:
         group = self.topology.sub_topologies[self.sub_topology]
         return sub_topology_name(self.topology, group, self.application)
 
+    @property
+    def alignment(self) -> Alignment:
+        """The repartition topics of the application whose records go on by origin time."""
+        if self.config.time_across_repartitions is TimeAcrossRepartitions.KAFKA:
+            return Alignment()
+        return aligned_topics(self.topology, self.application)
+
     def task_id(self, partition: int) -> str:
         """Returns Kafka Streams' id of a task, by numbers: for people, metrics and processors. Nothing is found by it that outlives the process."""
         return f"{self.sub_topology}_{partition}"
@@ -136,6 +149,7 @@ class TaskEnvironment:
     restore_listener: StateRestoreListener | None = None
     cache_room: CacheRoom | None = None
     """The room that the caches of all tasks share; None: each task has its own."""
+    upstreams: UpstreamWatch = field(default_factory=UpstreamWatch)
     told_versions: set[str] = field(default_factory=set)
     """Other versions of the topology that the log has told of."""
 

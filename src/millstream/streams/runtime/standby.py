@@ -17,6 +17,7 @@ from millstream.model import TopicPartition
 from millstream.streams.kernel.task.standby import StandbyStores
 from millstream.streams.queries.result import QueryResult, StateQueryRequest
 from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.covered import CoveredInput, last_offsets
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
@@ -90,7 +91,8 @@ class StandbyTask:
             self._spec.application, sources, partition, require_stable=False
         )
         topics = self._task.restore_positions().keys()
-        ends = await self._clients.ends(topics - set(sources), partition)
+        logged = [TopicPartition(topic, partition) for topic in topics - set(sources)]
+        ends = {tp.topic: end for tp, end in (await self._clients.ends(logged)).items()}
         processed = {topic: committed.offsets.get(topic, 0) for topic in topics & set(sources)}
         self._covered.note(committed.offsets, ends | processed)
 
@@ -153,7 +155,7 @@ class StandbyTask:
         assert self._task is not None, "it has been opened"
         logs = await self._logs(self._task)
         now_ms = self._environment.clock.now().wall_ms
-        why = stored_state(self._task).why_unusable(logs, {}, now_ms)
+        why = stored_state(self._task).why_unusable(logs, CommittedPosition(), now_ms)
         if why is None and stored_state(self._task).marker is not None:
             return
         if why is not None:

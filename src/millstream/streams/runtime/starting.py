@@ -149,9 +149,9 @@ class TaskStart:
             if spec.reset_of(topic) is not OffsetReset.LATEST:
                 logs[topic].tell_what_is_gone(f"task {self._id}", f"{topic}-{partition}", offset)
         self._require_no_loss(committed, logs)
-        await self._environment.in_kernel(
-            lambda: task.resume(committed.times, committed.store_times)
-        )
+        held = {topic: (committed.offsets[topic], each) for topic, each in committed.held.items()}
+        resume = partial(task.resume, origin_time=committed.origin_time, held=held)
+        await self._environment.in_kernel(partial(resume, committed.times, committed.store_times))
         position = replace(committed, offsets={**committed.offsets, **begin})
         stores = self._opened_stores
         snapshots = TaskSnapshots(
@@ -188,7 +188,8 @@ class TaskStart:
         for topic, restored_to in task.restore_positions().items():
             first = max(restored_to or 0, logs[topic].start)
             await self._restore(task, topic, first, logs[topic].end)
-        await mark(task, self._environment, StoreMarker(topic_ids, committed.offsets, now_ms))
+        marker = StoreMarker(topic_ids, committed.offsets, now_ms, committed.held_text)
+        await mark(task, self._environment, marker)
         return task, topic_ids
 
     async def _trusted(
@@ -198,7 +199,7 @@ class TaskStart:
 
         def why_unusable(state: StoredState) -> str | None:
             of_inputs = state.of_inputs(self._spec.sources)
-            return of_inputs.why_unusable(logs, committed.offsets, now_ms)
+            return of_inputs.why_unusable(logs, committed, now_ms)
 
         stored = stored_state(self._open_task)
         why = why_unusable(stored)
@@ -287,7 +288,7 @@ class TaskStart:
             self._partition,
             lambda _: stores,
             config,
-            topics=TaskTopics(named=spec.sources, matched=spec.sources),
+            topics=TaskTopics(spec.sources, spec.sources, spec.alignment.of(spec.sub_topology)),
             global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
             restore_listener=self._environment.restore_listener,

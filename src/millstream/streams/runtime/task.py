@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
-from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
+from millstream.model import TopicPartition
+from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
+from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.queries.result import (
     Position,
     QueryResult,
@@ -46,11 +48,16 @@ from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import StartedTask, TaskStart
 from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.upstreams.progress import TaskProgress
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _Answer = TypeVar("_Answer")
+
+
+Reached = Mapping[str, Mapping[int, int]]
+"""By aligned repartition topic, how far its upstream tasks have come, as `StreamTask.expect` takes it."""
 
 
 @dataclass(slots=True)
@@ -98,6 +105,10 @@ class ActiveTask:
         self._restored = started.restored
         self.snapshots: Final = started.snapshots
         self._dropped = 0
+        self.aligned: Final = spec.alignment.of(spec.sub_topology)
+        self._written_to: dict[TopicPartition, int] = {}
+        self.progress = TaskProgress(started.position.offsets, started.task.origin_time)
+        """As others see it: with exactly once as the last commit has left it."""
 
     @classmethod
     async def start(
@@ -147,12 +158,14 @@ class ActiveTask:
         ends: Mapping[str, int],
         *,
         lags: Mapping[str, int] | None = None,
+        reached: Reached | None = None,
         renew: bool = False,
     ) -> TaskReport:
         """Processes the input up to `ends` (by topic, exclusive) and commits it. Punctuations that are due come with it.
 
         With `lags`, how many records each topic has behind its end, it waits for empty topics as max.task.idle.ms says: what it
-        has read and cannot process yet it keeps for the next run, and does not commit.
+        has read and cannot process yet it keeps for the next run, and does not commit. With `reached` the same holds for records that
+        upstream tasks have not come to.
 
         `renew` commits the offsets also where nothing is new: a group forgets them offsets.retention.minutes after the last commit.
         After an exception the task must be closed: its outcome is settled by the next start.
@@ -161,12 +174,14 @@ class ActiveTask:
             await self._global_stores.catch_up()
         await self._read_up_to(ends)
         self._step(Step.READ)
-        await self.process(lags=lags)
+        await self.process(lags=lags, reached=reached)
         return await self.commit(renew=renew)
 
     async def add(self, topic: str, records: pa.RecordBatch) -> None:
         """Queues records of an input topic, in the order of offsets."""
-        await self._environment.in_kernel(partial(_add_rows, self._open_task, topic, records))
+        is_aligned = topic in self.aligned.read
+        add = partial(_add_rows, self._open_task, topic, records, is_aligned=is_aligned)
+        await self._environment.in_kernel(add)
         self._done.read += records.num_rows
 
     def has_read_to(self, topic: str, offset: int) -> None:
@@ -174,23 +189,28 @@ class ActiveTask:
         self._read_to[topic] = max(self._read_to[topic], offset)
 
     async def process(
-        self, *, lags: Mapping[str, int] | None = None, records_max: int | None = None
+        self,
+        *,
+        lags: Mapping[str, int] | None = None,
+        reached: Reached | None = None,
+        records_max: int | None = None,
     ) -> ProcessedWork:
         """Processes what is queued, or `records_max` of it, and punctuations that are due. Returns how much it was.
 
-        With exactly once the outputs wait for the commit; at least once they are written now. `lags` as `run` has them.
+        With exactly once the outputs wait for the commit; at least once they are written now. `lags` and `reached` as `run` has them.
         """
         task = self._open_task
         now_ms = self._environment.clock.now().wall_ms
         is_idle = not any(task.queued.values())
         output = await self._environment.in_kernel(
-            lambda: task.process(now_ms, 0 if is_idle else records_max, lags=lags)
+            partial(_process, task, now_ms, 0 if is_idle else records_max, lags, reached or {})
         )
         self._done.processed += output.processed
         if self._spec.is_exact:
             self._output.append(output)
         else:
             self._count(await self._commits.write(task, output))
+            self.progress = self._progress_so_far(task)
         return ProcessedWork(output.processed, output.punctuated, output.punctuation_ms)
 
     async def commit(self, *, renew: bool = False) -> TaskReport:
@@ -221,6 +241,15 @@ class ActiveTask:
             metrics=with_tags(task.metrics(), {"task-id": self.id}),
             is_committed=is_committed,
         )
+
+    @property
+    def held(self) -> Mapping[str, int]:
+        """By repartition topic, how many of the queued records wait for upstream tasks."""
+        return self._open_task.held
+
+    def has_read(self, topic: str) -> int:
+        """Returns the offset before which all records of an input topic have been added."""
+        return self._read_to[topic]
 
     @property
     def position(self) -> Mapping[str, int]:
@@ -297,7 +326,26 @@ class ActiveTask:
             for topic, offset in self._position.offsets.items()
         }
         times = {**self._position.times, **prepared.partition_times}
-        return CommittedPosition(offsets, times, prepared.store_times, self._topic_ids)
+        return CommittedPosition(
+            offsets,
+            times,
+            prepared.store_times,
+            self._topic_ids,
+            origin_time=prepared.origin_time,
+            held=prepared.held,
+        )
+
+    def _progress_so_far(self, task: StreamTask) -> TaskProgress:
+        """Returns what is written, committed or not: at least once nobody waits for the commit."""
+        done = {
+            topic: self._read_to[topic] if not waiting else task.next_offset(topic)
+            for topic, waiting in task.queued.items()
+        }
+        position = {
+            topic: max(offset, done.get(topic) or 0)
+            for topic, offset in self._position.offsets.items()
+        }
+        return TaskProgress(position, task.origin_time, self._written_to)
 
     def _is_new(self, position: CommittedPosition, output: TaskOutput) -> bool:
         has_output = bool(output.sinks or output.changelogs or self._done.log_ends)
@@ -307,13 +355,15 @@ class ActiveTask:
         self._done.written += record_count(written.output.sinks)
         self._done.logged += record_count(written.output.changelogs)
         self._done.log_ends.update(written.logged)
+        self._written_to.update(written.aligned)
 
     async def _commit(self, position: CommittedPosition, output: TaskOutput) -> None:
         task = self._open_task
         self._count(await self._commits.commit(task, position, output))
         self._position, self._is_committed = position, True
+        self.progress = TaskProgress(position.offsets, position.origin_time, self._written_to)
         written_ms = self._environment.clock.now().wall_ms
-        marker = StoreMarker(self._topic_ids, position.offsets, written_ms)
+        marker = StoreMarker(self._topic_ids, position.offsets, written_ms, position.held_text)
         try:
             await mark(task, self._environment, marker, self._done.log_ends)
         except Exception as error:
@@ -336,8 +386,20 @@ class ActiveTask:
         self._environment.observe(step, self.id)
 
 
-def _add_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:
-    task.add(topic, raw_batch(rows))
+def _add_rows(task: StreamTask, topic: str, rows: pa.RecordBatch, *, is_aligned: bool) -> None:
+    task.add(topic, raw_batch(rows, is_aligned=is_aligned))
+
+
+def _process(
+    task: StreamTask,
+    now_ms: int,
+    records_max: int | None,
+    lags: Mapping[str, int] | None,
+    reached: Reached,
+) -> TaskOutput:
+    for topic, of_upstreams in reached.items():
+        task.expect(topic, of_upstreams)
+    return task.process(now_ms, records_max, lags=lags)
 
 
 def _queried(task: StreamTask, request: StateQueryRequest, covered: Position) -> QueryResult:

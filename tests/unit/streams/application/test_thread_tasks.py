@@ -27,9 +27,19 @@ from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.upstreams.progress import TaskProgress
 from millstream.streams.topology import Topology
+from millstream.streams.topology.alignment import NOTHING_ALIGNED
 
 TASK = StreamsTaskId(0, 0)
+
+
+class WithoutUpstreams:
+    """Has no repartition topics."""
+
+    aligned = NOTHING_ALIGNED
+    progress = TaskProgress()
+    held = MappingProxyType[str, int]({})
 
 
 class AssignedOnly:
@@ -152,7 +162,7 @@ async def test_all_tasks_are_closed_when_one_cannot_be_committed(
 ) -> None:
     closed: list[str] = []
 
-    class Running:
+    class Running(WithoutUpstreams):
         position = queued = MappingProxyType[str, int]({})
         has_queued = True
         next_punctuation_ms = None
@@ -186,7 +196,7 @@ async def test_all_tasks_are_closed_when_one_cannot_be_committed(
 async def test_a_task_that_has_retries_left_is_not_kept_waiting_for_records(
     monkeypatch: pytest.MonkeyPatch, due_ms: int | None, has_more: bool
 ) -> None:
-    class Running:
+    class Running(WithoutUpstreams):
         position = queued = MappingProxyType[str, int]({})
         has_queued = False
         next_punctuation_ms: int | None = 5
@@ -263,7 +273,7 @@ async def test_a_partition_is_paused_above_its_bound_and_resumed_when_it_is_down
         def resume(self, partitions: list[TopicPartition]) -> None:
             trace.append(f"resume {partitions[0]}")
 
-    class Running:
+    class Running(WithoutUpstreams):
         id = "0_0"
         position = MappingProxyType[str, int]({})
         queued = MappingProxyType({"in": 0})
@@ -296,7 +306,7 @@ async def test_a_fenced_task_is_closed_without_a_commit_and_the_others_of_its_th
 ) -> None:
     did: list[str] = []
 
-    class Running:
+    class Running(WithoutUpstreams):
         position = queued = MappingProxyType[str, int]({})
         has_queued = True
         next_punctuation_ms = None

@@ -14,7 +14,7 @@ from millstream.clients.consumer.range_reader import RangeReader
 from millstream.clients.core.values import RecordMetadata
 from millstream.errors import RecordListTooLarge, UnknownTopicOrPartition
 from millstream.streams.kernel.columns.batch import SinkBatch
-from millstream.streams.kernel.task.stream_task import TaskOutput
+from millstream.streams.kernel.task.output import TaskOutput
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.outputs import write
 
@@ -63,7 +63,8 @@ def output(*changelogs: str) -> TaskOutput:
 
 async def test_a_task_does_not_meet_the_errors_of_others_that_share_its_producer() -> None:
     producer = SharedProducer()
-    assert await write(cast("Producer", producer), output("a", "b"), 0) == {"a": 8, "b": 8}
+    written = await write(cast("Producer", producer), output("a", "b"), 0)
+    assert written.logged == {"a": 8, "b": 8}
 
 
 async def test_nothing_is_on_its_way_when_a_task_meets_an_error() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from millstream.model import Uuid
+from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.restoration import TOMBSTONES_KEPT_MS, StoredState, StoreMarker
 
@@ -19,7 +20,7 @@ LOG = ReadableLog(ID, 10, 30)
 
 
 def why(stored: StoredState, log: ReadableLog = LOG, now_ms: int = WRITTEN_MS + 1) -> str | None:
-    return stored.why_unusable({TOPIC: log}, {"in": 7}, now_ms)
+    return stored.why_unusable({TOPIC: log}, CommittedPosition({"in": 7}), now_ms)
 
 
 @pytest.mark.parametrize("offset", [10, 20, 30])

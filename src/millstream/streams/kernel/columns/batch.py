@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.column import AnyColumn, Data, values_of
+from millstream.streams.kernel.columns.origins import Origins, origins_one_after_the_other
+
+if TYPE_CHECKING:
+    from millstream.streams.kernel.columns.origins import Numbers
 
 Headers = tuple[tuple[str, bytes | None], ...]
 T = TypeVar("T")
@@ -192,9 +196,38 @@ class RawBatch:
     timestamps: list[int]
     offsets: Sequence[int]
     headers: list[Headers] | None = None
+    origins: Origins | None = None
+    """Of the records of a repartition topic that is read in the order of origin time."""
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def part(self, first: int, end: int) -> RawBatch:
+        """Returns rows first to end; the batch itself where these are all."""
+        if first <= 0 and end >= len(self):
+            return self
+        return RawBatch(
+            self.keys[first:end],
+            self.values[first:end],
+            self.timestamps[first:end],
+            self.offsets[first:end],
+            None if self.headers is None else self.headers[first:end],
+            None if self.origins is None else self.origins.part(first, end),
+        )
+
+    def take(self, rows: Numbers) -> RawBatch:
+        """Returns these rows, in their order: no longer that of offsets."""
+        import numpy as np
+
+        places = rows.tolist()
+        return RawBatch(
+            _taken(self.keys, rows),
+            _taken(self.values, rows),
+            np.asarray(self.timestamps, np.int64)[rows].tolist(),
+            np.asarray(self.offsets, np.int64)[rows].tolist(),
+            None if self.headers is None else [self.headers[place] for place in places],
+            None if self.origins is None else self.origins.take(rows),
+        )
 
     @property
     def arrow_bytes(self) -> int | None:
@@ -220,7 +253,22 @@ def joined(batches: Sequence[RawBatch]) -> RawBatch:
         _one_after_the_other(batch.timestamps for batch in batches),
         _one_after_the_other(batch.offsets for batch in batches),
         headers,
+        _origins_of([batch.origins for batch in batches]),
     )
+
+
+def _taken(column: Sequence[bytes | None], rows: Numbers) -> Sequence[bytes | None]:
+    if not isinstance(column, ArrowBytes):
+        return [column[row] for row in rows.tolist()]
+    import pyarrow as pa
+
+    return ArrowBytes(column.array.take(pa.array(rows)))
+
+
+def _origins_of(columns: Sequence[Origins | None]) -> Origins | None:
+    """Returns those of several batches, which all have them or none."""
+    known = [column for column in columns if column is not None]
+    return origins_one_after_the_other(known) if known else None
 
 
 @dataclass(slots=True)
@@ -240,6 +288,8 @@ class SinkBatch:
     headers: list[Headers] = field(default_factory=list)
     partitions: list[int | None] | None = None
     partition_keys: Data | None = None
+    origin_times: Numbers | None = None
+    """Of the records of a repartition topic, the origin time of each (ADR 0021)."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -256,6 +306,7 @@ class SinkBatch:
             [self.headers[i] for i in rows],
             None if partitions is None else [partitions[i] for i in rows],
             None if partition_keys is None else [partition_keys[i] for i in rows],
+            None if self.origin_times is None else self.origin_times[list(rows)],
         )
 
 
@@ -271,7 +322,18 @@ def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
         _one_after_the_other(batch.headers for batch in batches),
         _partitions(batches),
         _partition_keys(batches),
+        _origin_times(batches),
     )
+
+
+def _origin_times(batches: Sequence[SinkBatch]) -> Numbers | None:
+    """Returns those of several batches of one topic, which all have them or none."""
+    known = [batch.origin_times for batch in batches if batch.origin_times is not None]
+    if not known:
+        return None
+    import numpy as np
+
+    return np.concatenate(known)
 
 
 def _partitions(batches: Sequence[SinkBatch]) -> list[int | None] | None:

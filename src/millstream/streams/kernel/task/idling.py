@@ -43,7 +43,7 @@ class IdlePolicy:
         is_enforced = False
         for queue in queues:
             topic = queue.reader.topic
-            if len(queue):
+            if len(queue) or queue.waits_for_upstreams:
                 self._deadlines.pop(topic, None)
             elif lags.get(topic) != 0:
                 self._deadlines.pop(topic, None)

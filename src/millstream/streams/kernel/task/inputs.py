@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.resolved_serdes import source_serdes
 from millstream.streams.kernel.task.failures import Failures
-from millstream.streams.kernel.task.queues import PartitionGroup, RecordQueue, SourceReader
+from millstream.streams.kernel.task.partition_group import AlignedGroup, PartitionGroup
+from millstream.streams.kernel.task.queues import RecordQueue, SourceReader
+from millstream.streams.kernel.task.upstreams import DoneBehind, UpstreamMerge
+from millstream.streams.topology.alignment import NOTHING_ALIGNED, AlignedTopics
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.patterns import source_matching
 from millstream.streams.topology.topology import Topology
@@ -26,6 +29,8 @@ class TaskTopics:
 
     named: Collection[str] | None = None
     matched: Iterable[str] = ()
+    aligned: AlignedTopics = NOTHING_ALIGNED
+    """Those whose records go on, or are to go on elsewhere, in the order of origin time."""
 
 
 class Inputs:
@@ -43,9 +48,12 @@ class Inputs:
         self._failures = failures
         self._sources = {source.name: source for source in sources}
         self._patterns = topology.patterns
+        self._aligned = topics.aligned
         self.pattern_of_topic: dict[str, str] = {}
         """The pattern by which a topic is read, for topics that are read by one."""
-        self.group = PartitionGroup({})
+        self.group: PartitionGroup | AlignedGroup = (
+            AlignedGroup({}) if topics.aligned.read else PartitionGroup({})
+        )
         for source in self._sources.values():
             for topic in source.topics:
                 name = topology.decorated(topic, context.config.application_id)
@@ -53,6 +61,31 @@ class Inputs:
                     self._read(source, name)
         for topic in topics.matched:
             self.maybe_read(topic)
+
+    def upstreams_of(self, topic: str) -> UpstreamMerge:
+        """Returns what keeps the records of an aligned topic in order."""
+        upstreams = self.group.queues[topic].upstreams
+        assert upstreams is not None, "asked for aligned topics only"
+        return upstreams
+
+    @property
+    def waiting_for_upstreams(self) -> dict[str, int]:
+        """By aligned topic, how many records wait for upstream tasks."""
+        return {
+            topic: queue.upstreams.waiting
+            for topic, queue in self.group.queues.items()
+            if queue.upstreams is not None
+        }
+
+    @property
+    def held(self) -> dict[str, DoneBehind]:
+        """By topic of which records behind its next offset are done, which ones."""
+        found = {
+            topic: queue.upstreams.position()
+            for topic, queue in self.group.queues.items()
+            if queue.upstreams is not None
+        }
+        return {topic: each[1] for topic, each in found.items() if each and each[1] is not None}
 
     def maybe_read(self, topic: str) -> bool:
         """Whether the topic is read, from now on at the latest. Raises TopologyError where two patterns match it."""
@@ -70,4 +103,11 @@ class Inputs:
         key, value = source_serdes(source, config)
         timestamps = source.timestamps or config.default_timestamps
         reader = SourceReader(source.name, topic, key, value, timestamps)
-        self.group.queues[topic] = RecordQueue(reader, self._context, self._failures)
+        aligned = self._aligned
+        self.group.queues[topic] = RecordQueue(
+            reader,
+            self._context,
+            self._failures,
+            upstreams=UpstreamMerge() if topic in aligned.read else None,
+            knows_origins=bool(aligned.read or aligned.written),
+        )

@@ -8,11 +8,17 @@ on processors lists what of Kafka Streams' is not there, and why; `thread-id` is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.task.queues import RecordQueue
-from millstream.streams.metrics import MetricName, metric_name
+from millstream.streams.metrics import (
+    MetricName,
+    RecordingLevel,
+    Sensor,
+    Statistic,
+    metric_name,
+)
 
 PROCESS = "process"
 PUNCTUATE = "punctuate"
@@ -52,3 +58,23 @@ def task_metrics(
             tags = {**task, "processor-node-id": node, "topic": topic}
             found[metric_name("stream-topic-metrics", name, tags)] = float(value)
     return {**found, **context.metrics.metrics()}
+
+
+def lateness_sensor(context: TaskContext) -> Sensor | None:
+    """Costs a call for each record, so it is there only on request."""
+    is_asked_for = context.config.metrics_recording_level is RecordingLevel.DEBUG
+    if context.is_global or not is_asked_for:
+        return None
+    sensor = context.metrics.add_sensor("record-lateness")
+    for name, statistic in (("avg", Statistic.AVG), ("max", Statistic.MAX)):
+        tags = {"task-id": context.task_id}
+        sensor.add(f"record-lateness-{name}", "stream-task-metrics", statistic, tags)
+    return sensor
+
+
+def note_lateness(sensor: Sensor, stream_time: int, timestamps: Iterable[int]) -> None:
+    """Notes how far each record is behind the largest timestamp up to it."""
+    newest = stream_time
+    for timestamp in timestamps:
+        newest = max(newest, timestamp)
+        sensor.record(newest - timestamp)

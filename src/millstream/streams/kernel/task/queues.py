@@ -1,4 +1,4 @@
-"""Input of a task: one queue per topic, and the choice which of them goes next.
+"""The queues of a task's input, one per topic. Which of them goes next is the affair of `partition_group.py`.
 
 Records are decoded when they come to the head of their queue. A record that cannot be read is left out, or kept
 as an error that is raised once, when its turn comes, as the handler says.
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import (
@@ -22,11 +22,15 @@ from millstream.streams.kernel.columns.batch import (
     rows_of,
 )
 from millstream.streams.kernel.columns.column import source_column
+from millstream.streams.kernel.columns.origins import never_back
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.kernel.task.failures import Failures
+from millstream.streams.kernel.task.upstreams import AT_ITS_END, UpstreamMerge
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
+
+if TYPE_CHECKING:
+    from millstream.streams.kernel.columns.origins import Numbers
 
 _JOINED_ROWS_MAX: Final = 65_536
 _JOINED_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -55,10 +59,12 @@ class Run:
     raw_values: Sequence[bytes | None]
     newest: int
     """The largest timestamp of the rows."""
+    origin_times: Numbers | None = None
+    """Of each row; None where nobody asks for them."""
 
 
 class RecordQueue:
-    """Records of one topic in offset order."""
+    """Records of one topic in offset order; with `upstreams` in the order of origin time."""
 
     def __init__(
         self,
@@ -67,13 +73,17 @@ class RecordQueue:
         failures: Failures,
         *,
         as_lists: bool = False,
+        upstreams: UpstreamMerge | None = None,
+        knows_origins: bool = False,
     ) -> None:
-        """`as_lists`: rows go on one by one, so that it is cheaper to read all of them first."""
+        """`as_lists`: rows go on one by one, so that it is cheaper to read all of them first. `knows_origins`: runs have origin times."""
         self.reader = reader
         self._as_lists = as_lists
         self._failures = failures
-        self.next_offset: int | None = None
-        """The offset after everything that has been taken or skipped."""
+        self.upstreams: Final = upstreams
+        self._knows_origins = knows_origins
+        self._origin_times: Numbers | None = None
+        self._done_to: int | None = None
         self.partition_time = -1
         """The largest timestamp that was read; rows are read before they are taken."""
         self.taken = 0
@@ -91,9 +101,28 @@ class RecordQueue:
         self._at = 0
         self._end_offset: int | None = None
         self._error: StreamsError | None = None
+        self._raw_rows = self._raw_done = 0
+        """Of the batch that was decoded last: how many records it had, and how many are taken or left out."""
+        self._kept: Sequence[int] | None = None
+        """The places of the rows in that batch; None where no record was left out."""
+
+    @property
+    def next_offset(self) -> int | None:
+        """The offset after everything that has been taken or skipped; with `upstreams` that of the first record that has not."""
+        if self.upstreams is None:
+            return self._done_to
+        found = self.upstreams.position()
+        return None if found is None else found[0]
+
+    @property
+    def waits_for_upstreams(self) -> bool:
+        """Whether an upstream task has more to write: others wait for what that is, not for the topic."""
+        return self.upstreams is not None and self.upstreams.bound[0] != AT_ITS_END
 
     def add(self, raw: RawBatch) -> None:
-        if len(raw):
+        if self.upstreams is not None:
+            self.upstreams.add(raw)
+        elif len(raw):
             self._raw.append(raw)
 
     def head_timestamp(self) -> int | None:
@@ -102,10 +131,18 @@ class RecordQueue:
             if self._error is not None:
                 error, self._error = self._error, None
                 raise error
-            if not self._raw:
+            raw = self._next_raw()
+            if raw is None:
                 return None
-            self._decode(self._next_raw())
+            self._decode(raw)
         return self._rows.timestamps[self._at]
+
+    def head_origin_time(self) -> int | None:
+        """Returns the origin time of the next row, as `head_timestamp` does its timestamp."""
+        if self.head_timestamp() is None:
+            return None
+        assert self._origin_times is not None, "the queues of such a task know them"
+        return int(self._origin_times[self._at])
 
     def take(self, rows_max: int, before: int | None) -> Run:
         """The head row, and following ones whose timestamps are smaller than `before`."""
@@ -113,6 +150,21 @@ class RecordQueue:
         end = min(len(timestamps), first + rows_max)
         if before is not None and end > first + 1:
             end = next((i for i in range(first + 1, end) if timestamps[i] >= before), end)
+        return self._take(end)
+
+    def take_up_to(self, rows_max: int, origin_time: int, *, is_inclusive: bool) -> Run:
+        """The head row, and following ones whose origin times are smaller than this, or equal to it."""
+        import numpy as np
+
+        first = self._at
+        end = min(len(self._rows), first + rows_max)
+        assert self._origin_times is not None, "the queues of such a task know them"
+        side: Literal["left", "right"] = "right" if is_inclusive else "left"
+        fitting = np.searchsorted(self._origin_times[first + 1 : end], origin_time, side)
+        return self._take(first + 1 + int(fitting))
+
+    def _take(self, end: int) -> Run:
+        first, timestamps = self._at, self._rows.timestamps
         self._at = end
         self.taken += end - first
         batch = self._rows.part(first, end)
@@ -127,12 +179,22 @@ class RecordQueue:
             rows_of(self._raw_keys, first, end),
             rows_of(self._raw_values, first, end),
             newest,
+            None if self._origin_times is None else self._origin_times[first:end],
         )
         if end == len(timestamps) and self._error is None:
-            self.next_offset = self._end_offset
+            self._is_done(self._raw_rows, self._end_offset)
         else:
-            self.next_offset = run.offsets[-1] + 1
+            row = end - 1 if self._kept is None else self._kept[end - 1]
+            self._is_done(row + 1, run.offsets[-1] + 1)
         return run
+
+    def _is_done(self, raw_rows: int, next_offset: int | None) -> None:
+        """Notes that so many records of the decoded batch are taken or left out, and in the order of offsets all before this one."""
+        if self.upstreams is None:
+            self._done_to = next_offset
+        else:
+            self.upstreams.take(raw_rows - self._raw_done)
+            self._raw_done = raw_rows
 
     def commit(self) -> None:
         """Makes what was taken final: it will not come again."""
@@ -144,11 +206,14 @@ class RecordQueue:
 
     def __len__(self) -> int:
         """Records that wait."""
-        return len(self._rows) - self._at + sum(map(len, self._raw))
+        held = 0 if self.upstreams is None else self.upstreams.waiting
+        return len(self._rows) - self._at + sum(map(len, self._raw)) + held
 
     def clear(self) -> None:
         """Forget everything that was added, and how far it was taken since the last commit."""
-        self.next_offset = None
+        self._done_to = None
+        if self.upstreams is not None:
+            self.upstreams.clear()
         self.partition_time = self.taken_time = self._committed_time
         self._raw.clear()
         self._rows = Batch([], [], [], [], [])
@@ -156,7 +221,13 @@ class RecordQueue:
         self._at = 0
         self._error = None
 
-    def _next_raw(self) -> RawBatch:
+    def _next_raw(self) -> RawBatch | None:
+        """Takes what may be decoded next; None where there is nothing."""
+        if self._raw:
+            return self._joined_raw()
+        return None if self.upstreams is None else self.upstreams.release()
+
+    def _joined_raw(self) -> RawBatch:
         """Takes the batch that waits first, with those that came as Arrow behind it: what operators do once for a batch costs less then.
 
         A fetch is a megabyte at most, about 10,000 small records.
@@ -178,18 +249,28 @@ class RecordQueue:
         return joined(taken)
 
     def _decode(self, raw: RawBatch) -> None:
-        self._at = 0
+        self._at = self._raw_done = 0
+        self._raw_rows, self._kept = len(raw), None
         self._end_offset = raw.offsets[-1] + 1
+        partition_time = self.partition_time
         rows = self._decode_columns(raw)
         if rows is not None:
             self._rows, self._offsets = rows.as_lists() if self._as_lists else rows, raw.offsets
             self._raw_keys, self._raw_values = raw.keys, raw.values
             newest = max(raw.timestamps)
             self.partition_time = max(self.partition_time, newest)
-            return
-        self._decode_one_by_one(raw)
-        if not len(self._rows) and self._error is None:
-            self.next_offset = self._end_offset
+        else:
+            self._decode_one_by_one(raw)
+            if not len(self._rows) and self._error is None:
+                self._is_done(self._raw_rows, self._end_offset)
+        if self._knows_origins:
+            self._origin_times = self._find_origin_times(raw, partition_time)
+
+    def _find_origin_times(self, raw: RawBatch, partition_time: int) -> Numbers:
+        """Returns those of the rows: what upstream tasks say, or else the largest timestamp up to each."""
+        if raw.origins is None:
+            return never_back(self._rows.timestamps, partition_time)
+        return raw.origins.times if self._kept is None else raw.origins.times[self._kept]
 
     def _decode_columns(self, raw: RawBatch) -> Batch | None:
         """All rows at once, or None where they must be looked at one by one."""
@@ -222,6 +303,7 @@ class RecordQueue:
             rows.timestamps.append(decoded.timestamp)
             rows.headers.append(headers[row])
             kept.append(row)
+        self._kept = kept
         self._rows, self._offsets = rows, [raw.offsets[row] for row in kept]
         self._raw_keys = [raw.keys[row] for row in kept]
         self._raw_values = [raw.values[row] for row in kept]
@@ -267,76 +349,9 @@ class RecordQueue:
 
     def _put_back(self, raw: RawBatch, first: int) -> None:
         """What is behind a record that stops the task."""
+        self._raw_rows = first
         if first < len(raw):
-            self._raw.appendleft(
-                RawBatch(
-                    raw.keys[first:],
-                    raw.values[first:],
-                    raw.timestamps[first:],
-                    raw.offsets[first:],
-                    None if raw.headers is None else raw.headers[first:],
-                )
-            )
-
-
-class PartitionGroup:
-    """The queues of a task, in the order of their heads' timestamps."""
-
-    def __init__(self, queues: dict[str, RecordQueue]) -> None:
-        self.queues = queues
-        self._order = PriorityQueue[RecordQueue]()
-        self._unplaced: list[RecordQueue] = []
-        """Queues that take their places in this order when the next run is wanted; nothing is decoded before."""
-
-    def add(self, topic: str, raw: RawBatch) -> None:
-        queue = self.queues[topic]
-        queue.add(raw)
-        if not queue.is_waiting:
-            queue.is_waiting = True
-            self._unplaced.append(queue)
-
-    def take(self, rows_max: int) -> Run | None:
-        """The next run: rows of one topic that no other topic's head comes before."""
-        while self._unplaced:
-            self._place(self._unplaced[0])
-            del self._unplaced[0]
-        order = self._order
-        if not order:
-            return None
-        queue = order.poll()
-        run = queue.take(rows_max, order.smallest)
-        if len(order) > _ORDERED_ALONE_MAX:  # as if the rows had been taken one by one
-            for timestamp in run.batch.timestamps[1:]:
-                order.offer(timestamp, queue)
-                order.poll()
-        self._unplaced.append(queue)
-        return run
-
-    @property
-    def stream_time(self) -> int:
-        """The largest timestamp taken of any topic, -1 at first."""
-        return max((queue.taken_time for queue in self.queues.values()), default=-1)
-
-    def commit(self) -> None:
-        for queue in self.queues.values():
-            queue.commit()
-
-    def clear(self) -> None:
-        self._order.clear()
-        self._unplaced.clear()
-        for queue in self.queues.values():
-            queue.is_waiting = False
-            queue.clear()
-
-    def _place(self, queue: RecordQueue) -> None:
-        timestamp = queue.head_timestamp()
-        queue.is_waiting = timestamp is not None
-        if timestamp is not None:
-            self._order.offer(timestamp, queue)
-
-
-_ORDERED_ALONE_MAX = 2
-"""Among so few others, taking and offering a queue again leaves them in their order."""
+            self._raw.appendleft(raw.part(first, len(raw)))
 
 
 def _headers_of(raw: RawBatch) -> list[Headers]:

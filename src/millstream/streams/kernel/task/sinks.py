@@ -70,12 +70,15 @@ class Sink(Operator):
         *,
         topic_name: Callable[[str], str],
         failures: Failures,
+        aligned: frozenset[str] = frozenset(),
     ) -> None:
+        """`aligned`: the topics whose records tell their origin times."""
         super().__init__(context)
         self._failures = failures
         self._node = node
         self._key, self._value = serdes
         self._records = records
+        self._aligned = aligned
         self._topic_name = topic_name
         self._topic = topic_name(node.topic) if isinstance(node.topic, str) else None
 
@@ -165,6 +168,8 @@ class Sink(Operator):
             ordinals, records = self._partitioned(records, batch)
         elif self._key.inner is not None:
             records.partition_keys = self._inner_keys(batch, keys)
+        if topic in self._aligned:
+            records.origin_times = self.context.origin_times_of(ordinals)
         self.context.produced[self._node.name, topic] += len(records)
         self._records.append(ordinals, records)
 

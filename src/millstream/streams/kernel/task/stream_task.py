@@ -6,15 +6,15 @@ out, and commits; see README.md of this package for the order of calls that lose
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.handlers import OutgoingRecord
 from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
+from millstream.streams.kernel.columns.origins import never_back
 from millstream.streams.kernel.compile import make_operator
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -29,14 +29,18 @@ from millstream.streams.kernel.task.metrics import (
     ENFORCED_PROCESSING,
     PROCESS,
     PUNCTUATE,
+    lateness_sensor,
+    note_lateness,
     task_metrics,
 )
+from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
 from millstream.streams.kernel.task.questions import ask_store
 from millstream.streams.kernel.task.sinks import Sink, SinkRecords
 from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.kernel.task.tracing import Tracer
 from millstream.streams.kernel.task.traversal import DepthFirst, RunningNode, Traversal
-from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic
+from millstream.streams.kernel.task.upstreams import DoneBehind
+from millstream.streams.metrics import MetricName
 from millstream.streams.processor import PunctuationType
 from millstream.streams.queries.result import (
     Position,
@@ -62,37 +66,6 @@ _ID_WITHOUT_OWNER: Final = "-1_-1"
 """What Kafka Streams calls a task that fills global stores where processors and metrics see it."""
 _TIMER_MS: Final = 100
 """An operator's retries come to an end after so long, and go on with the next call: commits and other tasks wait meanwhile."""
-
-
-@dataclass(slots=True)
-class TaskOutput:
-    """Records that a task has produced since its last output: those of sinks and those of changelogs, by topic.
-
-    The records of a topic are in the order of record at a time. Topics are in the order of their first records where rows go one
-    by one (`batch_records_max=1`); otherwise the order of topics says nothing, as between topics of a broker.
-    """
-
-    sinks: dict[str, SinkBatch] = field(default_factory=dict)
-    changelogs: dict[str, SinkBatch] = field(default_factory=dict)
-    processed: int = 0
-    punctuated: int = 0
-    """The number of punctuations."""
-    punctuation_ms: int = 0
-    """How long they took, by the clock of `measure_with`."""
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedCommit:
-    """The contents of one commit: the next offset to read of each input topic, and output not taken yet.
-
-    `partition_times`: by input topic, the largest timestamp taken so far. `store_times`: by store, what its operators
-    remember. `StreamTask.resume` takes both.
-    """
-
-    offsets: Mapping[str, int]
-    output: TaskOutput
-    partition_times: Mapping[str, int]
-    store_times: Mapping[str, Mapping[str, int]]
 
 
 class StreamTask:
@@ -128,11 +101,12 @@ class StreamTask:
         self._context.wall_clock_ms = wall_clock_ms
         self._global_stores = global_stores or {}
         self._topology = topology
+        self._aligned = topics.aligned
         self._records = SinkRecords()
         self._failures = Failures(self._context, self._write_dead_letter)
         self._context.give_up = self._failures.given_up
         self._context.send_on = self._send_on
-        self._lateness = self._lateness_sensor()
+        self._lateness = lateness_sensor(self._context)
         self._measured_ms: Callable[[], int] = lambda: 0
         self._punctuation_ms = 0
         byte_stores = stores(self.id)
@@ -257,16 +231,24 @@ class StreamTask:
         self,
         partition_times: Mapping[str, int],
         store_times: Mapping[str, Mapping[str, int]] | None = None,
+        *,
+        origin_time: int = -1,
+        held: Mapping[str, tuple[int, DoneBehind]] | None = None,
     ) -> None:
         """Go on where an earlier task of the same partition stopped: its stream time, and the times of its topics.
 
         Call it before `add`, and after stores are restored. A runner keeps `PreparedCommit.partition_times` with the offsets
-        it commits, and `store_times` where stores may be lost; `offset_metadata` has Kafka Streams' form of them.
+        it commits, and `store_times` where stores may be lost; `offset_metadata` has Kafka Streams' form of them. `held` has the
+        committed offset of a topic beside what is done behind it.
         """
         self._state.resume(store_times or {})
         for topic, queue in self._group.queues.items():
             queue.resume(partition_times.get(topic, -1))
+        for topic, begin in (held or {}).items():
+            self._inputs.upstreams_of(topic).resume(*begin)
         self._context.stream_time = self._group.stream_time
+        of_sources = -1 if self._aligned.read else self._context.stream_time
+        self._context.origin_time = max(origin_time, of_sources)
         for timer in self._context.timers:
             timer.prepare()
 
@@ -277,6 +259,15 @@ class StreamTask:
     def add(self, topic: str, raw: RawBatch) -> None:
         """Queue records of one input topic, in offset order."""
         self._group.add(topic, raw)
+
+    def expect(self, topic: str, reached: Mapping[int, int]) -> None:
+        """Says how far the upstream tasks of a repartition topic have come, as `UpstreamMerge.expect` takes it."""
+        self._inputs.upstreams_of(topic).expect(reached)
+
+    @property
+    def origin_time(self) -> int:
+        """The largest origin time of the records taken so far."""
+        return self._context.origin_time
 
     def of_partition(self, partition: int) -> None:
         """Says of which partition the records are that are added next. A task that fills global stores reads all of its topic's.
@@ -300,6 +291,15 @@ class StreamTask:
     def queued(self) -> Mapping[str, int]:
         """By input topic, how many records wait."""
         return {topic: len(queue) for topic, queue in self._group.queues.items()}
+
+    def next_offset(self, topic: str) -> int | None:
+        """The offset after everything that was taken of a topic, or of the first record that was not. None before the first record."""
+        return self._group.queues[topic].next_offset
+
+    @property
+    def held(self) -> Mapping[str, int]:
+        """By repartition topic, how many of the records that wait do so for upstream tasks."""
+        return self._inputs.waiting_for_upstreams
 
     @property
     def idles_until_ms(self) -> int | None:
@@ -334,9 +334,12 @@ class StreamTask:
             run = self._group.take(batch_max if left < 0 else min(batch_max, left))
             if run is None:
                 break
-            self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values)
+            times = run.origin_times
+            if times is not None:
+                times = never_back(times, self._context.origin_time)
+            self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values, times)
             if self._lateness is not None:
-                self._note_lateness(self._lateness, run.batch.timestamps)
+                note_lateness(self._lateness, context.stream_time, run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, run.newest)
             if self._tracer is None:
                 self._traversals[run.node].run(run.batch)
@@ -345,6 +348,8 @@ class StreamTask:
                 self._traversals[run.node].run(run.batch)
             elif len(run.batch):
                 self._tracer.trace(self._nodes[run.node], run.batch)
+            if times is not None:
+                self._context.origin_time = int(times[-1])
             self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
             self._records.end_run()
             processed += len(run.batch)
@@ -373,7 +378,14 @@ class StreamTask:
         self._state.flush()
         times = {topic: queue.taken_time for topic, queue in self._group.queues.items()}
         known = {topic: time for topic, time in times.items() if time >= 0}
-        return PreparedCommit(self._input_offsets(), self._take_output(), known, self._state.times)
+        return PreparedCommit(
+            self._input_offsets(),
+            self._take_output(),
+            known,
+            self._state.times,
+            self._context.origin_time,
+            self._inputs.held,
+        )
 
     def commit(
         self,
@@ -442,17 +454,6 @@ class StreamTask:
 
     # Construction.
 
-    def _lateness_sensor(self) -> Sensor | None:
-        """Costs a call for each record, so it is there only on request."""
-        is_asked_for = self.config.metrics_recording_level is RecordingLevel.DEBUG
-        if self._context.is_global or not is_asked_for:
-            return None
-        sensor = self._context.metrics.add_sensor("record-lateness")
-        for name, statistic in (("avg", Statistic.AVG), ("max", Statistic.MAX)):
-            tags = {"task-id": self._context.task_id}
-            sensor.add(f"record-lateness-{name}", "stream-task-metrics", statistic, tags)
-        return sensor
-
     def _plan_execution(self, group: SubTopology) -> ExecutionPlan:
         config = self.config
         cached = (name for name, store in self._stores.items() if store.cache is not None)
@@ -499,6 +500,7 @@ class StreamTask:
                 self._records,
                 topic_name=self._real_topic,
                 failures=self._failures,
+                aligned=self._aligned.written,
             )
         return PassThroughOperator(self._context)
 
@@ -575,12 +577,6 @@ class StreamTask:
 
     def _take_output(self) -> TaskOutput:
         return TaskOutput(self._records.take(), self._state.take_changelogs())
-
-    def _note_lateness(self, sensor: Sensor, timestamps: Iterable[int]) -> None:
-        newest = self._context.stream_time
-        for timestamp in timestamps:
-            newest = max(newest, timestamp)
-            sensor.record(newest - timestamp)
 
     def _failed(self, node: str, rows: Batch, error: Exception) -> None:
         self._context.failed_ordinal = None

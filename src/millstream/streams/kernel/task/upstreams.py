@@ -1,0 +1,240 @@
+"""Puts the records of a repartition topic in the order of their origin time (ADR 0021).
+
+Owns the records of one topic that are read and may not go on yet: each upstream task's in the order of its writes. Knows neither how
+far upstream tasks have come nor how that is found out: the runner tells it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from millstream.streams.kernel.columns.batch import RawBatch, joined
+from millstream.streams.kernel.columns.origins import Origins, never_back, of_unknown_upstream
+
+if TYPE_CHECKING:
+    from millstream.streams.kernel.columns.origins import Numbers
+
+AT_ITS_END: Final = 2**63 - 1
+"""The time that an upstream task has reached which has nothing left to read: it holds nobody up."""
+NOT_BEGUN: Final = -1
+_RELEASED_MAX: Final = 65_536
+"""Rows that go on together, as many as batches that came apart are joined to."""
+_PARTS_MAX: Final = 16
+"""Rows of an upstream task that come in more pieces than that are gathered: a piece costs as much as some hundred rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneBehind:
+    """The records of a topic behind a committed offset that are done although that one is not.
+
+    Those before `until` are, but for those that upstream tasks have written from `first` on, by the partition of the upstream task.
+    """
+
+    until: int
+    first: Mapping[int, int]
+
+
+@dataclass(slots=True)
+class _Upstream:
+    """What one upstream task has written, as far as it has been read and may not go on."""
+
+    reached: int = NOT_BEGUN
+    """The largest origin time that was read."""
+    waiting: deque[RawBatch] = field(default_factory=deque)
+
+
+class UpstreamMerge:
+    """The records of one topic: `add` them as they are read, `release` them in order, and say with `take` how many are done."""
+
+    def __init__(self) -> None:
+        self.is_told = False
+        """Whether the runner has said how far the upstream tasks have come; nothing goes on before."""
+        self.waiting = 0
+        """The number of records that have not gone on."""
+        self._upstreams: dict[int, _Upstream] = {}
+        self._reached: Mapping[int, int] = {}
+        self._read_to: int | None = None
+        self._begin: tuple[int, DoneBehind] | None = None
+        self._ready: deque[RawBatch] = deque()
+        """In order, and not given out: a batch has a bounded size."""
+        self._released: tuple[Numbers, Numbers] | None = None
+        """Upstream tasks and offsets of the records in order that are not done."""
+
+    def resume(self, position: int, held: DoneBehind | None) -> None:
+        """Goes on at a committed position, behind which some records are done."""
+        self._begin = None if held is None else (position, held)
+
+    def expect(self, reached: Mapping[int, int]) -> None:
+        """Says what is still to come: no record of an upstream task that has not been added has an origin time before the one here.
+
+        Upstream tasks that are not among them hold nobody up.
+        """
+        self.is_told = True
+        self._reached = reached
+
+    def add(self, raw: RawBatch) -> None:
+        """Takes records in the order of offsets."""
+        if not len(raw):
+            return
+        for number, rows in _by_upstream(raw):
+            self._wait(number, self._not_done(number, rows))
+        self._read_to = raw.offsets[-1] + 1
+        if self._begin is not None and self._read_to >= self._begin[1].until:
+            self._begin = None
+
+    @property
+    def bound(self) -> tuple[int, int]:
+        """The origin time and the upstream task before which, and at which, nothing can come any more."""
+        if not self.is_told:
+            return NOT_BEGUN, NOT_BEGUN
+        found = [
+            (max(reached, self._read_of(number)), number)
+            for number, reached in self._reached.items()
+            if reached != AT_ITS_END
+        ]
+        return min(found, default=(AT_ITS_END, AT_ITS_END))
+
+    def release(self) -> RawBatch | None:
+        """Returns the next records that may go on now, in order; None where there are none. Those given out before have been taken."""
+        if not self._ready:
+            self._put_in_order()
+        if not self._ready:
+            return None
+        raw = self._ready.popleft()
+        self.waiting -= len(raw)
+        return raw
+
+    def take(self, rows: int) -> None:
+        """Says that so many of the released records are done, or left out for good."""
+        assert self._released is not None, "records are released before they are taken"
+        upstreams, offsets = self._released
+        self._released = upstreams[rows:], offsets[rows:]
+
+    def position(self) -> tuple[int, DoneBehind | None] | None:
+        """Returns the offset of the first record that is not done, and what is done behind it. None where that is not known yet."""
+        if self._read_to is None:
+            return self._begin
+        first, until = self._first_waiting(), self._read_to
+        if self._begin is not None:  # some of what was done before has not been read again yet
+            until = self._begin[1].until
+            first = {
+                number: first.get(number, max(offset, self._read_to))
+                for number, offset in self._begin[1].first.items()
+            }
+        if not first:
+            return self._read_to, None
+        return min(first.values()), DoneBehind(until, first)
+
+    def clear(self) -> None:
+        """Forgets everything that was added."""
+        self.waiting = 0
+        self._upstreams.clear()
+        self._ready.clear()
+        self._read_to = self._released = None
+
+    def _read_of(self, number: int) -> int:
+        upstream = self._upstreams.get(number)
+        return NOT_BEGUN if upstream is None else upstream.reached
+
+    def _not_done(self, number: int, rows: RawBatch) -> RawBatch:
+        """Returns the rows that are not done since before the resumed position was committed."""
+        if self._begin is None:
+            return rows
+        held = self._begin[1]
+        return rows.part(bisect_left(rows.offsets, held.first.get(number, held.until)), len(rows))
+
+    def _wait(self, number: int, rows: RawBatch) -> None:
+        if not len(rows):
+            return
+        upstream = self._upstreams.setdefault(number, _Upstream())
+        assert rows.origins is not None, "rows are cut by their origins"
+        times = never_back(rows.origins.times, upstream.reached)
+        rows.origins = Origins(rows.origins.upstreams, times)
+        upstream.reached = int(times[-1])
+        upstream.waiting.append(rows)
+        self.waiting += len(rows)
+
+    def _put_in_order(self) -> None:
+        """Finds what may go on now."""
+        time, last = self.bound
+        parts = [
+            part
+            for number, upstream in self._upstreams.items()
+            for part in _up_to(upstream.waiting, time, is_inclusive=number <= last)
+        ]
+        if not parts:
+            return
+        raw = _in_order(joined(parts))
+        assert raw.origins is not None, "those of all parts are known"
+        self._released = raw.origins.upstreams, _numbers(raw.offsets)
+        self._ready.extend(
+            raw.part(first, first + _RELEASED_MAX) for first in range(0, len(raw), _RELEASED_MAX)
+        )
+
+    def _first_waiting(self) -> dict[int, int]:
+        """Returns, by upstream task, the offset of its first record that is not done."""
+        import numpy as np
+
+        first = {
+            number: upstream.waiting[0].offsets[0]
+            for number, upstream in self._upstreams.items()
+            if upstream.waiting
+        }
+        if self._released is not None and len(self._released[0]):
+            upstreams, offsets = self._released
+            numbers, rows = np.unique(upstreams, return_index=True)  # the first row of each
+            first |= dict(zip(numbers.tolist(), offsets[rows].tolist(), strict=True))
+        return first
+
+
+def _by_upstream(raw: RawBatch) -> Iterator[tuple[int, RawBatch]]:
+    """Yields the rows of each upstream task in their order, perhaps in several parts."""
+    import numpy as np
+
+    if raw.origins is None:
+        raw.origins = of_unknown_upstream(raw.timestamps)
+    upstreams = raw.origins.upstreams
+    ends = [*(np.flatnonzero(np.diff(upstreams)) + 1).tolist(), len(raw)]
+    numbers = np.unique(upstreams) if len(ends) > 1 else upstreams[:1]
+    if len(ends) <= _PARTS_MAX * len(numbers):  # batches of a topic have one writer each
+        for first, end in zip([0, *ends], ends, strict=False):
+            yield int(upstreams[first]), raw.part(first, end)
+        return
+    for number in numbers.tolist():
+        yield number, raw.take(np.flatnonzero(upstreams == number))
+
+
+def _up_to(waiting: deque[RawBatch], time: int, *, is_inclusive: bool) -> Iterator[RawBatch]:
+    """Takes out the rows before a time, or up to it, and yields them."""
+    import numpy as np
+
+    while waiting:
+        rows = waiting[0]
+        assert rows.origins is not None, "rows are cut by their origins"
+        end = int(np.searchsorted(rows.origins.times, time, "right" if is_inclusive else "left"))
+        if end < len(rows):
+            if end:
+                waiting[0] = rows.part(end, len(rows))
+                yield rows.part(0, end)
+            return
+        yield waiting.popleft()
+
+
+def _in_order(raw: RawBatch) -> RawBatch:
+    """Returns rows of several upstream tasks, each in its order, by origin time; those of equal time by upstream task."""
+    import numpy as np
+
+    assert raw.origins is not None, "those of all parts are known"
+    order = np.lexsort((raw.origins.upstreams, raw.origins.times))
+    is_sorted = bool((np.diff(order) == 1).all())
+    return raw if is_sorted else raw.take(order)
+
+
+def _numbers(offsets: Sequence[int]) -> Numbers:
+    import numpy as np
+
+    return np.asarray(offsets, np.int64)

@@ -1,0 +1,48 @@
+"""Looks at an application's group and topics: how far its tasks have come by what they have committed, and how far there is something to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from millstream.clients import OffsetAndMetadata
+from millstream.clients.admin import Admin, OffsetSpec
+from millstream.model import TopicPartition
+from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.upstreams.progress import Look, TaskFlow, TaskKey, TaskProgress
+
+
+async def look_at_cluster(
+    admin: Admin,
+    group_id: str,
+    flow: TaskFlow,
+    known: Callable[[], Mapping[TaskKey, TaskProgress]],
+    *,
+    is_read_committed: bool,
+) -> Look:
+    """Returns one look. `known` are tasks that the caller knows himself. Raises what the cluster answers."""
+    inputs = {
+        (number, partition): [TopicPartition(topic, partition) for topic in topics]
+        for number in flow.looked_at
+        for partition, topics in flow.tasks[number].items()
+    }
+    wanted = list(dict.fromkeys(tp for mine in inputs.values() for tp in mine))
+    groups = await admin.list_consumer_group_offsets({group_id: wanted})
+    found = groups.result(group_id)
+    committed = {tp: found.result(tp) for tp in found}
+    tasks = {
+        task: _progress({tp: committed[tp] for tp in mine if tp in committed})
+        for task, mine in inputs.items()
+    }
+    tasks |= known()
+    ends = await admin.list_offsets(
+        dict.fromkeys(wanted, OffsetSpec.LATEST), read_committed=is_read_committed
+    )
+    return Look(tasks, {tp: ends.result(tp).offset for tp in wanted if tp not in ends.errors()})
+
+
+def _progress(committed: Mapping[TopicPartition, OffsetAndMetadata]) -> TaskProgress:
+    """An instance of Kafka Streams tells the largest timestamp of each partition only."""
+    position = CommittedPosition.decode(committed)
+    of_partitions = max(position.times.values(), default=-1)
+    origin_time = position.origin_time if position.origin_time >= 0 else of_partitions
+    return TaskProgress(position.offsets, origin_time)

@@ -1,0 +1,39 @@
+"""Says how many records a task has processed beyond the time that the slowest of its like has reached (ADR 0021). Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+RUN_AHEAD_RECORDS: Final = 50_000
+"""What downstream tasks hold in memory meanwhile. Fewer would have tasks wait for each other at every fetch, which is some 10,000 small records."""
+_NOTES_MAX: Final = 1_024
+
+
+class RunAhead:
+    """Of one task."""
+
+    def __init__(self) -> None:
+        self._processed = 0
+        self._notes: deque[tuple[int, int]] = deque()
+        """Origin times, each with the number of records that had been processed when the task had reached it."""
+
+    def note(self, records: int, origin_time: int) -> None:
+        """Notes a round of the task."""
+        if not records:
+            return
+        self._processed += records
+        if self._notes and self._notes[-1][0] == origin_time:
+            self._notes.pop()
+        self._notes.append((origin_time, self._processed))
+        if len(self._notes) > _NOTES_MAX:  # half as exact: the slowest is far behind
+            self._notes = deque(list(self._notes)[1::2])
+
+    def beyond(self, slowest: int) -> int:
+        """Returns the number of records processed since the task had reached this time, at which the slowest is."""
+        while len(self._notes) > 1 and self._notes[1][0] <= slowest:
+            self._notes.popleft()
+        if not self._notes or self._notes[-1][0] <= slowest:
+            return 0
+        first = self._notes[0]
+        return self._processed - (first[1] if first[0] <= slowest else 0)

@@ -1,0 +1,243 @@
+"""Watches how far the tasks have come that write to repartition topics, for the threads of one process (ADR 0021).
+
+Where all of them run in this process they are asked themselves, which costs nothing. Otherwise the application's group and the ends of topics are
+looked at in the background, while a task waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
+from millstream.streams.runtime.upstreams.progress import (
+    Look,
+    TaskFlow,
+    TaskKey,
+    TaskProgress,
+    UpstreamProgress,
+)
+
+LOOK_INTERVAL_S: Final = 0.02
+"""Two looks at the cluster are so far apart: each costs two requests."""
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTask:
+    """A task of this process, and the ends of its inputs as its consumer knows them: a topic whose end it does not know is left out."""
+
+    progress: TaskProgress
+    ends: Mapping[str, int]
+
+
+LocalTasks = Callable[[], Mapping[TaskKey, LocalTask]]
+LookAtCluster = Callable[
+    [TaskFlow, Callable[[], Mapping[TaskKey, TaskProgress]]], Coroutine[object, object, Look]
+]
+"""Looks with the clients of a thread. It is given the tasks that are here, which it asks in the right moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A thread of this process."""
+
+    tasks: LocalTasks
+    look: LookAtCluster
+    scope: TaskScope
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one look has told about the upstream tasks of one partition of a topic. It holds once the partition has been read up to `end`."""
+
+    number: int
+    end: int
+    reached: Mapping[int, int]
+    origin_time: Mapping[int, int]
+
+
+@dataclass(slots=True)
+class WaitingInput:
+    """One partition of an aligned topic whose records wait, as the task knows it that reads it."""
+
+    topic_partition: TopicPartition
+    read_to: int = 0
+    last_before: int = 0
+    """The number of the last look that was begun before the last records were read."""
+    told: _Told | None = None
+    next: _Told | None = None
+
+
+class UpstreamWatch:
+    """Shared by the threads of one process, whose loop alone uses it. In another process it begins anew."""
+
+    def __init__(self) -> None:
+        self._flow: TaskFlow | None = None
+        self._members: dict[str, _Member] = {}
+        self._here: Look | None = None
+        self._progress_here: UpstreamProgress | None = None
+        self._looks = 0
+        self._looking: asyncio.Task[None] | None = None
+        self._progress: UpstreamProgress | None = None
+        self._progress_number = 0
+
+    def __reduce__(self) -> tuple[type[UpstreamWatch], tuple[()]]:
+        return UpstreamWatch, ()
+
+    def follow(self, flow: TaskFlow) -> None:
+        """Takes the tasks that there are, perhaps other ones than before."""
+        if flow != self._flow:
+            self._flow, self._progress = flow, None
+        self.begin_turn()
+
+    def join(self, thread: str, tasks: LocalTasks, look: LookAtCluster, scope: TaskScope) -> None:
+        """Takes note of a thread and its tasks. Looks are begun in its scope."""
+        self._members[thread] = _Member(tasks, look, scope)
+
+    def leave(self, thread: str) -> None:
+        """Forgets a thread."""
+        self._members.pop(thread, None)
+        self.begin_turn()
+
+    def begin_turn(self) -> None:
+        """Says that tasks of this process may have come forward."""
+        self._here = self._progress_here = None
+
+    def is_here(self, sub_topology: int) -> bool:
+        """Whether all tasks whose records come to this sub-topology run in this process."""
+        return self._flow is None or (
+            self._flow.upstream_of(sub_topology) <= self._look_here().tasks.keys()
+        )
+
+    def origin_times(self, sub_topology: int) -> dict[int, int]:
+        """Returns, by partition, how far the tasks of a sub-topology have come that have more to read, as far as that is known."""
+        if self._flow is None:
+            return {}
+        progress = self._known_progress(sub_topology)
+        if progress is None:
+            return {}
+        return {
+            partition: reached
+            for (number, partition), reached in progress.reached.items()
+            if number == sub_topology and reached != AT_ITS_END
+        }
+
+    def reached(self, waiting: WaitingInput, sub_topology: int, read_to: int) -> dict[int, int]:
+        """Returns how far the upstream tasks of a partition have come. `read_to`: the offset before which its task has read everything."""
+        flow, tp = self._flow, waiting.topic_partition
+        if flow is None or tp.topic not in flow.alignment.writers:
+            return {}
+        if self.is_here(sub_topology):
+            return self._reached_here(flow, tp, read_to)
+        return self._reached_elsewhere(flow, waiting, read_to)
+
+    def _reached_here(self, flow: TaskFlow, tp: TopicPartition, read_to: int) -> dict[int, int]:
+        """What a task has written to the partition and was not read yet may be of any time."""
+        tasks, writer = self._look_here().tasks, flow.alignment.writers[tp.topic]
+        progress = self._known_progress_here(flow)
+        return {
+            partition: reached
+            if tasks[writer, partition].written_to.get(tp, 0) <= read_to
+            else NOT_BEGUN
+            for partition, reached in progress.of_topic(tp.topic).items()
+        }
+
+    def _reached_elsewhere(
+        self, flow: TaskFlow, waiting: WaitingInput, read_to: int
+    ) -> dict[int, int]:
+        if read_to != waiting.read_to:
+            waiting.read_to, waiting.last_before = read_to, self._looks
+        if waiting.next is None and self._progress is not None:
+            waiting.next = self._newer(self._progress, waiting)
+        if waiting.next is not None and waiting.next.end <= read_to:
+            waiting.told, waiting.next = waiting.next, None
+        if waiting.next is None:
+            self._ask()
+        told = waiting.told
+        if told is None:
+            return dict.fromkeys(
+                flow.tasks[flow.alignment.writers[waiting.topic_partition.topic]], NOT_BEGUN
+            )
+        if told.number > waiting.last_before:
+            return dict(told.reached)
+        # An upstream task that had nothing to read then may have got what belongs before the records that have been read since.
+        return {
+            partition: told.origin_time[partition] if reached == AT_ITS_END else reached
+            for partition, reached in told.reached.items()
+        }
+
+    def _newer(self, progress: UpstreamProgress, waiting: WaitingInput) -> _Told | None:
+        if waiting.told is not None and waiting.told.number >= self._progress_number:
+            return None
+        tp = waiting.topic_partition
+        return _Told(
+            self._progress_number,
+            progress.end(tp),
+            progress.of_topic(tp.topic),
+            progress.origin_times(tp.topic),
+        )
+
+    # Looks.
+
+    def _look_here(self) -> Look:
+        """Returns what the tasks of this process have done by now."""
+        if self._here is None:
+            tasks = {
+                key: task
+                for member in self._members.values()
+                for key, task in member.tasks().items()
+            }
+            ends: dict[TopicPartition, int] = {}
+            for (_, partition), task in tasks.items():
+                for topic, end in task.ends.items():
+                    tp = TopicPartition(topic, partition)
+                    ends[tp] = max(end, ends.get(tp, 0))
+            for task in tasks.values():
+                for tp, end in task.progress.written_to.items():
+                    ends[tp] = max(end, ends.get(tp, 0))
+            progress = {key: task.progress for key, task in tasks.items()}
+            self._here = Look(progress, ends, is_at_once=True)
+        return self._here
+
+    def _known_progress(self, sub_topology: int) -> UpstreamProgress | None:
+        assert self._flow is not None, "asked for only where there is one"
+        if (*self._flow.upstream_of(sub_topology),) and not self.is_here(sub_topology):
+            return self._progress
+        return self._known_progress_here(self._flow)
+
+    def _known_progress_here(self, flow: TaskFlow) -> UpstreamProgress:
+        if self._progress_here is None:
+            self._progress_here = UpstreamProgress(flow)
+            self._progress_here.take(self._look_here())
+        return self._progress_here
+
+    def _ask(self) -> None:
+        """Has a look begin, unless one is under way."""
+        if self._looking is None and self._members:
+            member = next(iter(self._members.values()))
+            self._looking = member.scope.start(self._look(member), "looking at upstream tasks")
+
+    async def _look(self, member: _Member) -> None:
+        flow = self._flow
+        assert flow is not None, "somebody waits for tasks of it"
+        self._looks += 1
+        number = self._looks
+        try:
+            look = await member.look(flow, lambda: self._look_here().tasks)
+            if flow is self._flow:
+                progress = UpstreamProgress(flow) if self._progress is None else self._progress
+                progress.take(look)
+                self._progress, self._progress_number = progress, number
+            await asyncio.sleep(LOOK_INTERVAL_S)
+        except MillstreamError as error:  # asked for again in the next turn of whoever waits
+            _LOGGER.debug("how far upstream tasks have come is not known: %s", error)
+            await asyncio.sleep(LOOK_INTERVAL_S)
+        finally:
+            self._looking = None
