@@ -63,11 +63,14 @@ def in_time(
     records_max: int | None,
     times_at: TimesAt,
     offsets_after: OffsetsAfter,
+    *,
+    is_one_slice: bool = False,
 ) -> dict[TopicPartition, Offset]:
-    """`fair_shares`, but the partitions of equal number are read no further than to the same time."""
+    """`fair_shares`, but the partitions of equal number are read no further than to the same time; with `is_one_slice` all of them."""
     full = advanced(start, available)
     end = fair_shares(start, available, records_max)
-    together = {n: mine for n, mine in _by_number(_backlog(start, full)).items() if len(mine) > 1}
+    groups = _together(_backlog(start, full), is_one_slice=is_one_slice)
+    together = {n: mine for n, mine in groups.items() if len(mine) > 1}
     cut = [tp for mine in together.values() for tp in mine if end[tp] < full[tp]]
     times = times_at(
         {
@@ -77,7 +80,7 @@ def in_time(
     )
     last: dict[int, TopicPartition] = {}
     for tp in sorted(times, key=lambda tp: (times[tp], tp)):
-        last.setdefault(tp.partition, tp)
+        last.setdefault(0 if is_one_slice else tp.partition, tp)
     others = {
         tp: Later(times[slowest], start.get(tp, Offset(0)), end[tp])
         for number, slowest in last.items()
@@ -124,8 +127,11 @@ def _backlog(start: Offsets, end: Offsets) -> dict[TopicPartition, int]:
     }
 
 
-def _by_number(backlog: Mapping[TopicPartition, int]) -> dict[int, list[TopicPartition]]:
+def _together(
+    backlog: Mapping[TopicPartition, int], *, is_one_slice: bool
+) -> dict[int, list[TopicPartition]]:
+    """Returns the partitions that are read to the same time, by their number; under 0 all of them where they are one slice."""
     numbers: dict[int, list[TopicPartition]] = {}
     for partition in backlog:
-        numbers.setdefault(partition.partition, []).append(partition)
+        numbers.setdefault(0 if is_one_slice else partition.partition, []).append(partition)
     return numbers

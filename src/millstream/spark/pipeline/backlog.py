@@ -6,7 +6,7 @@ over nothing, and reports.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +17,10 @@ RENEW_MS: Final = 21_600_000
 """Offsets are committed again so long after their last commit. A group forgets them after offsets.retention.minutes, 7 days."""
 
 Ends = Mapping[TopicPartition, Offset]
+
+
+def _never(_: int, __: Mapping[str, int]) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +108,26 @@ class Backlog:
         times = (task.idles_until_ms for task in self._tasks.values())
         return min((time for time in times if time is not None), default=None)
 
-    def due(self, ends: Ends, now_ms: int) -> list[DueTask]:
-        """The tasks to run now, with records up to `ends`."""
+    def holds(self, partition: int) -> bool:
+        """Whether a task holds records that it has read."""
+        return bool(self._tasks[partition].held_to)
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether some task does."""
+        return any(task.held_to for task in self._tasks.values())
+
+    def due(
+        self, ends: Ends, now_ms: int, may_go_on: Callable[[int, Mapping[str, int]], bool] = _never
+    ) -> list[DueTask]:
+        """The tasks to run now, with records up to `ends`. `may_go_on`: whether a task that holds records may take some of them now."""
         due = []
         for number, task in self._tasks.items():
             mine = self._new(number, task, ends)
             renew = task.committed_ms is None or now_ms - task.committed_ms >= RENEW_MS
             has_new = any(end > task.held_to.get(topic, 0) for topic, end in mine.items())
-            if has_new or renew or any(time <= now_ms for time in task.times):
+            goes_on = bool(task.held_to) and may_go_on(number, mine)
+            if has_new or renew or goes_on or any(time <= now_ms for time in task.times):
                 due.append(DueTask(number, mine, renew))
         return due
 

@@ -138,7 +138,9 @@ class TaskHost:
         async with place.lock:
             try:
                 active = await self._active(place, request.application_digest, spec, run.partition)
-                report = await active.run(run.ends, lags=run.lags, renew=run.renew)
+                report = await active.run(
+                    run.ends, lags=run.lags, reached=run.reached, renew=run.renew
+                )
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
                 await self._close(place)
                 return _failed(spec.task_id(run.partition), error)

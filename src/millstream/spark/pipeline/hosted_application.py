@@ -13,6 +13,7 @@ from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.config import StreamsConfig
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.topology import Topology
 
 EXECUTOR_PLACEHOLDER: Final = "{executor}"
@@ -48,6 +49,11 @@ class HostedApplication:
             topics=topics,
             snapshots=self.snapshots,
         )
+
+    @property
+    def alignment(self) -> Alignment:
+        """The repartition topics that are read in the order of time."""
+        return self.spec(0, ()).alignment
 
     def pickled(self) -> bytes:
         """Raises ConfigError where the application holds what cannot travel."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from millstream.streams.runtime.report import TaskReport
 
@@ -25,6 +25,8 @@ class RunTask:
     """By input topic, the records behind its end; None where tasks do not wait for topics that have none (max.task.idle.ms)."""
     renew: bool = False
     """The offsets are committed again although they are the same, so that the group does not forget them."""
+    reached: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """By repartition topic that is read in the order of time, how far the tasks have come that write it, by their partitions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,15 +25,19 @@ from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.markers import await_markers
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
+from millstream.spark.pipeline.upstreams import NOTHING_REACHED, UpstreamTasks
 from millstream.spark.source.positions import LATEST
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.plan import SubTopologyPlan
 
 ATTEMPTS_MAX: Final = 6
 RETRY_FIRST_MS: Final = 100
 POLL_MS: Final = 1_000
+UPSTREAM_POLL_MS: Final = 50
+"""So soon upstream tasks are looked at again for which records wait. A micro-batch takes about as long."""
 TOPIC_TIMEOUT_MS: Final = 1_000
 """A topic that does not answer for so long may be gone."""
 _LOGGER = logging.getLogger(__name__)
@@ -80,6 +84,12 @@ class ApplicationDriver:
     repartition_purge_interval_ms: int
     metrics: MutableMapping[str, Mapping[MetricName, float]]
     """Those of the last report of each task, by its id."""
+    alignment: Alignment
+    """The repartition topics that are read in the order of time."""
+    available: MutableMapping[TopicPartition, Offset]
+    """The ends to which the source topics are read, where not to those that they have by now."""
+    own_outputs: frozenset[str]
+    """The topics that the application writes for others. It may read them, too."""
 
 
 class MicroBatches:
@@ -97,30 +107,54 @@ class MicroBatches:
         self._available: Offsets = {}
         self._attempts = 0
         interval_ms = driver.repartition_purge_interval_ms
+        self._upstreams = UpstreamTasks(driver.application_id, plan.id, driver.alignment)
         self._repartition = RepartitionPurge(plan.repartition_sources, interval_ms, self._now_ms)
 
+    def begin_available(self) -> None:
+        """Fixes what is to be worked through, of topics that others write: what is readable now."""
+        if not self._reads_own_outputs:
+            self._fix_available()
+
     def run_available(self) -> bool:
-        """Works until everything that is readable now has been processed, and returns whether that was anything.
+        """Works until everything that is available has been processed, and returns whether that was anything.
 
         When it is called again, it goes on with what the application itself has written since. What it has written can be read when it
         returns. Raises PipelineFailed.
         """
         read = self._read
-        last = self._available = self._more_available()
-        while not self._driver.stopping.is_set():
-            if self._attempts:
-                self._look(at_once=True)
-            self._learn()
-            due = self._due(last)
-            if due:
-                self._run(due, last)
-            elif (until_ms := self._backlog.idles_until_ms()) is not None:
-                self._driver.stopping.wait((until_ms - self._clock.now().wall_ms) / 1000)
-            else:
-                break
+        self._fix_available()
+        while not self._driver.stopping.is_set() and self._step(self._available):
+            """Goes on."""
+        self.end_available()
+        return self._read > read
+
+    def run_slice(self) -> bool:
+        """Works on the next slice of time of what is available, and returns whether there was one. What it has written can be read then."""
+        if self._driver.stopping.is_set() or self._reads_own_outputs:
+            return False  # these would have no end where the application feeds itself
+        if not self._step(self._more_available()):
+            return False
+        self._await_markers()
+        return True
+
+    def end_available(self) -> None:
+        """Deletes what has been read of repartition topics. What the tasks have written can be read then."""
         self._purge()
         self._await_markers()
-        return self._read > read
+
+    def _step(self, last: Offsets) -> bool:
+        """Runs the tasks that are due, or waits until one is by the clock. Returns False where none will be."""
+        if self._attempts:
+            self._look(at_once=True)
+        self._learn()
+        due = self._due(last)
+        if due:
+            self._run(due, last)
+        elif (until_ms := self._backlog.idles_until_ms()) is not None:
+            self._driver.stopping.wait((until_ms - self._clock.now().wall_ms) / 1000)
+        else:
+            return False
+        return True
 
     def run(self) -> None:
         """Works until the driver stops. Raises PipelineFailed."""
@@ -154,16 +188,43 @@ class MicroBatches:
 
     def _due(self, readable: Offsets) -> list[DueTask]:
         begin = self._backlog.position
+        if self._upstreams.read:
+            readable = self._looked_at_upstreams(readable)
+            begin = self._backlog.read_to  # what held records wait for may lie behind them
         ends = admission.in_time(
             begin,
             {tp: end for tp, end in readable.items() if tp in begin},
             self._driver.records_max,
             self._link.times_at,
             self._link.offsets_after,
+            is_one_slice=self._upstreams.writes_aligned,
         )
-        if self._driver.max_task_idle_ms > 0:
+        if self._waits_for_topics:
             ends = admission.with_heads(begin, readable, ends)
-        return self._backlog.due(ends, self._clock.now().wall_ms)
+        return self._backlog.due(ends, self._clock.now().wall_ms, self._may_go_on)
+
+    @property
+    def _waits_for_topics(self) -> bool:
+        """Whether a task with records of one topic waits for those of another that are known to be there."""
+        is_aligned = bool(self._driver.alignment.writers) and len(self._plan.sources) > 1
+        return is_aligned or self._driver.max_task_idle_ms > 0
+
+    def _looked_at_upstreams(self, readable: Offsets) -> Offsets:
+        """Looks how far upstream tasks have come, and returns what is readable after that."""
+        looking = self._upstreams.look(
+            self._admin_client(),
+            self._driver.plan.last,
+            self._driver.available,
+            is_read_committed=self._link.reader().config.isolation_level == "read_committed",
+        )
+        self._link.run(looking)
+        return {tp: Offset(self._upstreams.ends.get(tp, end)) for tp, end in readable.items()}
+
+    def _may_go_on(self, partition: int, ends: Mapping[str, int]) -> bool:
+        if not self._upstreams.read:
+            return False
+        reached = self._upstreams.reached(partition, ends)
+        return self._upstreams.have_come_further(partition, reached)
 
     def _run(self, due: Sequence[DueTask], readable: Offsets) -> None:
         lag = self._lag(due, readable)
@@ -188,8 +249,12 @@ class MicroBatches:
 
     def _request(self, due: DueTask, readable: Offsets) -> RunTask:
         topics = self._plan.topics_of_tasks[due.partition]
-        lags = self._lags(due, readable) if self._driver.max_task_idle_ms > 0 else None
-        return RunTask(self._plan.id, due.partition, topics, due.ends, lags, due.renew)
+        lags = self._lags(due, readable) if self._waits_for_topics else None
+        reached = NOTHING_REACHED
+        if self._upstreams.read:
+            reached = self._upstreams.reached(due.partition, due.ends)
+            self._upstreams.note(due.partition, reached)
+        return RunTask(self._plan.id, due.partition, topics, due.ends, lags, due.renew, reached)
 
     def _lags(self, due: DueTask, readable: Offsets) -> dict[str, int]:
         """By topic, what is readable behind the end of the task's run."""
@@ -278,12 +343,23 @@ class MicroBatches:
 
     def _more_available(self) -> Offsets:
         """The readable offsets; of topics that others write, those of the first call."""
-        outside = {
+        return self._readable() | self._outside_of(self._available)
+
+    def _fix_available(self) -> None:
+        self._available = self._more_available()
+        self._driver.available.update(self._outside_of(self._available))
+
+    @property
+    def _reads_own_outputs(self) -> bool:
+        return not self._driver.own_outputs.isdisjoint(self._plan.sources)
+
+    def _outside_of(self, offsets: Offsets) -> dict[TopicPartition, Offset]:
+        """Returns those of topics that others write."""
+        return {
             tp: offset
-            for tp, offset in self._available.items()
+            for tp, offset in offsets.items()
             if tp.topic not in self._plan.repartition_sources
         }
-        return self._readable() | outside
 
     def _readable(self) -> dict[TopicPartition, Offset]:
         """The last stable offsets of the source partitions."""
@@ -308,14 +384,19 @@ class MicroBatches:
     def _wait(self) -> None:
         """Waits for records, but not longer than until something else is due."""
         next_ms = self._backlog.next_due_ms()
-        timeout_ms = POLL_MS
+        timeout_ms = UPSTREAM_POLL_MS if self._holds_back else POLL_MS
         if next_ms is not None:
-            timeout_ms = max(1, min(POLL_MS, next_ms - self._clock.now().wall_ms))
+            timeout_ms = max(1, min(timeout_ms, next_ms - self._clock.now().wall_ms))
         read_to = self._backlog.read_to
         if read_to:
             self._link.wait_for_records(read_to, timeout_ms)
         else:  # a pattern that matches no topic yet
             self._driver.stopping.wait(timeout_ms / 1000)
+
+    @property
+    def _holds_back(self) -> bool:
+        """Whether records wait for upstream tasks, which may come forward without writing any."""
+        return bool(self._upstreams.read) and self._backlog.holds_any
 
     @property
     def _now_ms(self) -> int:

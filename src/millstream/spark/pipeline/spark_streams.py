@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 from millstream.clients.cluster.cluster import require_listener
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.errors import ConfigError
+from millstream.model import Offset, TopicPartition
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.data_source import FORMAT, register
@@ -52,7 +53,7 @@ from millstream.streams.metrics import MetricName
 from millstream.streams.progress.terminal_line import stream_of_a_person
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.task_names import sub_topology_name, transactional_id
-from millstream.streams.topology.plan import SubTopologyPlan, TopologyPlan, outputs_of
+from millstream.streams.topology.plan import SubTopologyPlan, TopologyPlan, outputs_of, sink_topics
 from millstream.streams.topology.topology import Topology
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ class SparkStreams(Queryable):
             self._clock,
             options.discovery_interval_ms,
         )
+        self._alignment = application.alignment
+        self._available: dict[TopicPartition, Offset] = {}
         self._queries = StoreQueries(
             self._topology, config, self._jobs, self._plan, self._require_askable
         )
@@ -248,13 +251,18 @@ class SparkStreams(Queryable):
         groups: list[MicroBatches] = []
         with ExitStack() as last_first:
             last_first.callback(self._clear_line)
+            last_first.callback(self._available.clear)
             for part in plan.sub_topologies:
                 groups.append(MicroBatches(part, self._driver(observe)))
                 last_first.callback(groups[-1].close)
+            if self._alignment.writers:
+                _begin(groups)
             is_left = True
             while (
                 is_left and not self._stopping.is_set()
             ):  # sub-topologies that feed each other: what one has written for another that ran before it
+                if self._alignment.writers:
+                    _run_in_slices(groups)
                 moved = [each.run_available() for each in groups]
                 is_left = plan.is_circular and any(moved)
 
@@ -427,6 +435,9 @@ class SparkStreams(Queryable):
             max_task_idle_ms=self._config.max_task_idle_ms,
             repartition_purge_interval_ms=self._config.repartition_purge_interval_ms,
             metrics=self._metrics,
+            alignment=self._alignment,
+            available=self._available,
+            own_outputs=sink_topics(self._topology),
         )
 
     def _transactional_ids(self, plan: SubTopologyPlan) -> list[str]:
@@ -447,6 +458,20 @@ class SparkStreams(Queryable):
             self._state = state
         for listener in self._listeners:
             listener(state, before)
+
+
+def _begin(groups: Sequence[MicroBatches]) -> None:
+    """Fixes what all of them are to work through before the first one does: others look how much it has left."""
+    for each in groups:
+        each.begin_available()
+
+
+def _run_in_slices(groups: Sequence[MicroBatches]) -> None:
+    """Has all sub-topologies come forward in time together, so that none has to hold back much of what those before it have written."""
+    has_more = True
+    while has_more:
+        moved = [each.run_slice() for each in groups]
+        has_more = any(moved)
 
 
 def _check_arguments(topology: object, config: object, options: object) -> None:

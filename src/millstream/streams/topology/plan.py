@@ -124,7 +124,14 @@ def outputs_of(topology: Topology) -> frozenset[str] | None:
     """Returns the topics that a topology writes to. None: functions choose some of them."""
     topics = [node.topic for node in topology.nodes.values() if isinstance(node, SinkNode)]
     named = frozenset(topic for topic in topics if isinstance(topic, str))
-    return named - topology.internal_topics.keys() if len(named) == len(set(topics)) else None
+    return sink_topics(topology) if len(named) == len(set(topics)) else None
+
+
+def sink_topics(topology: Topology) -> frozenset[str]:
+    """Returns the topics that sinks name; those that functions choose are not known, and internal ones left out."""
+    topics = (node.topic for node in topology.nodes.values() if isinstance(node, SinkNode))
+    named = frozenset(topic for topic in topics if isinstance(topic, str))
+    return named - topology.internal_topics.keys()
 
 
 def internal_names(topology: Topology, application_id: str) -> set[str]:

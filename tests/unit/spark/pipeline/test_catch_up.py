@@ -7,9 +7,8 @@ import io
 import pytest
 
 from millstream.runtime.system import SystemClock
-from millstream.spark.pipeline.catch_up import CatchUp, MicroBatchFigures
 from millstream.spark.pipeline.micro_batches import Progress
-from millstream.spark.pipeline.progress_line import ProgressLine
+from millstream.spark.pipeline.progress_line import CatchUp, MicroBatchFigures, ProgressLine
 
 
 def batch(

@@ -20,6 +20,7 @@ from millstream.spark.pipeline.backlog import DueTask
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.micro_batches import ApplicationDriver, MicroBatches
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.plan import SubTopologyPlan
 
 BEFORE = SubTopologyPlan(0, {"gone": 1, "kept": 1})
@@ -117,6 +118,9 @@ def batches(
         max_task_idle_ms=0,
         repartition_purge_interval_ms=30_000,
         metrics={},
+        alignment=Alignment(),
+        available={},
+        own_outputs=frozenset(),
     )
     batches = MicroBatches(BEFORE, driver)
     monkeypatch.setattr(batches, "_link", link)

@@ -1,0 +1,89 @@
+"""The order of time across the repartition topics that a sub-topology reads (ADR 0021): the driver finds out how far its upstream tasks have come.
+
+A micro-batch takes what may go on; a task keeps the rest, which it has read, for the next one. Pure but for the look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from millstream.clients.admin import Admin
+from millstream.model import Offset, TopicPartition
+from millstream.streams.kernel.task.upstreams import NOT_BEGUN
+from millstream.streams.runtime.upstreams.looks import look_at_cluster
+from millstream.streams.runtime.upstreams.progress import UpstreamProgress, flow_of
+from millstream.streams.topology.alignment import Alignment
+from millstream.streams.topology.plan import TopologyPlan
+
+Reached = Mapping[str, Mapping[int, int]]
+
+
+@dataclass(slots=True)
+class UpstreamTasks:
+    """Those of one sub-topology, as the last look has found them."""
+
+    application_id: str
+    sub_topology: int
+    alignment: Alignment
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """The ends of all inputs at the last look, which was after that at the tasks."""
+    _progress: UpstreamProgress | None = None
+    _plan: TopologyPlan | None = None
+    _told: dict[int, Reached] = field(default_factory=dict)
+
+    @property
+    def read(self) -> frozenset[str]:
+        """The topics of the sub-topology that are aligned."""
+        return self.alignment.read.get(self.sub_topology, frozenset())
+
+    @property
+    def writes_aligned(self) -> bool:
+        """Whether what the sub-topology writes is read in the order of time."""
+        return self.sub_topology in self.alignment.writers.values()
+
+    async def look(
+        self,
+        admin: Admin,
+        plan: TopologyPlan,
+        available: Mapping[TopicPartition, Offset],
+        *,
+        is_read_committed: bool,
+    ) -> None:
+        """Looks at the cluster. `available` are ends that count instead of those that a topic has by now: nobody is to read further.
+
+        It looks as often as there are sub-topologies on the way: each look tells of one more that has nothing left.
+        """
+        if self._progress is None or plan != self._plan:
+            self._plan, self._progress = plan, UpstreamProgress(flow_of(plan, self.alignment))
+        flow = flow_of(plan, self.alignment)
+        for _ in self.alignment.upstream_of(self.sub_topology):
+            look = await look_at_cluster(
+                admin, self.application_id, flow, dict, is_read_committed=is_read_committed
+            )
+            look = replace(look, ends={**look.ends, **available})
+            self._progress.take(look)
+            self.ends = look.ends
+
+    def reached(self, partition: int, ends: Mapping[str, int]) -> Reached:
+        """Returns how far the upstream tasks of a task have come that reads its topics up to `ends`. That holds where nothing is left behind them."""
+        assert self._progress is not None, "it is looked before"
+        found: dict[str, Mapping[int, int]] = {}
+        for topic in self.read:
+            tp = TopicPartition(topic, partition)
+            reached = self._progress.of_topic(topic)
+            is_all = ends.get(topic, 0) >= self.ends.get(tp, 0)
+            found[topic] = reached if is_all else dict.fromkeys(reached, NOT_BEGUN)
+        return found
+
+    def have_come_further(self, partition: int, reached: Reached) -> bool:
+        """Whether a task that holds records may get on with some of them now."""
+        return self._told.get(partition) != reached
+
+    def note(self, partition: int, reached: Reached) -> None:
+        """Notes what a task was told."""
+        self._told[partition] = reached
+
+
+NOTHING_REACHED: Final[Reached] = {}
