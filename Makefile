@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -60,6 +60,9 @@ oracle-spark: setup-dev  ## the recorded cases of Kafka Streams as live applicat
 
 oracle-applications: setup-dev  ## the same cases as instances of KafkaStreams that come and go; `make oracle-applications SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka
 	@$(PYTHON_BIN) tests/oracle/live_cases/run.py --threads $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
+
+oracle-alignment: setup-dev  ## random topologies with repartitions, over a backlog and live, against a judge without a broker; `make oracle-alignment SEED=7 COUNT=100`, FLAGS=--spark, or FLAGS="--orders 16000"
+	@$(PYTHON_BIN) tests/oracle/alignment/run.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
 
 oracle-connector: setup-dev  ## the same jobs through our format and through Spark's own Kafka connector (MILLSTREAM_SPARK_KAFKA_JARS)
 	@$(PYTHON_BIN) -m pytest tests/compat/spark

@@ -6,10 +6,8 @@ loop of the cluster, which runs while something is awaited.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,10 +15,9 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from live_cases.conversion import Mode
+from live_cases.end_of_input import EndOfInput
 from live_cases.found import TaskKey
 from live_cases.live import ApplicationFailed, LiveApplication
-from millstream.model import TopicPartition
-from millstream.streams import Topology
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee
@@ -40,7 +37,6 @@ EXACTLY_ONCE: Final = 0.6
 CRASHES: Final = 0.03
 """So many steps of tasks end their thread, which is replaced; only where it is exactly once."""
 CRASHES_MAX: Final = 6
-PATIENCE_S: Final = 30
 DAY_MS: Final = 86_400_000
 """Repartition topics are read afterwards."""
 QUICK: Final = {"heartbeat_interval_ms": 100, "session_timeout_ms": 6_000}
@@ -185,7 +181,8 @@ class RunningInThreads:
         self._cluster.run(self._start(many))
 
     def work(self) -> None:
-        self._cluster.run(self._work())
+        end = EndOfInput(self._cluster, self._of.id, self._sources(), self._begun_late)
+        self._cluster.run(end.wait(self._instances))
 
     def disturb(self) -> None:
         chance = self._of.chance
@@ -245,60 +242,11 @@ class RunningInThreads:
         if self._instances[0].state.is_running_or_rebalancing and self._of.case.groups:
             self._instances[0].add_stream_thread()
 
-    # The end of the input.
-
-    async def _work(self) -> None:
-        ends_s = time.monotonic() + PATIENCE_S
-        while not await self._is_done():
-            if time.monotonic() > ends_s:
-                raise AssertionError(f"does not come to an end: {await self._shown()}")
-            await asyncio.sleep(0.01)
-
-    async def _is_done(self) -> bool:
-        for instance in self._instances:
-            if instance.error is not None:
-                raise ApplicationFailed(str(instance.error))
-            if instance._global_thread is not None:
-                await instance._global_thread.stores.catch_up()
-        if any(instance.state != "RUNNING" for instance in self._instances):
-            return False
-        before = await self._ends()
-        if before is None:
-            return False
-        committed = await self._committed()
-        if any(committed.get(tp, 0) < end for tp, end in before.items()):
-            return False
-        if any(tp.topic in self._begun_late and tp not in committed for tp in before):
-            return False
-        return before == await self._ends()
-
-    async def _ends(self) -> Mapping[TopicPartition, int] | None:
-        """The ends of all that is read; None while a transaction is open, whose records are still to come."""
-        names = set(await self._cluster.admin.list_topics(include_internal=False))
-        topics = {topic for topic in self._sources(self._of.topology) if topic in names}
-        found: dict[TopicPartition, int] = {}
-        for topic in topics:
-            stable = await self._cluster.reader.offsets(topic, -1)
-            if stable != await self._cluster.uncommitted.offsets(topic, -1):
-                return None
-            found |= {TopicPartition(topic, number): end for number, end in stable.items()}
-        return found
-
-    def _sources(self, topology: Topology) -> set[str]:
-        matched = topology.with_pattern_topics(self._of.found.outside)
+    def _sources(self) -> set[str]:
+        matched = self._of.topology.with_pattern_topics(self._of.found.outside)
         return {
             topic
             for group in matched.sub_topologies
             if not group.is_global
             for topic in matched.topics_of(group, self._of.id).sources
         }
-
-    async def _committed(self) -> dict[TopicPartition, int]:
-        group = self._of.id
-        groups = await self._cluster.admin.list_consumer_group_offsets([group], require_stable=True)
-        offsets = groups.result(group)
-        return {tp: offsets.result(tp).offset for tp in offsets}
-
-    async def _shown(self) -> str:
-        states = [instance.state for instance in self._instances]
-        return f"{states}, ends {await self._ends()}, committed {await self._committed()}"

@@ -26,6 +26,7 @@ import time
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -39,6 +40,9 @@ from live_cases.live import Driver
 from live_cases.on_spark import SparkDriver
 from live_cases.on_threads import ThreadsDriver
 from live_cases.running import BROKER_SETTINGS, Runner, all_cases, carry_functions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def chosen(seed: int, count: int | None, patterns: Sequence[str]) -> list[dict]:
@@ -62,7 +66,7 @@ def main() -> int:
     modes = [Mode(options.mode)] if options.mode else list(Mode)
     started = time.monotonic()
     with contextlib.ExitStack() as stack:
-        cluster = stack.enter_context(Cluster(_servers(options, stack)))
+        cluster = stack.enter_context(Cluster(servers_of(options, stack)))
         driver = stack.enter_context(_driver(options))
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cases-")))
         runner = Runner(cluster, driver, directory, seed)
@@ -97,7 +101,8 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _servers(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
+def servers_of(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
+    """Those of `--at`, a broker of Apache Kafka with `--kafka`, or one of ours."""
     if options.at:
         return str(options.at)
     if not options.kafka:
@@ -117,34 +122,39 @@ def _servers(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
     )
 
 
-def _driver(options: argparse.Namespace) -> contextlib.AbstractContextManager[Driver]:
+@contextlib.contextmanager
+def _driver(options: argparse.Namespace) -> Iterator[Driver]:
     if options.threads:
-        return ThreadsDriver()
-    return _in_process() if options.in_process else _on_spark()
+        with ThreadsDriver() as driver:
+            yield driver
+        return
+    with jobs_in_process() if options.in_process else spark_session() as session:
+        yield SparkDriver(session)
 
 
 @contextlib.contextmanager
-def _in_process() -> Iterator[SparkDriver]:
+def jobs_in_process() -> Iterator[None]:
+    """Meanwhile the jobs of `SparkStreams` run on task hosts of this process. Gives the session that they need: none."""
     from millstream.spark.pipeline import spark_streams
 
     carry_functions()
     with Hosts() as hosts:
         jobs, spark_streams.TaskJobs = spark_streams.TaskJobs, hosts.jobs
         try:
-            yield SparkDriver(None)
+            yield None
         finally:
             spark_streams.TaskJobs = jobs
 
 
 @contextlib.contextmanager
-def _on_spark() -> Iterator[SparkDriver]:
+def spark_session() -> Iterator[SparkSession]:
     from millstream.spark import SparkOptions, configure
 
     carry_functions()
     session = configure(SparkOptions(master="local[2]", short_lived=True))
     session.sparkContext.setLogLevel("FATAL")
     try:
-        yield SparkDriver(session)
+        yield session
     finally:
         session.stop()
 

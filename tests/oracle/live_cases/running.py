@@ -61,8 +61,9 @@ def all_cases() -> list[dict]:
 
 
 def carry_functions() -> None:
-    """Functions of specifications travel to Spark's workers as they are: the workers do not know their modules."""
-    from pyspark import cloudpickle
+    """Functions of specifications travel to other processes as they are: those do not know their modules."""
+    import cloudpickle
+    from pyspark import cloudpickle as of_spark
 
     modules: Iterable[Any] = (
         streams.spec_functions,
@@ -73,6 +74,7 @@ def carry_functions() -> None:
     )
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
+        of_spark.register_pickle_by_value(module)
 
 
 class Runner:
