@@ -16,27 +16,34 @@ PARTITIONS: Final = 4
 INTERVAL_MS: Final = 10
 CUSTOMERS: Final = 100
 WINDOW_MS, GRACE_MS = 10_000, 2_000
-KEY: Final = f"time_windowed:string:{WINDOW_MS}"
-SPEC: Final = {
-    "name": "orders",
-    "topics": {
-        "orders": {"key": "string", "value": "string", "in": {}},
-        "windows": {"key": KEY, "value": "long"},
-    },
-    "ops": [
-        {"op": "stream", "id": "o1", "topic": "orders"},
-        {"op": "group_by", "id": "o2", "from": "o1", "fn": "before::"},
-        {
-            "op": "windowed_by",
-            "id": "o3",
-            "from": "o2",
-            "windows": {"type": "tumbling", "size": WINDOW_MS, "grace": GRACE_MS},
+
+
+def orders_spec(
+    size_ms: int = WINDOW_MS, advance_ms: int = WINDOW_MS, grace_ms: int = GRACE_MS
+) -> dict:
+    """Counts by what stands before the colon, in windows of a length that begin so often."""
+    key = f"time_windowed:string:{size_ms}"
+    windows = {"type": "hopping", "size": size_ms, "advance": advance_ms, "grace": grace_ms}
+    return {
+        "name": "orders",
+        "topics": {
+            "orders": {"key": "string", "value": "string", "in": {}},
+            "windows": {"key": key, "value": "long"},
         },
-        {"op": "count", "id": "o4", "from": "o3", "materialized": {"key": "string"}},
-        {"op": "to_stream", "id": "o5", "from": "o4"},
-        {"op": "to", "from": "o5", "topic": "windows", "produced": {"key": KEY, "value": "long"}},
-    ],
-}
+        "ops": [
+            {"op": "stream", "id": "o1", "topic": "orders"},
+            {"op": "group_by", "id": "o2", "from": "o1", "fn": "before::"},
+            {"op": "windowed_by", "id": "o3", "from": "o2", "windows": windows},
+            {"op": "count", "id": "o4", "from": "o3", "materialized": {"key": "string"}},
+            {"op": "to_stream", "id": "o5", "from": "o4"},
+            {
+                "op": "to",
+                "from": "o5",
+                "topic": "windows",
+                "produced": {"key": key, "value": "long"},
+            },
+        ],
+    }
 
 
 def orders_case(count: int = ORDERS) -> Case:
@@ -55,7 +62,7 @@ def orders_case(count: int = ORDERS) -> Case:
     ]
     backlog = sorted(orders, key=lambda order: order.partition)
     partitions = {"orders": PARTITIONS, "windows": PARTITIONS}
-    return made_case(f"{count} orders", SPEC, partitions, [backlog])
+    return made_case(f"{count} orders", orders_spec(), partitions, [backlog])
 
 
 def counted(found: Mapping[tuple[str, int], Sequence[Written]]) -> int:
