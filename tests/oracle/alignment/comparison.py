@@ -22,7 +22,7 @@ from typing import Final
 from live_cases.cluster import Written
 from live_cases.comparison import BUFFERS
 
-from alignment.case import APPLICATION, Case, sources
+from alignment.case import APPLICATION, Case, is_internal, sources
 from alignment.judge import Sent, TaskKey, Verdict
 from millstream.streams.topology import StoreKind
 
@@ -174,7 +174,7 @@ def _repartition_topics(case: Case) -> set[str]:
         topic
         for group in case.topology.sub_topologies
         for topic in sources(case, group)
-        if topic.startswith(f"{APPLICATION}-")
+        if is_internal(topic)
     }
 
 

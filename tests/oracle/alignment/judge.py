@@ -1,18 +1,23 @@
 """What a case must give: each task on the kernel alone, fed in the order of docs/adr/0021, one record at a time.
 
+A task that reads no repartition topic takes the topic whose next record has the smallest timestamp, as in Kafka Streams; cases do not have
+equal ones there.
+
 Tasks go level by level, those that write a repartition topic before those that read it, so that all a task will ever read is there
 when it begins: its records are then sorted. Nothing here knows of threads, micro-batches, offsets or waiting.
 """
 
 from __future__ import annotations
 
+import heapq
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from live_cases.cluster import Written
 
-from alignment.case import APPLICATION, Case, levels, sources
+from alignment.case import APPLICATION, Case, is_internal, levels, sources
 from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask, TaskOutput, TaskTopics
 from millstream.streams.state import in_memory_stores
@@ -65,8 +70,8 @@ class Verdict:
         return found
 
 
-def judge(case: Case, order: Order = sorted, *, records_max: int = RECORDS_MAX) -> Verdict:
-    """`order` is that of the rule; with another one it is seen what does not depend on it. Raises TooLarge."""
+def judge(case: Case, order: Order | None = None, *, records_max: int = RECORDS_MAX) -> Verdict:
+    """`order`: one in which all tasks take records, to see what does not depend on the rule's. Raises TooLarge."""
     verdict = Verdict()
     read: dict[tuple[str, int], list[Candidate]] = {}
     for log, candidate in _external(case):
@@ -74,12 +79,14 @@ def judge(case: Case, order: Order = sorted, *, records_max: int = RECORDS_MAX) 
     left = records_max
     for group in levels(case):
         named = sources(case, group)
+        is_behind = any(is_internal(topic) for topic in named)
+        of_task = order or (sorted if is_behind else _by_timestamps)
         for partition in range(max(case.counts[topic] for topic in named)):
             topics = [topic for topic in named if partition < case.counts[topic]]
             wanted = [each for topic in topics for each in read.get((topic, partition), [])]
             task = (group.id, partition)
             with _Task(case, group, partition, topics) as running:
-                verdict.sent[task] = running.run(order(wanted), left)
+                verdict.sent[task] = running.run(of_task(wanted), left)
                 verdict.dropped[task] = running.dropped
             left -= len(verdict.sent[task])
             for at, sent in enumerate(verdict.sent[task]):
@@ -96,6 +103,22 @@ def _external(case: Case) -> Iterator[tuple[tuple[str, int], Candidate]]:
         log = (given.topic, given.partition)
         newest[log] = max(newest.get(log, -1), given.timestamp)
         yield log, Candidate(newest[log], given.topic, 0, at, Written(*given))
+
+
+def _by_timestamps(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The topic whose next record has the smallest timestamp goes first."""
+    queues: dict[str, deque[Candidate]] = {}
+    for each in candidates:
+        queues.setdefault(each.topic, deque()).append(each)
+    heads = [(queue[0].record.timestamp, topic) for topic, queue in queues.items()]
+    heapq.heapify(heads)
+    found = []
+    while heads:
+        _, topic = heapq.heappop(heads)
+        found.append(queues[topic].popleft())
+        if queues[topic]:
+            heapq.heappush(heads, (queues[topic][0].record.timestamp, topic))
+    return found
 
 
 class _Task:

@@ -95,21 +95,42 @@ def test_of_equal_origin_times_the_smaller_partition_goes_first() -> None:
     assert written_to(judge(case), "out") == ["x", "y", "z"]
 
 
+def merged(*inputs: Input, through: dict[str, str]) -> Case:
+    """Two topics meet in one task, those of `through` behind repartition topics of these names."""
+    ops: list[dict] = [stream("in1"), stream("in2")]
+    streams = {"in1": "in1", "in2": "in2"}
+    for source, name in through.items():
+        streams[source] = f"behind {source}"
+        options = {"name": name, "partitions": 1}
+        ops.append({"op": "repartition", "id": streams[source], "from": source, "repartitioned": options})  # fmt: skip
+    ops += [
+        {"op": "merge", "id": "both", "from": streams["in1"], "other": streams["in2"]},
+        sink("both", "out"),
+    ]
+    topics = {"in1": text_topic(is_input=True), "in2": text_topic(is_input=True), "out": text_topic()}  # fmt: skip
+    spec = {"name": "merged", "topics": topics, "ops": ops}
+    return made_case("merged", spec, {"in1": 1, "in2": 1, "out": 1}, [inputs])
+
+
 def test_of_equal_origin_times_the_topic_whose_name_comes_first_goes_first() -> None:
-    spec = {
-        "name": "merged",
-        "topics": {
-            "in1": text_topic(is_input=True), "in2": text_topic(is_input=True), "out": text_topic()
-        },
-        "ops": [
-            stream("in1"), stream("in2"),
-            {"op": "merge", "id": "both", "from": "in1", "other": "in2"},
-            sink("both", "out"),
-        ],
-    }  # fmt: skip
     inputs = [put("in2", 0, "second", 10), put("in1", 0, "first", 10), put("in2", 0, "third", 11)]
-    case = made_case("merged", spec, {"in1": 1, "in2": 1, "out": 1}, [inputs])
-    assert written_to(judge(case), "out") == ["first", "second", "third"]
+    in_order = merged(*inputs, through={"in1": "a", "in2": "b"})
+    assert written_to(judge(in_order), "out") == ["first", "second", "third"]
+    in_the_other = merged(*inputs, through={"in1": "b", "in2": "a"})
+    assert written_to(judge(in_the_other), "out") == ["second", "first", "third"]
+
+
+def test_a_topic_of_the_cluster_beside_a_repartition_topic_counts_by_its_largest_time_so_far() -> (
+    None
+):
+    inputs = [put("in2", 0, "a", 50), put("in2", 0, "late", 5), put("in1", 0, "b", 40)]
+    case = merged(*inputs, through={"in1": "a"})
+    assert written_to(judge(case), "out") == ["b", "a", "late"]
+
+
+def test_without_a_repartition_topic_a_task_takes_the_smallest_timestamp() -> None:
+    inputs = [put("in2", 0, "a", 30), put("in2", 0, "late", 5), put("in1", 0, "b", 40)]
+    assert written_to(judge(merged(*inputs, through={})), "out") == ["a", "late", "b"]
 
 
 def test_through_several_levels_a_record_keeps_the_origin_time_of_its_source() -> None:
@@ -231,7 +252,7 @@ def is_plain(topic: dict) -> bool:
     return topic["key"] == "string" and topic["value"] in {"string", "long"}
 
 
-def test_without_repartitions_the_judge_is_the_test_driver_fed_in_the_order_of_the_rule() -> None:
+def test_without_repartitions_the_judge_is_the_test_driver_fed_by_timestamps() -> None:
     compared = several = 0
     for case in plain_cases():
         if "timestamps" in str(case.spec) or "topic_fn" in str(case.spec):
@@ -253,16 +274,14 @@ def test_without_repartitions_the_judge_is_the_test_driver_fed_in_the_order_of_t
 
 def driven(case: Case, topics: Sequence[str], partition: int) -> list[Written]:
     """What the test driver writes for a partition of topics, of which none stands behind another."""
-    records = [r for r in case.inputs if r.topic in topics and r.partition == partition]
-    newest: dict[str, int] = {}
-    places = []
-    for at, record in enumerate(records):
-        newest[record.topic] = max(newest.get(record.topic, -1), record.timestamp)
-        places.append((newest[record.topic], record.topic, at))
+    waiting = {
+        topic: [each for each in case.inputs if each[:2] == (topic, partition)] for topic in topics
+    }
     config = replace(case.config, application_id=APPLICATION)
     with TopologyTestDriver(case.topology, config) as driver:
-        for _, _, at in sorted(places):
-            topic, _, key, value, timestamp, headers = records[at]
+        while any(waiting.values()):
+            heads = [(rows[0].timestamp, topic) for topic, rows in waiting.items() if rows]
+            topic, _, key, value, timestamp, headers = waiting[min(heads)[1]].pop(0)
             driver.pipe_bytes(topic, key, value, timestamp=timestamp, headers=headers)
         return [
             Written(topic, -1, record.key, record.value, record.timestamp, tuple(record.headers))

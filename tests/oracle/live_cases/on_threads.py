@@ -20,9 +20,10 @@ from live_cases.found import TaskKey
 from live_cases.live import ApplicationFailed, LiveApplication
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.uncaught_errors import OnUncaughtError
-from millstream.streams.config import GroupProtocol, ProcessingGuarantee
+from millstream.streams.config import GroupProtocol, ProcessingGuarantee, TimeAcrossRepartitions
 from millstream.streams.kernel import StreamTask, TaskOutput
-from millstream.streams.kernel.task.queues import PartitionGroup, Run
+from millstream.streams.kernel.task.partition_group import PartitionGroup
+from millstream.streams.kernel.task.queues import Run
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
@@ -158,7 +159,7 @@ class RunningInThreads:
         if is_exact:
             guarantee = ProcessingGuarantee.EXACTLY_ONCE_V2
         of.config = replace(
-            of.config, processing_guarantee=guarantee, commit_interval_ms=20, poll_ms=20,
+            of.config, processing_guarantee=guarantee, time_across_repartitions=TimeAcrossRepartitions.KAFKA, commit_interval_ms=20, poll_ms=20,
             num_stream_threads=of.chance.choice((1, 1, 2)), num_standby_replicas=of.chance.choice((0, 1)),
             group_protocol=of.chance.choice(list(GroupProtocol)), acceptable_recovery_lag=of.chance.choice((0, 10_000)),
             probing_rebalance_interval_ms=500,
