@@ -107,7 +107,9 @@ class ActiveTask:
         self._dropped = 0
         self.aligned: Final = spec.alignment.of(spec.sub_topology)
         self._written_to: dict[TopicPartition, int] = {}
-        self.progress = TaskProgress(started.position.offsets, started.task.origin_time)
+        self.progress = TaskProgress(
+            started.position.offsets, started.task.origin_time, self._written_to
+        )
         """As others see it: with exactly once as the last commit has left it."""
 
     @classmethod
@@ -141,6 +143,7 @@ class ActiveTask:
             raise
         active = cls(spec, partition, environment, producer, started)
         try:
+            await active._look_what_is_written()
             if not (spec.is_exact or started.is_committed):
                 # Or a first run that is interrupted would leave state without offsets.
                 await active._commits.commit_offsets(started.position)
@@ -346,6 +349,15 @@ class ActiveTask:
             for topic, offset in self._position.offsets.items()
         }
         return TaskProgress(position, task.origin_time, self._written_to)
+
+    async def _look_what_is_written(self) -> None:
+        """Finds how far others have to read what the task has written where it was before: all that is there may be its own."""
+        clients = self._environment.clients
+        for topic in self.aligned.written:
+            partitions = await clients.readable_ends(topic)
+            self._written_to |= await clients.ends(
+                [TopicPartition(topic, number) for number in partitions]
+            )
 
     def _is_new(self, position: CommittedPosition, output: TaskOutput) -> bool:
         has_output = bool(output.sinks or output.changelogs or self._done.log_ends)
