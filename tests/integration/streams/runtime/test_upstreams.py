@@ -1,11 +1,15 @@
-"""What is known of tasks that write to repartition topics: where one has come from elsewhere (ADR 0021)."""
+"""What is known of tasks that write to repartition topics: where one has come from elsewhere, and behind open transactions (ADR 0021)."""
 
 from __future__ import annotations
 
 import pytest
 
+from millstream.clients import Producer
 from millstream.model import TopicPartition
 from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.runtime.upstreams.looks import look_at_cluster
+from millstream.streams.runtime.upstreams.progress import TaskFlow
+from millstream.streams.topology.alignment import aligned_topics
 from tests.integration.streams.runtime.world import World
 
 VALUES = ["a", "b", "a"]
@@ -36,3 +40,27 @@ async def test_a_task_that_was_elsewhere_before_tells_how_far_its_records_reach(
         assert task.progress.written_to[repartition(world)] == end
     finally:
         await task.close()
+
+
+async def test_what_lies_behind_an_open_transaction_of_a_repartition_topic_is_still_to_be_read(
+    world: World,
+) -> None:
+    await world.put(VALUES)
+    async with Producer(
+        bootstrap_servers=world.servers, transactional_id=f"{world.application}-other"
+    ) as other:
+        await other.init_transactions()
+        await other.begin_transaction()
+        for topic in (repartition(world).topic, world.source):
+            await other.send(topic, b"open", key=b"k", partition=0)
+        await other.flush()
+        await world.run(0)  # its records stand behind the open one
+        flow = TaskFlow(
+            aligned_topics(world.topology, world.application),
+            {0: {0: (world.source,)}, 1: {0: (repartition(world).topic,)}},
+        )
+        look = await look_at_cluster(
+            world.admin, world.application, flow, dict, is_read_committed=True
+        )
+        await other.abort_transaction()
+    assert look.ends == {TopicPartition(world.source, 0): 3, repartition(world): 5}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from millstream.clients import OffsetAndMetadata
 from millstream.clients.admin import Admin, OffsetSpec
@@ -34,10 +34,26 @@ async def look_at_cluster(
         for task, mine in inputs.items()
     }
     tasks |= known()
-    ends = await admin.list_offsets(
-        dict.fromkeys(wanted, OffsetSpec.LATEST), read_committed=is_read_committed
-    )
-    return Look(tasks, {tp: ends.result(tp).offset for tp in wanted if tp not in ends.errors()})
+    # Of an aligned topic everything counts that is written: what one upstream task has committed may lie behind an open transaction of another.
+    aligned = flow.alignment.writers.keys()
+    readable = [tp for tp in wanted if tp.topic not in aligned]
+    written = [tp for tp in wanted if tp.topic in aligned]
+    ends = {
+        **await _ends(admin, readable, is_read_committed=is_read_committed),
+        **await _ends(admin, written, is_read_committed=False),
+    }
+    return Look(tasks, ends)
+
+
+async def _ends(
+    admin: Admin, partitions: Iterable[TopicPartition], *, is_read_committed: bool
+) -> dict[TopicPartition, int]:
+    """Returns the ends that are known."""
+    wanted = dict.fromkeys(partitions, OffsetSpec.LATEST)
+    if not wanted:
+        return {}
+    ends = await admin.list_offsets(wanted, read_committed=is_read_committed)
+    return {tp: ends.result(tp).offset for tp in wanted if tp not in ends.errors()}
 
 
 def _progress(committed: Mapping[TopicPartition, OffsetAndMetadata]) -> TaskProgress:
