@@ -1,4 +1,7 @@
-"""A case as instances of `KafkaStreams`: so many threads or processes, one instance or several that come and go meanwhile."""
+"""A case as instances of `KafkaStreams`: so many threads or processes, one instance or several that come and go meanwhile.
+
+Where it is exactly once, threads may crash at any step of a task, and are replaced.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,21 @@ from typing import Final
 from live_cases.cluster import Cluster
 from live_cases.conversion import Input
 from live_cases.end_of_input import PATIENCE_S, EndOfInput
-from live_cases.on_threads import DAY_MS, QUICK
+from live_cases.on_threads import CRASHES_MAX, DAY_MS, QUICK, Crash, replace_crashed
 
 from alignment.case import Case
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
+from millstream.streams.runtime.steps import ObservedStep
 
 PROCESSES: Final = 0.04
 """Of all cases: they take a second to start."""
 COMES_AND_GOES: Final = 0.3
 MOVES_MAX: Final = 4
+CRASHING: Final = 0.3
+"""Of cases that are exactly once."""
+CRASHES: Final = 0.05
+"""Of the steps of their tasks."""
 
 
 @dataclass(frozen=True)
@@ -33,22 +41,28 @@ class ThreadsWay:
     guarantee: ProcessingGuarantee
     uses_processes: bool
     comes_and_goes: bool
+    crashes: bool
     protocol: GroupProtocol
     chance: str
 
     def __str__(self) -> str:
         threads = f"{self.threads} {'processes' if self.uses_processes else 'threads'}"
         instances = "instances that come and go" if self.comes_and_goes else "1 instance"
-        return f"{instances} of {threads}, {self.guarantee}, {self.protocol}"
+        crashing = ", which crash" if self.crashes else ""
+        return f"{instances} of {threads}{crashing}, {self.guarantee}, {self.protocol}"
 
 
 def random_threads_way(chance: str) -> ThreadsWay:
     rng = random.Random(chance)
+    guarantee = rng.choice(list(ProcessingGuarantee))
+    uses_processes = rng.random() < PROCESSES
+    may_crash = guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2 and not uses_processes
     return ThreadsWay(
         threads=rng.choice((1, 2, 4)),
-        guarantee=rng.choice(list(ProcessingGuarantee)),
-        uses_processes=rng.random() < PROCESSES,
+        guarantee=guarantee,
+        uses_processes=uses_processes,
         comes_and_goes=rng.random() < COMES_AND_GOES,
+        crashes=may_crash and rng.random() < CRASHING,
         protocol=rng.choice(list(GroupProtocol)),
         chance=chance,
     )
@@ -57,7 +71,7 @@ def random_threads_way(chance: str) -> ThreadsWay:
 def threads_ways() -> list[ThreadsWay]:
     """Those of the case of orders."""
     exactly, at_least = ProcessingGuarantee.EXACTLY_ONCE_V2, ProcessingGuarantee.AT_LEAST_ONCE
-    alone = ThreadsWay(1, exactly, False, False, GroupProtocol.STREAMS, "orders")
+    alone = ThreadsWay(1, exactly, False, False, False, GroupProtocol.STREAMS, "orders")
     of_threads = [
         replace(alone, threads=threads, guarantee=guarantee)
         for threads in (1, 2, 4)
@@ -66,7 +80,8 @@ def threads_ways() -> list[ThreadsWay]:
     classic = replace(alone, threads=2, protocol=GroupProtocol.CLASSIC)
     processes = replace(alone, threads=2, uses_processes=True)
     come_and_go = [replace(alone, comes_and_goes=True, chance=str(seed)) for seed in range(3)]
-    return [*of_threads, classic, processes, *come_and_go]
+    crashing = [replace(alone, threads=2, crashes=True, chance=str(seed)) for seed in range(3)]
+    return [*of_threads, classic, processes, *come_and_go, *crashing]
 
 
 class RunningOnThreads:
@@ -86,6 +101,7 @@ class RunningOnThreads:
         }
         self._instances: list[KafkaStreams] = []
         self._started = 0
+        self._crashes_left = CRASHES_MAX if way.crashes else 0
         sources = {
             topic
             for group in case.topology.sub_topologies
@@ -159,9 +175,20 @@ class RunningOnThreads:
     async def _start(self) -> None:
         self._started += 1
         config = replace(self._config, state_dir=str(self._directory / str(self._started)))
-        instance = KafkaStreams(self._case.topology, config, self._clients)
+        instance = KafkaStreams(
+            self._case.topology,
+            config,
+            self._clients,
+            observe=self._observe,
+            on_uncaught_error=replace_crashed,
+        )
         self._instances.append(instance)
         await instance.start()
+
+    def _observe(self, step: ObservedStep, _task: str) -> None:
+        if self._crashes_left and self._chance.random() < CRASHES:
+            self._crashes_left -= 1
+            raise Crash(step)
 
     async def _close_all(self) -> None:
         while self._instances:

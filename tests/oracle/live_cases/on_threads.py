@@ -144,7 +144,7 @@ class Crash(Exception):
         self.step = step
 
 
-def _replaced(error: Exception) -> OnUncaughtError:
+def replace_crashed(error: Exception) -> OnUncaughtError:
     if isinstance(error, Crash):
         return OnUncaughtError.REPLACE_THREAD
     return OnUncaughtError.SHUTDOWN_CLIENT
@@ -218,7 +218,7 @@ class RunningInThreads:
                 config,
                 {"bootstrap_servers": self._cluster.servers, **QUICK},
                 observe=self._observe,
-                on_uncaught_error=_replaced,
+                on_uncaught_error=replace_crashed,
             )
             self._instances.append(instance)
             try:

@@ -1,0 +1,70 @@
+"""A backlog gives what the judge says, however many threads there are: a sample of what `make oracle-alignment` runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "oracle"))
+
+from alignment.case import random_case
+from alignment.on_threads import ThreadsRunner, ThreadsWay
+from alignment.orders import counted, orders_case
+from alignment.running import Comparison
+from live_cases.cluster import Cluster
+from live_cases.running import BROKER_SETTINGS
+
+from millstream.streams.config import GroupProtocol, ProcessingGuarantee
+from millstream.testing.broker import Broker
+
+ORDERS: Final = 4_000
+SEED: Final = 100
+JOINS: Final = ((13, 2), (58, 4))
+"""Cases that join two repartition topics, and the numbers of threads."""
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with (
+        Broker(in_process=False, settings=BROKER_SETTINGS) as broker,
+        Cluster(broker.bootstrap_servers) as cluster,
+    ):
+        yield cluster
+
+
+WAY: Final = ThreadsWay(
+    threads=1,
+    guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2,
+    uses_processes=False,
+    comes_and_goes=False,
+    crashes=False,
+    protocol=GroupProtocol.STREAMS,
+    chance="orders",
+)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_order_of_a_backlog_is_counted_record_by_record_as_the_judge_does(
+    threads: int, cluster: Cluster, tmp_path: Path
+) -> None:
+    runner = ThreadsRunner(replace(WAY, threads=threads))
+    comparison = Comparison(cluster, runner, tmp_path)
+    assert comparison.run(orders_case(ORDERS), "orders") == []
+    assert counted(comparison.found) == ORDERS
+
+
+@pytest.mark.parametrize(("number", "threads"), JOINS)
+def test_instances_that_come_and_go_give_what_the_judge_says(
+    number: int, threads: int, cluster: Cluster, tmp_path: Path
+) -> None:
+    chance = f"{SEED}/{number}/way"
+    runner = ThreadsRunner(replace(WAY, threads=threads, comes_and_goes=True, chance=chance))
+    comparison = Comparison(cluster, runner, tmp_path)
+    assert comparison.run(random_case(SEED, number), "") == []
