@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from live_cases.conversion import Input
@@ -28,7 +28,10 @@ SLICE_MS: Final = 100
 
 @dataclass(frozen=True)
 class Case:
-    """`partitions`: of the topics that are not the application's own. `portions`: what is put at a time, one for a backlog."""
+    """`partitions`: of the topics that are not the application's own. `portions`: what is put at a time, one for a backlog.
+
+    `internal`: partitions of those that are, where a coordinator has decided otherwise than an instance would: Kafka's does.
+    """
 
     id: str
     spec: dict
@@ -36,6 +39,7 @@ class Case:
     portions: tuple[tuple[Input, ...], ...]
     topology: Topology
     config: StreamsConfig
+    internal: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -44,10 +48,8 @@ class Case:
     @property
     def counts(self) -> dict[str, int]:
         """The partitions of every topic, by the names of the judge."""
-        return self.counts_of(APPLICATION)
-
-    def counts_of(self, application_id: str) -> dict[str, int]:
-        return self.partitions | partition_counts(self.topology, application_id, self.partitions)
+        existing = {**self.partitions, **self.internal}
+        return existing | partition_counts(self.topology, APPLICATION, existing)
 
     def config_of(self, application_id: str) -> StreamsConfig:
         return replace(self.config, application_id=application_id)
