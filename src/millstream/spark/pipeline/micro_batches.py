@@ -139,6 +139,11 @@ class MicroBatches:
 
     def end_available(self) -> None:
         """Deletes what has been read of repartition topics. What the tasks have written can be read then."""
+        if self._holds_back and not self._driver.stopping.is_set():
+            _LOGGER.warning(
+                "sub-topology %d holds records that wait for upstream tasks which have more to read: they go on with the next run",
+                self._plan.id,
+            )
         self._purge()
         self._await_markers()
 
@@ -210,7 +215,7 @@ class MicroBatches:
         return is_aligned or self._driver.max_task_idle_ms > 0
 
     def _looked_at_upstreams(self, readable: Offsets) -> Offsets:
-        """Looks how far upstream tasks have come, and returns what is readable after that."""
+        """Looks how far upstream tasks have come, and returns what is readable after that: all that they have written by then, if nothing is open."""
         looking = self._upstreams.look(
             self._admin_client(),
             self._driver.plan.last,
@@ -218,7 +223,12 @@ class MicroBatches:
             is_read_committed=self._link.reader().config.isolation_level == "read_committed",
         )
         self._link.run(looking)
-        return {tp: Offset(self._upstreams.ends.get(tp, end)) for tp, end in readable.items()}
+        aligned = {
+            TopicPartition(topic, partition): Offset(offset)
+            for topic in self._upstreams.read
+            for partition, offset in self._readable_of(topic).items()
+        }
+        return {**readable, **aligned}
 
     def _may_go_on(self, partition: int, ends: Mapping[str, int]) -> bool:
         if not self._upstreams.read:
