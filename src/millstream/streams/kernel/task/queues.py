@@ -199,6 +199,8 @@ class RecordQueue:
     def commit(self) -> None:
         """Makes what was taken final: it will not come again."""
         self._committed_time = self.taken_time
+        if self.upstreams is not None:
+            self.upstreams.commit()
 
     def resume(self, partition_time: int) -> None:
         """Go on behind records of which this was the largest timestamp."""

@@ -59,6 +59,8 @@ class UpstreamMerge:
         self._reached: Mapping[int, int] = {}
         self._read_to: int | None = None
         self._begin: tuple[int, DoneBehind] | None = None
+        self._committed: tuple[int, DoneBehind] | None = None
+        """Where `clear` leaves off: what is done behind an offset is not to come again."""
         self._ready: deque[RawBatch] = deque()
         """In order, and not given out: a batch has a bounded size."""
         self._released: tuple[Numbers, Numbers] | None = None
@@ -66,7 +68,7 @@ class UpstreamMerge:
 
     def resume(self, position: int, held: DoneBehind | None) -> None:
         """Goes on at a committed position, behind which some records are done."""
-        self._begin = None if held is None else (position, held)
+        self._begin = self._committed = None if held is None else (position, held)
 
     def expect(self, reached: Mapping[int, int]) -> None:
         """Says what is still to come: no record of an upstream task that has not been added has an origin time before the one here.
@@ -129,8 +131,20 @@ class UpstreamMerge:
             return self._read_to, None
         return min(first.values()), DoneBehind(until, first)
 
+    def commit(self) -> None:
+        """Makes what is done final: it will not come again, also where it stands behind records that are not."""
+        position = self.position()
+        if position is not None:
+            offset, held = position
+            self._committed = None if held is None else (offset, held)
+
     def clear(self) -> None:
-        """Forgets everything that was added."""
+        """Forgets everything that was added, and what was done since the last commit: records come again from its position on.
+
+        What was told of upstream tasks does not hold for those that come again.
+        """
+        self._begin = self._committed
+        self.is_told = False
         self.waiting = 0
         self._upstreams.clear()
         self._ready.clear()
