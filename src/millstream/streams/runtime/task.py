@@ -254,6 +254,10 @@ class ActiveTask:
         """Returns the offset before which all records of an input topic have been added."""
         return self._read_to[topic]
 
+    def newest_origin_time(self, topic: str) -> int:
+        """Returns the largest origin time of the records of an aligned topic that have been added, -1 at first."""
+        return self._open_task.newest_origin_time(topic)
+
     @property
     def position(self) -> Mapping[str, int]:
         """The position: by input topic, the next offset to read."""

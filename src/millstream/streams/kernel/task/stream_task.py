@@ -301,6 +301,10 @@ class StreamTask:
         """By repartition topic, how many of the records that wait do so for upstream tasks."""
         return self._inputs.waiting_for_upstreams
 
+    def newest_origin_time(self, topic: str) -> int:
+        """The largest origin time that was added of an aligned topic, -1 at first."""
+        return self._inputs.upstreams_of(topic).newest
+
     @property
     def idles_until_ms(self) -> int | None:
         """The wall-clock time to which the task waits for an empty topic; None where it does not, or not by the clock."""

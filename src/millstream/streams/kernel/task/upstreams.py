@@ -100,6 +100,11 @@ class UpstreamMerge:
         ]
         return min(found, default=(AT_ITS_END, AT_ITS_END))
 
+    @property
+    def newest(self) -> int:
+        """The largest origin time that was added since the start."""
+        return max((each.reached for each in self._upstreams.values()), default=NOT_BEGUN)
+
     def release(self) -> RawBatch | None:
         """Returns the next records that may go on now, in order; None where there are none. Those given out before have been taken."""
         if not self._ready:
