@@ -6,7 +6,8 @@ at the tasks before it looks at the ends of topics, or what a task wrote in betw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,7 +25,7 @@ class TaskProgress:
     """The place that a task has come to, as those that read what it writes can see it.
 
     `position`: by input topic, the first offset that is not done. `written_to`: by partition of aligned topics, the offset after what it has
-    written there since it was started, for those who know the task itself.
+    written there, for those who know the task itself.
     """
 
     position: Mapping[str, int] = field(default_factory=dict)
@@ -73,69 +74,128 @@ def flow_of(plan: TopologyPlan, alignment: Alignment) -> TaskFlow:
 
 
 class UpstreamProgress:
-    """The last looks. What a task behind several repartitions waits for is known after as many looks as there are tasks on the way."""
+    """The last looks, as many as there are sub-topologies on the longest way: so many ago was written what comes out at its end now.
+
+    How far a task had come at a look of before is judged by what the newest one knows: an upstream task that had nothing to read
+    then, and has something by now, has to be waited for.
+    """
 
     def __init__(self, flow: TaskFlow) -> None:
         self._flow: Final = flow
-        self._last = Look({}, {})
+        upstream = {number: flow.alignment.upstream_of(number) for number in flow.tasks}
+        self._order: Final = sorted(flow.tasks, key=lambda number: len(upstream[number]))
+        """Writers before readers: these have their writers' upstreams above them, and the writers."""
+        self._looks: Final = deque[Look](maxlen=_levels(flow.alignment, self._order))
         self.reached: Mapping[TaskKey, int] = {}
-        """How far each task has come: what it writes from now on has no smaller origin time. AT_ITS_END: it has nothing to read."""
+        """How far each task has come: what it writes from now on has no smaller origin time, as long as it comes from what was there
+        to read at the last look. AT_ITS_END: it had nothing to read."""
 
     def take(self, look: Look) -> None:
         """Takes a look, after those before it."""
-        reached: dict[TaskKey, int] = {}
-        for number, tasks in self._flow.tasks.items():
-            for partition, topics in tasks.items():
-                task = number, partition
-                known = look.tasks.get(task, _NOTHING)
-                ahead = [self._before(topic, partition, known, look, reached) for topic in topics]
-                reached[task] = max(known.origin_time, min(ahead, default=AT_ITS_END))
-        self._last, self.reached = look, reached
+        self._looks.append(look)
+        self.reached = self._judge(self._resting(look))
 
     def of_topic(self, topic: str) -> dict[int, int]:
         """Returns, by partition of the tasks that write a topic, how far they have come."""
-        return self._writers_reached(topic, self.reached)
+        return self._of_writers(topic, self.reached)
+
+    def surely_of_topic(self, topic: str) -> dict[int, int]:
+        """Returns as `of_topic` how far they have come whatever there is to read since the last look."""
+        return self._of_writers(topic, self._judge(frozenset()))
 
     def end(self, tp: TopicPartition) -> int:
         """Returns the offset up to which a partition must have been read for `of_topic` to hold."""
-        return self._last.ends.get(tp, 0)
+        return self._looks[-1].ends.get(tp, 0) if self._looks else 0
 
-    def origin_times(self, topic: str) -> dict[int, int]:
-        """Returns, by partition of the tasks that write a topic, the origin time that they have reached themselves."""
-        writer = self._flow.alignment.writers[topic]
-        return {
-            partition: self._last.tasks.get((writer, partition), _NOTHING).origin_time
-            for partition in self._flow.tasks[writer]
-        }
+    def _resting(self, look: Look) -> frozenset[TopicPartition]:
+        """Returns the inputs that had nothing to read, nor got anything from upstream tasks, when the look went over from tasks to ends.
 
-    def _before(
+        Positions and ends only grow: one that is not before an end that was looked at later was at it in that moment.
+        """
+        resting: set[TopicPartition] = set()
+        idle: dict[int, bool] = {}
+        writers = self._flow.alignment.writers
+        for number in self._order:
+            idle[number] = True
+            for partition, topics in self._flow.tasks[number].items():
+                task = look.tasks.get((number, partition), _NOTHING)
+                inputs = {topic: TopicPartition(topic, partition) for topic in topics}
+                mine = {
+                    tp
+                    for topic, tp in inputs.items()
+                    if _is_read(task, tp, look.ends)
+                    and (topic not in writers or idle[writers[topic]])
+                }
+                resting |= mine
+                idle[number] = idle[number] and len(mine) == len(inputs)
+        return frozenset(resting)
+
+    def _judge(self, resting: Collection[TopicPartition]) -> Mapping[TaskKey, int]:
+        """Returns how far each task has come, with inputs that rest since before a look or are not known to."""
+        ends: Mapping[TopicPartition, int] = {}
+        reached: dict[TaskKey, int] = {}
+        slowest: dict[str, int] = {}
+        for look in self._looks:
+            reached, slowest = self._judge_look(look, ends, slowest, resting)
+            ends = look.ends
+        return reached
+
+    def _judge_look(
         self,
-        topic: str,
-        partition: int,
-        task: TaskProgress,
         look: Look,
-        reached: Mapping[TaskKey, int],
-    ) -> int:
-        """Returns how far the records of a topic have come that a task has not done."""
-        tp = TopicPartition(topic, partition)
-        is_aligned = topic in self._flow.alignment.writers
+        ends_before: Mapping[TopicPartition, int],
+        slowest_before: Mapping[str, int],
+        resting: Collection[TopicPartition],
+    ) -> tuple[dict[TaskKey, int], dict[str, int]]:
+        """Returns how far each task had come at a look, and, by aligned topic, the slowest of those that write it."""
+        reached: dict[TaskKey, int] = {}
+        slowest: dict[str, int] = {}
         # Another look than this one: what upstream tasks had written by then was in the topic before its end was looked at, and that was
         # before the task was looked at.
-        seen = self._last if is_aligned and not look.is_at_once else look
-        end = seen.ends.get(tp)
-        if end is None or task.position.get(topic, 0) < end:
-            return NOT_BEGUN
-        if not is_aligned:
-            return AT_ITS_END
-        before = reached if look.is_at_once else self.reached
-        return min(self._writers_reached(topic, before).values(), default=AT_ITS_END)
+        seen, before = (look.ends, slowest) if look.is_at_once else (ends_before, slowest_before)
+        for number in self._order:
+            for partition, topics in self._flow.tasks[number].items():
+                key = number, partition
+                task = look.tasks.get(key, _NOTHING)
+                newest = self._looks[-1].tasks.get(key, _NOTHING)
+                ahead = [
+                    AT_ITS_END
+                    if tp in resting and _position(task, tp) == _position(newest, tp)
+                    else before.get(tp.topic, NOT_BEGUN)
+                    if _is_read(task, tp, seen)
+                    else NOT_BEGUN
+                    for tp in (TopicPartition(topic, partition) for topic in topics)
+                ]
+                reached[key] = max(task.origin_time, min(ahead, default=AT_ITS_END))
+            for topic in self._flow.alignment.of(number).written:
+                slowest[topic] = min(self._of_writers(topic, reached).values(), default=AT_ITS_END)
+        return reached, slowest
 
-    def _writers_reached(self, topic: str, reached: Mapping[TaskKey, int]) -> dict[int, int]:
+    def _of_writers(self, topic: str, reached: Mapping[TaskKey, int]) -> dict[int, int]:
         writer = self._flow.alignment.writers[topic]
         return {
             partition: reached.get((writer, partition), NOT_BEGUN)
             for partition in self._flow.tasks[writer]
         }
+
+
+def _levels(alignment: Alignment, order: Iterable[int]) -> int:
+    """Returns how many sub-topologies are on the longest way. `order`: writers before readers."""
+    levels: dict[int, int] = {}
+    for number in order:
+        writers = {alignment.writers[topic] for topic in alignment.of(number).read}
+        levels[number] = 1 + max((levels[writer] for writer in writers), default=0)
+    return max(levels.values(), default=0)
+
+
+def _position(task: TaskProgress, tp: TopicPartition) -> int:
+    return task.position.get(tp.topic, 0)
+
+
+def _is_read(task: TaskProgress, tp: TopicPartition, ends: Mapping[TopicPartition, int]) -> bool:
+    """Whether a task has done all that is before the end of its input; where that is not known it has not."""
+    end = ends.get(tp)
+    return end is not None and _position(task, tp) >= end
 
 
 _NOTHING: Final = TaskProgress()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from millstream.errors import MillstreamError
@@ -26,6 +27,8 @@ from millstream.streams.runtime.upstreams.progress import (
 
 LOOK_INTERVAL_S: Final = 0.02
 """Two looks at the cluster are so far apart: each costs two requests."""
+_READS_MAX: Final = 1_024
+"""Looks that may pass before a partition is read up to the end that one of them has found, and more are not told apart."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -60,7 +63,17 @@ class _Told:
     number: int
     end: int
     reached: Mapping[int, int]
-    origin_time: Mapping[int, int]
+    surely: Mapping[int, int]
+    """How far they have come whatever they have got to read since the look."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """How far a partition was read when so many looks had been begun, and the largest origin time up to there."""
+
+    looks: int
+    to: int
+    newest: int
 
 
 @dataclass(slots=True)
@@ -68,9 +81,10 @@ class WaitingInput:
     """One partition of an aligned topic whose records wait, as the task knows it that reads it."""
 
     topic_partition: TopicPartition
-    read_to: int = 0
-    last_before: int = 0
-    """The number of the last look that was begun before the last records were read."""
+    flow: TaskFlow | None = None
+    """Whose tasks it has been told of."""
+    reads: deque[_Read] = field(default_factory=lambda: deque(maxlen=_READS_MAX))
+    """The last ones, the first of them before the look that has told."""
     told: _Told | None = None
     next: _Told | None = None
 
@@ -129,14 +143,19 @@ class UpstreamWatch:
             if number == sub_topology and reached != AT_ITS_END
         }
 
-    def reached(self, waiting: WaitingInput, sub_topology: int, read_to: int) -> dict[int, int]:
-        """Returns how far the upstream tasks of a partition have come. `read_to`: the offset before which its task has read everything."""
+    def reached(
+        self, waiting: WaitingInput, sub_topology: int, read_to: int, newest: int = NOT_BEGUN
+    ) -> dict[int, int]:
+        """Returns how far the upstream tasks of a partition have come.
+
+        `read_to`: the offset before which its task has read everything, `newest`: the largest origin time that it has read there.
+        """
         flow, tp = self._flow, waiting.topic_partition
         if flow is None or tp.topic not in flow.alignment.writers:
             return {}
         if self.is_here(sub_topology):
             return self._reached_here(flow, tp, read_to)
-        return self._reached_elsewhere(flow, waiting, read_to)
+        return self._reached_elsewhere(flow, waiting, _Read(self._looks, read_to, newest))
 
     def _reached_here(self, flow: TaskFlow, tp: TopicPartition, read_to: int) -> dict[int, int]:
         """What a task has written to the partition and was not read yet may be of any time."""
@@ -150,13 +169,15 @@ class UpstreamWatch:
         }
 
     def _reached_elsewhere(
-        self, flow: TaskFlow, waiting: WaitingInput, read_to: int
+        self, flow: TaskFlow, waiting: WaitingInput, read: _Read
     ) -> dict[int, int]:
-        if read_to != waiting.read_to:
-            waiting.read_to, waiting.last_before = read_to, self._looks
+        if waiting.flow is not flow:
+            waiting.flow, waiting.told, waiting.next = flow, None, None
+            waiting.reads.clear()
+        _note(waiting.reads, read)
         if waiting.next is None and self._progress is not None:
             waiting.next = self._newer(self._progress, waiting)
-        if waiting.next is not None and waiting.next.end <= read_to:
+        if waiting.next is not None and waiting.next.end <= read.to:
             waiting.told, waiting.next = waiting.next, None
         if waiting.next is None:
             self._ask()
@@ -165,11 +186,13 @@ class UpstreamWatch:
             return dict.fromkeys(
                 flow.tasks[flow.alignment.writers[waiting.topic_partition.topic]], NOT_BEGUN
             )
-        if told.number > waiting.last_before:
+        before = _before_look(waiting.reads, told.number)
+        if before.to == read.to:
             return dict(told.reached)
-        # An upstream task that had nothing to read then may have got what belongs before the records that have been read since.
+        # An upstream task that had nothing to read then may have got what belongs before the records that have been read since. It holds
+        # up those alone, or whoever reads all the time would wait for it all the time.
         return {
-            partition: told.origin_time[partition] if reached == AT_ITS_END else reached
+            partition: max(told.surely[partition], min(reached, before.newest + 1))
             for partition, reached in told.reached.items()
         }
 
@@ -181,7 +204,7 @@ class UpstreamWatch:
             self._progress_number,
             progress.end(tp),
             progress.of_topic(tp.topic),
-            progress.origin_times(tp.topic),
+            progress.surely_of_topic(tp.topic),
         )
 
     # Looks.
@@ -241,3 +264,17 @@ class UpstreamWatch:
             await asyncio.sleep(LOOK_INTERVAL_S)
         finally:
             self._looking = None
+
+
+def _note(reads: deque[_Read], read: _Read) -> None:
+    """Keeps the last read before each look."""
+    if reads and reads[-1].looks == read.looks:
+        reads.pop()
+    reads.append(read)
+
+
+def _before_look(reads: deque[_Read], number: int) -> _Read:
+    """Returns how far was read before a look was begun, and forgets what was before that."""
+    while len(reads) > 1 and reads[1].looks < number:
+        reads.popleft()
+    return reads[0] if reads[0].looks < number else _Read(0, -1, NOT_BEGUN)

@@ -1,0 +1,236 @@
+"""What the threads of a process are told of upstream tasks: of their own ones at once, of others' as looks at the cluster show them."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from millstream.errors import CoordinatorNotAvailable
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
+from millstream.streams.runtime.upstreams import watch as watch_module
+from millstream.streams.runtime.upstreams.progress import Look, TaskFlow, TaskKey, TaskProgress
+from millstream.streams.runtime.upstreams.watch import LocalTask, UpstreamWatch, WaitingInput
+from millstream.streams.topology.alignment import Alignment
+
+X0, X1, R0 = TopicPartition("x", 0), TopicPartition("x", 1), TopicPartition("r", 0)
+FLOW = TaskFlow(
+    Alignment({"r": 0}, {1: frozenset({"r"})}), {0: {0: ("x",), 1: ("x",)}, 1: {0: ("r",)}}
+)
+NOT_KNOWN = {0: NOT_BEGUN, 1: NOT_BEGUN}
+
+
+@pytest.fixture(autouse=True)
+def _looks_follow_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_module, "LOOK_INTERVAL_S", 0)
+
+
+@dataclass
+class Thread:
+    """A thread of the process. Its looks wait until the test answers them."""
+
+    tasks: dict[TaskKey, LocalTask] = field(default_factory=dict)
+    scope: TaskScope = field(default_factory=lambda: TaskScope("looks"))
+    asked: list[asyncio.Future[Look]] = field(default_factory=list)
+
+    async def look(
+        self, _flow: TaskFlow, _known: Callable[[], Mapping[TaskKey, TaskProgress]]
+    ) -> Look:
+        self.asked.append(asyncio.get_running_loop().create_future())
+        return await self.asked[-1]
+
+    async def begun(self, looks: int) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert len(self.asked) == looks
+
+    async def answer(
+        self, x: Mapping[int, tuple[int, int, int]], written: int, error: Exception | None = None
+    ) -> None:
+        """`x`: by partition of x, what its task has done, how far that reaches, and its origin time."""
+        if error is not None:
+            self.asked[-1].set_exception(error)
+        else:
+            tasks: dict[TaskKey, TaskProgress] = {
+                (0, n): TaskProgress({"x": done}, origin) for n, (done, _, origin) in x.items()
+            }
+            ends = {TopicPartition("x", n): end for n, (_, end, _) in x.items()} | {R0: written}
+            self.asked[-1].set_result(Look(tasks, ends))
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def watching(thread: Thread, flow: TaskFlow = FLOW) -> AsyncIterator[UpstreamWatch]:
+    watch = UpstreamWatch()
+    watch.join("1", lambda: thread.tasks, thread.look, thread.scope)
+    watch.follow(flow)
+    try:
+        yield watch
+    finally:
+        watch.leave("1")
+        await thread.scope.close()
+
+
+def local(done: int, end: int | None, origin_time: int, written_to: int = 0) -> LocalTask:
+    written = {R0: written_to} if written_to else {}
+    return LocalTask(
+        TaskProgress({"x": done}, origin_time, written), {} if end is None else {"x": end}
+    )
+
+
+# All upstream tasks are here.
+
+
+async def test_tasks_of_this_process_are_asked_themselves() -> None:
+    thread = Thread({(0, 0): local(3, 9, 50, 2), (0, 1): local(4, 4, 60, 5)})
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        assert watch.reached(waiting, 1, read_to=5) == {0: 50, 1: AT_ITS_END}
+        assert watch.reached(waiting, 1, read_to=4) == {0: 50, 1: NOT_BEGUN}
+        thread.tasks[0, 0] = local(5, 9, 70, 8)
+        assert watch.reached(waiting, 1, read_to=8) == {0: 50, 1: AT_ITS_END}, "of this turn"
+        watch.begin_turn()
+        assert watch.reached(waiting, 1, read_to=7) == {0: NOT_BEGUN, 1: AT_ITS_END}
+        assert watch.reached(waiting, 1, read_to=8) == {0: 70, 1: AT_ITS_END}
+        await thread.begun(0)
+
+
+async def test_a_task_whose_consumer_knows_no_end_yet_may_have_more_to_read() -> None:
+    thread = Thread({(0, 0): local(0, None, -1), (0, 1): local(4, 4, 60)})
+    async with watching(thread) as watch:
+        assert watch.reached(WaitingInput(R0), 1, read_to=0) == {0: NOT_BEGUN, 1: AT_ITS_END}
+
+
+async def test_origin_times_are_those_of_tasks_that_have_more_to_read() -> None:
+    thread = Thread({(0, 0): local(3, 9, 50), (0, 1): local(4, 4, 60)})
+    async with watching(thread) as watch:
+        assert watch.origin_times(0) == {0: 50}
+        assert watch.origin_times(1) == {0: -1}, "nobody knows the end of what it reads"
+
+
+async def test_without_repartition_topics_there_is_nothing_to_tell() -> None:
+    watch = UpstreamWatch()
+    assert watch.is_here(1)
+    assert watch.reached(WaitingInput(R0), 1, read_to=0) == {}
+    assert watch.origin_times(0) == {}
+    watch.follow(TaskFlow(Alignment(), {1: {0: ("r",)}}))
+    assert watch.reached(WaitingInput(R0), 1, read_to=0) == {}
+
+
+# Some are elsewhere.
+
+
+async def test_a_look_holds_once_the_partition_is_read_to_the_end_that_it_has_seen() -> None:
+    thread = Thread({(0, 0): local(3, 9, 50)})
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        assert watch.reached(waiting, 1, read_to=0) == NOT_KNOWN
+        assert watch.reached(waiting, 1, read_to=0) == NOT_KNOWN, "one look at a time"
+        await thread.begun(1)
+        await thread.answer({0: (3, 9, 50), 1: (4, 4, 60)}, written=5)
+        assert watch.reached(waiting, 1, read_to=4, newest=40) == NOT_KNOWN
+        await thread.begun(1)
+        assert watch.reached(waiting, 1, read_to=5, newest=45) == {0: 50, 1: 60}
+        await thread.begun(2)
+
+
+async def test_one_at_its_end_holds_up_only_what_was_read_after_the_look() -> None:
+    """Or it would be waited for all the time where records come all the time."""
+    thread = Thread()
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        for number, read_to in enumerate(range(10, 60, 10)):
+            watch.reached(waiting, 1, read_to, newest=100 + read_to)
+            await thread.begun(number + 1)
+            # Meanwhile more is read.
+            told = watch.reached(waiting, 1, read_to + 5, newest=105 + read_to)
+            if number:  # by the look before, which was begun with 10 records fewer
+                assert told == {0: 90 + read_to, 1: 91 + read_to}
+            await thread.answer({0: (3, 9, 90 + read_to + 10), 1: (4, 4, 60)}, written=read_to)
+        assert watch.reached(waiting, 1, 55, newest=155) == {0: 150, 1: 151}
+        await thread.begun(6)
+        await thread.answer({0: (3, 9, 150), 1: (4, 4, 60)}, written=55)
+        assert watch.reached(waiting, 1, 55, newest=155) == {0: 150, 1: AT_ITS_END}
+
+
+async def test_what_one_has_reached_itself_holds_whatever_was_read_since() -> None:
+    thread = Thread()
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.reached(waiting, 1, read_to=5, newest=10)
+        await thread.begun(1)
+        await thread.answer({0: (3, 9, 500), 1: (4, 4, 600)}, written=5)
+        assert watch.reached(waiting, 1, read_to=7, newest=490) == {0: 500, 1: 600}
+
+
+async def test_tasks_that_have_come_since_are_not_taken_for_those_that_were_there() -> None:
+    """A source topic has got more partitions: what was told before says nothing of the new task."""
+    more = TaskFlow(FLOW.alignment, {0: {0: ("x",), 1: ("x",), 2: ("x",)}, 1: {0: ("r",)}})
+    thread = Thread()
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.reached(waiting, 1, read_to=5, newest=10)
+        await thread.begun(1)
+        await thread.answer({0: (3, 9, 50), 1: (4, 4, 60)}, written=5)
+        assert watch.reached(waiting, 1, read_to=5, newest=10) == {0: 50, 1: AT_ITS_END}
+        await thread.begun(2)
+        watch.follow(more)
+        await thread.answer({0: (3, 9, 50), 1: (4, 4, 60)}, written=5)  # it was begun before
+        assert watch.reached(waiting, 1, read_to=5, newest=10) == {
+            0: NOT_BEGUN,
+            1: NOT_BEGUN,
+            2: NOT_BEGUN,
+        }
+        await thread.begun(3)
+        await thread.answer({0: (3, 9, 50), 1: (4, 4, 60), 2: (0, 1, -1)}, written=5)
+        assert watch.reached(waiting, 1, read_to=5, newest=10) == {0: 50, 1: AT_ITS_END, 2: -1}
+
+
+async def test_a_look_that_fails_is_begun_again() -> None:
+    thread = Thread()
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.reached(waiting, 1, read_to=5)
+        await thread.begun(1)
+        await thread.answer({}, 0, CoordinatorNotAvailable())
+        assert watch.reached(waiting, 1, read_to=5) == NOT_KNOWN
+        await thread.begun(2)
+
+
+async def test_another_thread_looks_where_the_one_that_did_has_left() -> None:
+    first, second = Thread(), Thread()
+    async with watching(first) as watch:
+        watch.join("2", lambda: second.tasks, second.look, second.scope)
+        watch.reached(WaitingInput(R0), 1, read_to=5)
+        await first.begun(1)
+        watch.leave("1")
+        await first.scope.close()
+        watch.reached(WaitingInput(R0), 1, read_to=5)
+        await second.begun(1)
+        await second.scope.close()
+
+
+async def test_a_task_that_comes_here_must_have_been_read_as_far_as_it_had_written_elsewhere() -> (
+    None
+):
+    thread = Thread({(0, 0): local(3, 9, 50)})
+    async with watching(thread) as watch:
+        assert not watch.is_here(1)
+        thread.tasks[0, 1] = local(4, 4, 60, written_to=20)
+        watch.begin_turn()
+        assert watch.is_here(1)
+        assert watch.reached(WaitingInput(R0), 1, read_to=19) == {0: 50, 1: NOT_BEGUN}
+        assert watch.reached(WaitingInput(R0), 1, read_to=20) == {0: 50, 1: AT_ITS_END}
+
+
+def test_in_another_process_it_begins_anew() -> None:
+    watch = UpstreamWatch()
+    watch.follow(FLOW)
+    assert pickle.loads(pickle.dumps(watch)).origin_times(0) == {}
