@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from millstream.clients import OffsetAndMetadata
 from millstream.clients.admin import Admin, OffsetSpec
@@ -29,36 +30,46 @@ async def look_at_cluster(
     groups = await admin.list_consumer_group_offsets({group_id: wanted})
     found = groups.result(group_id)
     committed = {tp: found.result(tp) for tp in found}
-    tasks = {
-        task: _progress({tp: committed[tp] for tp in mine if tp in committed})
-        for task, mine in inputs.items()
-    }
+    # A task that has found nothing to read since it was there the first time has committed nothing; its topic may begin at any offset.
+    begins = await _offsets(
+        admin,
+        (tp for tp in wanted if tp not in committed),
+        OffsetSpec.EARLIEST,
+        is_read_committed=False,
+    )
+    tasks = {task: _progress(mine, committed, begins) for task, mine in inputs.items()}
     tasks |= known()
     # Of an aligned topic everything counts that is written: what one upstream task has committed may lie behind an open transaction of another.
     aligned = flow.alignment.writers.keys()
     readable = [tp for tp in wanted if tp.topic not in aligned]
     written = [tp for tp in wanted if tp.topic in aligned]
+    latest = partial(_offsets, admin, at=OffsetSpec.LATEST)
     ends = {
-        **await _ends(admin, readable, is_read_committed=is_read_committed),
-        **await _ends(admin, written, is_read_committed=False),
+        **await latest(readable, is_read_committed=is_read_committed),
+        **await latest(written, is_read_committed=False),
     }
     return Look(tasks, ends)
 
 
-async def _ends(
-    admin: Admin, partitions: Iterable[TopicPartition], *, is_read_committed: bool
+async def _offsets(
+    admin: Admin, partitions: Iterable[TopicPartition], at: int, *, is_read_committed: bool
 ) -> dict[TopicPartition, int]:
-    """Returns the ends that are known."""
-    wanted = dict.fromkeys(partitions, OffsetSpec.LATEST)
+    """Returns those that are known."""
+    wanted = dict.fromkeys(partitions, at)
     if not wanted:
         return {}
-    ends = await admin.list_offsets(wanted, read_committed=is_read_committed)
-    return {tp: ends.result(tp).offset for tp in wanted if tp not in ends.errors()}
+    found = await admin.list_offsets(wanted, read_committed=is_read_committed)
+    return {tp: found.result(tp).offset for tp in wanted if tp not in found.errors()}
 
 
-def _progress(committed: Mapping[TopicPartition, OffsetAndMetadata]) -> TaskProgress:
+def _progress(
+    inputs: Collection[TopicPartition],
+    committed: Mapping[TopicPartition, OffsetAndMetadata],
+    begins: Mapping[TopicPartition, int],
+) -> TaskProgress:
     """An instance of Kafka Streams tells the largest timestamp of each partition only."""
-    position = CommittedPosition.decode(committed)
+    position = CommittedPosition.decode({tp: committed[tp] for tp in inputs if tp in committed})
     of_partitions = max(position.times.values(), default=-1)
     origin_time = position.origin_time if position.origin_time >= 0 else of_partitions
-    return TaskProgress(position.offsets, origin_time)
+    first = {tp.topic: begins[tp] for tp in inputs if tp in begins}
+    return TaskProgress({**first, **position.offsets}, origin_time)
