@@ -26,8 +26,11 @@ class RunAhead:
         if self._notes and self._notes[-1][0] == origin_time:
             self._notes.pop()
         self._notes.append((origin_time, self._processed))
-        if len(self._notes) > _NOTES_MAX:  # half as exact: the slowest is far behind
-            self._notes = deque(list(self._notes)[1::2])
+        if (
+            len(self._notes) > _NOTES_MAX
+        ):  # half as exact, but for the first, from which is counted, and the last
+            *before, last = self._notes
+            self._notes = deque([*before[::2], last])
 
     def beyond(self, slowest: int) -> int:
         """Returns the number of records processed since the task had reached this time, at which the slowest is."""
