@@ -1,7 +1,7 @@
 """The header in which a record of a repartition topic says where it comes from, column by column (ADR 0021).
 
-`_origin`: the partition of the task that wrote the record (int32) and its origin time (int64, milliseconds), both big-endian. The last header of
-that name counts; records go on without it.
+`_origin`: the partition of the task that wrote the record (int32) and its origin time (int64, milliseconds), both big-endian. The last header
+of that name and size counts; records go on without it, and with all others, also those of users that are called the same.
 """
 
 from __future__ import annotations
@@ -72,12 +72,11 @@ def _only_origins(headers: pa.Array) -> pa.Array | None:
     """Returns the values of the headers where each record has one, of this name and of the right size; else None."""
     import pyarrow.compute as pc
 
-    flat = headers.flatten()
-    if len(flat) != len(headers) or not len(flat):
+    if not len(headers) or headers.null_count:
         return None
-    if pc.min(pc.list_value_length(headers)).as_py() != 1:
+    if pc.min_max(pc.list_value_length(headers)).as_py() != {"min": 1, "max": 1}:
         return None
-    names, values = flat.flatten()
+    names, values = headers.flatten().flatten()
     sizes = pc.min_max(pc.binary_length(values)).as_py()
     if values.null_count or sizes != {"min": _VALUE.size, "max": _VALUE.size}:
         return None
@@ -106,18 +105,19 @@ def _one_by_one(records: pa.RecordBatch) -> tuple[list[Headers] | None, Origins]
     )
     for headers, timestamp in rows:
         upstream, time = UNKNOWN_UPSTREAM, timestamp
-        own: list[tuple[str, bytes | None]] = []
-        for header in headers or ():
-            name, value = header["key"], header["value"]
-            if name == ORIGIN_HEADER and value is not None and len(value) == _VALUE.size:
-                upstream, time = _VALUE.unpack(value)
-            else:
-                own.append((name, value))
+        own = [(header["key"], header["value"]) for header in headers or ()]
+        found = [place for place, header in enumerate(own) if _is_origin(*header)]
+        if found:  # those before it are of users
+            upstream, time = _VALUE.unpack(own.pop(found[-1])[1])
         left.append(tuple(own))
         upstreams.append(upstream)
         times.append(time)
     origins = Origins(np.asarray(upstreams, np.int64), np.asarray(times, np.int64))
     return (left if any(left) else None), origins
+
+
+def _is_origin(name: str, value: bytes | None) -> bool:
+    return name == ORIGIN_HEADER and value is not None and len(value) == _VALUE.size
 
 
 def _fixed_width(kind: pa.DataType, rows: int, data: object, size: int) -> pa.Array:
