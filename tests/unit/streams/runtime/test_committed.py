@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from millstream.clients import OffsetAndMetadata
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition, Uuid
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
+from millstream.streams.kernel.task.upstreams import DoneBehind
 from millstream.streams.runtime.committed import CommittedPosition, owners_of
 
 POSITION = CommittedPosition(
@@ -105,3 +107,78 @@ def test_a_long_name_of_a_task_takes_its_room_from_what_stores_remember() -> Non
     committed = position.encode(0, owner="o" * 200)
     assert all(1_000 < len(each.metadata) <= 4096 for each in committed.values())
     assert CommittedPosition.decode(committed) == position
+
+
+HELD = CommittedPosition(
+    offsets={"app-a-repartition": 7, "app-b-repartition": 9},
+    times={"app-b-repartition": 1_000},
+    origin_time=1_234,
+    held={
+        "app-a-repartition": DoneBehind(20, {0: 7, 3: 15}),
+        "app-b-repartition": DoneBehind(11, {5: 9}),
+    },
+)
+
+
+def test_what_is_done_behind_an_offset_and_the_origin_time_come_back() -> None:
+    committed = HELD.encode(partition=3, owner="app", version="abc")
+    assert CommittedPosition.decode(committed) == replace(HELD, versions=frozenset(["abc"]))
+
+
+def test_an_origin_time_alone_comes_back_beside_each_offset() -> None:
+    position = CommittedPosition({"left": 1, "right": 2}, origin_time=0)
+    committed = position.encode(partition=0)
+    assert CommittedPosition.decode(committed) == position
+    del committed[TopicPartition("left", 0)]
+    assert CommittedPosition.decode(committed) == CommittedPosition({"right": 2}, origin_time=0)
+
+
+@pytest.mark.parametrize("topic", HELD.offsets)
+def test_what_is_done_behind_an_offset_does_not_hold_behind_another_one(topic: str) -> None:
+    """Somebody has set the offset back by hand: what he wants again is not left out."""
+    committed = HELD.encode(partition=3)
+    found = committed[TopicPartition(topic, 3)]
+    committed[TopicPartition(topic, 3)] = OffsetAndMetadata(found.offset - 1, found.metadata)
+    assert CommittedPosition.decode(committed).held == {}
+
+
+def test_what_is_done_behind_an_offset_is_told_as_the_same_text_for_equal_ones() -> None:
+    assert HELD.held_text == ('{"app-a-repartition":[20,0,13,3,5],"app-b-repartition":[11,5,2]}')
+    turned = {topic: HELD.held[topic] for topic in reversed(HELD.held)}
+    assert replace(HELD, held=turned).held_text == HELD.held_text
+    assert POSITION.held_text == ""
+
+
+@pytest.mark.parametrize(("upstreams", "topics"), [(400, 1), (400, 2)])
+def test_hundreds_of_upstream_tasks_fit_beside_the_offsets_of_their_topics(
+    upstreams: int, topics: int
+) -> None:
+    position = with_upstreams(upstreams, topics)
+    committed = position.encode(0, owner="application-of-some-length-0", version="0123456789abcdef")
+    assert all(len(each.metadata) <= 4096 for each in committed.values())
+    assert CommittedPosition.decode(committed).held == position.held
+
+
+def test_more_upstream_tasks_than_fit_are_refused_with_what_to_do() -> None:
+    with pytest.raises(ConfigError, match="set time_across_repartitions='kafka'"):
+        with_upstreams(600, topics=1).encode(0)
+
+
+def with_upstreams(upstreams: int, topics: int) -> CommittedPosition:
+    """Each upstream task has written a record that waits somewhere in the last million of a long topic."""
+    end = 5_000_000_000
+    names = [
+        f"an-application-KSTREAM-AGGREGATE-STATE-STORE-{n:010}-repartition" for n in range(topics)
+    ]
+    held = {
+        name: DoneBehind(
+            end, {n: end - zlib.crc32(f"{name}{n}".encode()) % 1_000_000 for n in range(upstreams)}
+        )
+        for name in names
+    }
+    return CommittedPosition(
+        offsets={name: min(each.first.values()) for name, each in held.items()},
+        times=dict.fromkeys(names, 1_790_000_000_000),
+        origin_time=1_790_000_000_000,
+        held=held,
+    )
