@@ -40,12 +40,10 @@ from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import TaskStart
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.task import ActiveTask, Reached
 from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS, RunAhead
-from millstream.streams.runtime.upstreams.watch import (
-    LocalTask,
-    WaitingInput,
-)
+from millstream.streams.runtime.upstreams.timeouts import UpstreamTimeouts
+from millstream.streams.runtime.upstreams.watch import LocalTask, WaitingInput
 
 RETRY_FIRST_S: Final = 0.1
 RETRY_LAST_S: Final = 5.0
@@ -60,10 +58,16 @@ class _Running:
     measures: TaskMeasures
     rounds: ProcessingRounds
     writes_aligned: bool
+    upstream_timeouts: UpstreamTimeouts
+    """Of those that write what the task reads."""
+    like_it: UpstreamTimeouts
+    """Of those that write beside it."""
     paused: set[str] = field(default_factory=set)
     queued_bytes: dict[str, QueuedBytes] = field(default_factory=dict)
     has_news: bool = False
     """Something was processed since the last commit."""
+    is_held_up: bool = False
+    """It has queued records and could process none of them."""
     waiting: dict[str, WaitingInput] = field(default_factory=dict)
     """By aligned topic."""
     run_ahead: RunAhead = field(default_factory=RunAhead)
@@ -190,7 +194,9 @@ class ThreadTasks:
                     for topic in aligned.read & active.position.keys()
                 }
                 self._running[task] = _Running(
-                    *(active, spec, measures, rounds, bool(aligned.written)), waiting=waiting
+                    *(active, spec, measures, rounds, bool(aligned.written)),
+                    *self._upstream_timeouts(task, spec),
+                    waiting=waiting,
                 )
                 self.created += 1
                 self._assign()
@@ -238,8 +244,9 @@ class ThreadTasks:
         for task, each in sorted(self._running.items(), key=_by_time):
             due_ms = each.active.next_punctuation_ms
             if each.active.has_queued or _is_due(due_ms, now_ms):
-                if self._is_far_ahead(task, each):
-                    self.waits_for_upstreams = True
+                is_ahead = self._is_far_ahead(task, each)
+                self.waits_for_upstreams |= is_ahead
+                if is_ahead and not _is_due(due_ms, now_ms):
                     continue
                 lags = self._lags(task, each)
                 each.has_news = True
@@ -247,11 +254,12 @@ class ThreadTasks:
                 processing = each.active.process(
                     lags=lags,
                     reached=self._reached(task, each),
-                    records_max=each.rounds.records_max,
+                    records_max=0 if is_ahead else each.rounds.records_max,
                 )
                 work = await self._guarded(task, processing)
                 self._upstreams.begin_turn()
                 if work is not None:
+                    each.is_held_up = not (work.records or is_ahead) and each.active.has_queued
                     each.run_ahead.note(work.records, each.active.progress.origin_time)
                     self.waits_for_upstreams |= any(each.active.held.values())
                     elapsed_ms = self._now_ms - began_ms
@@ -357,22 +365,49 @@ class ThreadTasks:
             for topic, lag in self._lags(task, each).items():
                 each.ends[topic] = each.active.has_read(topic) + lag
 
-    def _reached(self, task: StreamsTaskId, each: _Running) -> dict[str, dict[int, int]]:
+    def _reached(self, task: StreamsTaskId, each: _Running) -> Reached:
         """Returns how far the tasks have come that write the repartition topics of a task."""
         if not each.waiting:
             return {}
-        return {
-            topic: self._upstreams.reached(waiting, task.sub_topology, each.active.has_read(topic))
-            for topic, waiting in each.waiting.items()
-        }
+        reached = {}
+        for topic, waiting in each.waiting.items():
+            read_to, newest = each.active.has_read(topic), each.active.newest_origin_time(topic)
+            told = self._upstreams.reached(waiting, task.sub_topology, read_to, newest)
+            reached[topic] = each.upstream_timeouts.judge(
+                topic, told, self._now_ms, is_waiting=each.is_held_up
+            )
+        for overdue in each.upstream_timeouts.take_overdue():
+            _LOGGER.warning("%s %s", self._log_prefix, overdue.text)
+        return reached
 
     def _is_far_ahead(self, task: StreamsTaskId, each: _Running) -> bool:
-        """Whether those that read what a task writes would have to hold much back until the slowest of its like has come so far."""
+        """Whether those that read what a task writes would have to hold much back until the slowest of its like has come so far.
+
+        One that does not move any more is not waited for here either, or nobody would get to those that wait behind it.
+        """
         if not each.writes_aligned:
             return False
+        if each.run_ahead.maybe_check():
+            self._upstreams.look_at(task.sub_topology)
         others = self._upstreams.origin_times(task.sub_topology)
-        slowest = min((t for n, t in others.items() if n != task.partition), default=None)
-        return slowest is not None and each.run_ahead.beyond(slowest) > RUN_AHEAD_RECORDS
+        others.pop(task.partition, None)
+        if not others or each.run_ahead.beyond(min(others.values())) <= RUN_AHEAD_RECORDS:
+            return False
+        self._upstreams.look_at(task.sub_topology)
+        moving = each.like_it.judge("", others, self._now_ms, is_waiting=True)
+        each.like_it.take_overdue()  # told by those that wait for what it writes
+        return each.run_ahead.beyond(min(moving.values())) > RUN_AHEAD_RECORDS
+
+    def _upstream_timeouts(
+        self, task: StreamsTaskId, spec: TaskSpec
+    ) -> tuple[UpstreamTimeouts, UpstreamTimeouts]:
+        """Returns those of the tasks that write what this one reads, and of those that write beside it."""
+        timeout_ms = spec.config.upstream_timeout_ms
+        like_it = {"": task.sub_topology}
+        return (
+            UpstreamTimeouts(str(task), spec.alignment.writers, timeout_ms),
+            UpstreamTimeouts(str(task), like_it, timeout_ms),
+        )
 
     def _lags(self, task: StreamsTaskId, each: _Running) -> dict[str, int]:
         """Returns, by topic, how many records lie behind those that are queued, as far as that is known."""

@@ -134,7 +134,9 @@ class UpstreamWatch:
         """Returns, by partition, how far the tasks of a sub-topology have come that have more to read, as far as that is known."""
         if self._flow is None:
             return {}
-        progress = self._known_progress(sub_topology)
+        progress = self._progress
+        if self._tasks_of(sub_topology) <= self._look_here().tasks.keys():
+            progress = self._known_progress_here(self._flow)
         if progress is None:
             return {}
         return {
@@ -142,6 +144,13 @@ class UpstreamWatch:
             for (number, partition), reached in progress.reached.items()
             if number == sub_topology and reached != AT_ITS_END
         }
+
+    def look_at(self, sub_topology: int) -> None:
+        """Has a look at the cluster begin where a task of a sub-topology, or upstream of it, is in another process."""
+        if self._flow is None:
+            return
+        if not self._tasks_of(sub_topology) <= self._look_here().tasks.keys():
+            self._ask()
 
     def reached(
         self, waiting: WaitingInput, sub_topology: int, read_to: int, newest: int = NOT_BEGUN
@@ -229,11 +238,11 @@ class UpstreamWatch:
             self._here = Look(progress, ends, is_at_once=True)
         return self._here
 
-    def _known_progress(self, sub_topology: int) -> UpstreamProgress | None:
+    def _tasks_of(self, sub_topology: int) -> set[TaskKey]:
+        """Returns the tasks of a sub-topology, and those upstream of it."""
         assert self._flow is not None, "asked for only where there is one"
-        if (*self._flow.upstream_of(sub_topology),) and not self.is_here(sub_topology):
-            return self._progress
-        return self._known_progress_here(self._flow)
+        mine = {(sub_topology, partition) for partition in self._flow.tasks[sub_topology]}
+        return mine | self._flow.upstream_of(sub_topology)
 
     def _known_progress_here(self, flow: TaskFlow) -> UpstreamProgress:
         if self._progress_here is None:

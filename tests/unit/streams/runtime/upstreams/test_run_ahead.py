@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.streams.runtime.upstreams.run_ahead import RunAhead
+from millstream.streams.runtime.upstreams.run_ahead import CHECKED_RECORDS, RunAhead
 
 
 def ran(*rounds: tuple[int, int]) -> RunAhead:
@@ -38,3 +38,22 @@ def test_many_rounds_are_counted_less_exactly_but_not_from_the_beginning() -> No
     assert 1_000 <= task.beyond(3_999) < 1_100
     assert task.beyond(4_998) >= 1
     assert task.beyond(4_999) == 0
+
+
+def test_somebody_has_to_look_at_the_others_after_each_so_many_records() -> None:
+    task = ran((CHECKED_RECORDS - 1, 0))
+    assert not task.maybe_check()
+    task.note(1, 1)
+    assert [task.maybe_check(), task.maybe_check()] == [True, False]
+    task.note(CHECKED_RECORDS, 2)
+    assert task.maybe_check()
+
+
+def test_one_that_was_at_its_end_and_is_behind_now_does_not_make_all_that_was_processed_count() -> (
+    None
+):
+    task = ran((1_000_000, 100), (10, 200), (20, 300), (30, 400))
+    assert task.beyond(300) == 30
+    assert task.beyond(50) == 50, "the 20 records up to 300 and the 30 after them"
+    task.note(7, 500)
+    assert task.beyond(50) == 57

@@ -112,7 +112,9 @@ async def test_origin_times_are_those_of_tasks_that_have_more_to_read() -> None:
     thread = Thread({(0, 0): local(3, 9, 50), (0, 1): local(4, 4, 60)})
     async with watching(thread) as watch:
         assert watch.origin_times(0) == {0: 50}
-        assert watch.origin_times(1) == {0: -1}, "nobody knows the end of what it reads"
+        thread.tasks[1, 0] = LocalTask(TaskProgress({"r": 5}, 40), {"r": 9})
+        watch.begin_turn()
+        assert watch.origin_times(1) == {0: 40}
 
 
 async def test_without_repartition_topics_there_is_nothing_to_tell() -> None:
@@ -125,6 +127,26 @@ async def test_without_repartition_topics_there_is_nothing_to_tell() -> None:
 
 
 # Some are elsewhere.
+
+
+async def test_a_task_knows_of_those_of_its_like_elsewhere_what_a_look_has_seen() -> None:
+    """What nobody has looked at is not taken to stand at the beginning, or a task would wait for it for ever."""
+    thread = Thread({(0, 0): local(90, 99, 500)})
+    async with watching(thread) as watch:
+        assert watch.origin_times(0) == {}
+        await thread.begun(0)
+        watch.look_at(0)
+        watch.look_at(0)
+        await thread.begun(1)
+        await thread.answer({0: (90, 99, 500), 1: (3, 4, 60)}, written=0)
+        assert watch.origin_times(0) == {0: 500, 1: 60}
+
+
+async def test_nobody_looks_where_all_are_here() -> None:
+    thread = Thread({(0, 0): local(3, 9, 50), (0, 1): local(4, 4, 60)})
+    async with watching(thread) as watch:
+        watch.look_at(0)
+        await thread.begun(0)
 
 
 async def test_a_look_holds_once_the_partition_is_read_to_the_end_that_it_has_seen() -> None:

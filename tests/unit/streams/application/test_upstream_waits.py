@@ -1,0 +1,209 @@
+"""What a stream thread does with tasks that wait for upstream tasks, and with those that run ahead of others of their like."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from millstream.clients import Consumer
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+from millstream.streams import StreamsBuilder, StreamsConfig
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.kernel.task.upstreams import AT_ITS_END
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.report import ProcessedWork
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.task import ActiveTask, Reached
+from millstream.streams.runtime.upstreams.progress import TaskFlow, TaskKey, TaskProgress
+from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS
+from millstream.streams.runtime.upstreams.watch import LocalTask
+from millstream.streams.serdes import string
+from tests.unit.streams.application.manual_clock import MovedClock
+
+READER, WRITER = StreamsTaskId(1, 0), StreamsTaskId(0, 0)
+R = "app-r-repartition"
+
+
+class Task:
+    """Stands for a task, which processes as many records as the test says."""
+
+    next_punctuation_ms: int | None = None
+    has_queued = True
+
+    def __init__(self, spec: TaskSpec, topic: str) -> None:
+        self.id = spec.task_id(0)
+        self.aligned = spec.alignment.of(spec.sub_topology)
+        self.position = self.queued = {topic: 0}
+        self.held: Mapping[str, int] = {}
+        self.progress = TaskProgress()
+        self.processes = 0
+        self.told: list[Reached] = []
+        self.records_max: list[int | None] = []
+
+    async def process(
+        self, *, lags: object, reached: Reached, records_max: int | None
+    ) -> ProcessedWork:
+        assert lags == {}
+        self.told.append(reached)
+        self.records_max.append(records_max)
+        return ProcessedWork(self.processes)
+
+    def has_read(self, _topic: str) -> int:
+        return 7
+
+    def newest_origin_time(self, _topic: str) -> int:
+        return 90
+
+    async def close(self) -> None:
+        """Has nothing open."""
+
+
+class NoRecords:
+    """Stands for a consumer that has read nothing."""
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Says nothing new."""
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Is where it was."""
+
+    def lag(self, _: TopicPartition) -> None:
+        """Is not known."""
+
+
+class World:
+    """A thread with one task of a topology with one repartition topic, and tasks of other threads of the process."""
+
+    def __init__(self, task: StreamsTaskId, topic: str) -> None:
+        builder = StreamsBuilder()
+        source = builder.stream("in", key=string(), value=string())
+        source.repartition(name="r", key=string(), value=string()).to("out")
+        config = StreamsConfig(application_id="app", upstream_timeout_ms=60_000)
+        self.spec = TaskSpec(
+            topology=builder.build(),
+            sub_topology=task.sub_topology,
+            config=config,
+            state_directory="",
+        )
+        self.task = Task(self.spec, topic)
+        self.clock = MovedClock()
+        environment = TaskEnvironment(cast("TaskClients", None), self.clock, ThreadPoolExecutor(1))
+        self.tasks = ThreadTasks(
+            environment,
+            cast("Consumer[bytes, bytes]", NoRecords()),
+            None,
+            config,
+            lambda *_: None,
+            standbys_changed=lambda: None,
+            log_prefix="thread",
+        )
+        self.others: dict[TaskKey, LocalTask] = {}
+        flow = TaskFlow(self.spec.alignment, {0: {0: ("in",), 1: ("in",)}, 1: {0: (R,)}})
+        nobody = cast("Any", None)  # Any: all tasks are here, and no look is begun
+        environment.upstreams.join("2", lambda: self.others, nobody, TaskScope("looks"))
+        environment.upstreams.join("1", self.tasks.as_upstreams, nobody, TaskScope("looks"))
+        environment.upstreams.follow(flow)
+
+    async def turn(self, pass_ms: int = 0) -> None:
+        self.clock.pass_ms(pass_ms)
+        await self.tasks.process(now_ms=self.clock.now().wall_ms)
+
+
+@asynccontextmanager
+async def running(
+    monkeypatch: pytest.MonkeyPatch, task: StreamsTaskId, topic: str
+) -> AsyncIterator[World]:
+    world = World(task, topic)
+
+    async def start(*_: Any) -> Any:  # Any: stands for a task
+        return world.task
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    monkeypatch.setattr(world.tasks, "_pause", lambda: None)
+    world.tasks.take({task: world.spec})
+    while not world.tasks.is_settled:
+        await world.tasks.read(0)
+        world.tasks.settle()
+    yield world
+    await world.tasks.close(commit=False)
+
+
+def other(done: int, end: int, origin_time: int) -> LocalTask:
+    return LocalTask(TaskProgress({"in": done}, origin_time), {"in": end})
+
+
+async def test_an_upstream_task_that_does_not_move_in_its_time_is_named_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(monkeypatch, READER, R) as world:
+        world.others = {(0, 0): other(1, 9, 50), (0, 1): other(4, 4, 70)}
+        await world.turn()
+        await world.turn()
+        await world.turn(59_999)
+        assert caplog.messages == []
+        await world.turn(1)
+        (said,) = caplog.messages
+        assert said.startswith("thread task 1_0 does not wait any longer for task 0_0, which has")
+        assert f"(upstream_timeout_ms=60000): until it moves, records of {R} go on" in said
+        world.others[0, 0] = other(2, 9, 51)
+        await world.turn()
+        assert [each[R] for each in world.task.told] == [
+            {0: 50, 1: AT_ITS_END},
+            {0: 50, 1: AT_ITS_END},
+            {0: 50, 1: AT_ITS_END},
+            {0: AT_ITS_END, 1: AT_ITS_END},
+            {0: 51, 1: AT_ITS_END},
+        ]
+
+
+async def test_a_task_that_has_enough_to_process_does_not_wait(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(monkeypatch, READER, R) as world:
+        world.others = {(0, 0): other(1, 9, 50), (0, 1): other(4, 4, 70)}
+        world.task.processes = 5
+        for _ in range(3):
+            await world.turn(60_000)
+        assert caplog.messages == []
+        assert world.task.told[-1] == {R: {0: 50, 1: AT_ITS_END}}
+
+
+async def test_a_task_waits_for_the_slowest_of_its_like_as_long_as_that_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running(monkeypatch, WRITER, "in") as world:
+        world.others = {(0, 1): other(1, 9, 50)}
+        world.task.processes = RUN_AHEAD_RECORDS + 1
+        world.task.progress = TaskProgress({"in": 1}, 900)
+        await world.turn()
+        assert not world.tasks.waits_for_upstreams
+        await world.turn()
+        assert (len(world.task.told), world.tasks.waits_for_upstreams) == (1, True)
+        world.others[0, 1] = other(2, 9, 60)
+        await world.turn(60_000)
+        assert len(world.task.told) == 1
+        await world.turn(59_999)
+        assert len(world.task.told) == 1
+        await world.turn(1)
+        assert len(world.task.told) == 2, "the other one stands"
+
+
+async def test_punctuations_are_due_also_in_a_task_that_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running(monkeypatch, WRITER, "in") as world:
+        world.others = {(0, 1): other(1, 9, 50)}
+        world.task.processes = RUN_AHEAD_RECORDS + 1
+        world.task.progress = TaskProgress({"in": 1}, 900)
+        await world.turn()
+        world.task.next_punctuation_ms = world.clock.wall_ms() + 5
+        await world.turn(4)
+        assert len(world.task.told) == 1
+        await world.turn(1)
+        assert world.task.records_max[1:] == [0]
