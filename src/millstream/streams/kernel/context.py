@@ -150,8 +150,13 @@ class TaskContext:
     def begin_record(
         self, topic: str | None, offset: int, raw_key: bytes | None, raw_value: bytes | None
     ) -> None:
-        """Notes the record whose rows are processed from now on, whatever their ordinals."""
+        """Notes the record whose rows are processed from now on, whatever their ordinals.
+
+        It is the one being processed, with whose ordinal they go on, that has brought them: its origin time stays theirs.
+        """
+        origin_times = self.origin_times
         self.begin(topic, _Everywhere(offset), _Everywhere(raw_key), _Everywhere(raw_value))
+        self.origin_times = origin_times
 
     @property
     def run(self) -> Run:
