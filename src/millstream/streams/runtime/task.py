@@ -343,7 +343,9 @@ class ActiveTask:
         )
 
     def _progress_so_far(self, task: StreamTask) -> TaskProgress:
-        """Returns what is written, committed or not: at least once nobody waits for the commit."""
+        """Returns what is written, committed or not: at least once nobody waits for the commit, but where caches wait for it."""
+        if task.holds_changes:
+            return TaskProgress(self._position.offsets, task.origin_time, self._written_to)
         done = {
             topic: self._read_to[topic] if not waiting else task.next_offset(topic)
             for topic, waiting in task.queued.items()

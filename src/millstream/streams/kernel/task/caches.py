@@ -47,9 +47,14 @@ class TaskCaches:
             forward = partial(self._forward, begin_at(name), stores[store])
             stores[store].below = TableBelow(forward, wants_old)
 
+    @property
+    def hold_changes(self) -> bool:
+        """Whether a change has not gone on yet."""
+        return any(store.cache is not None and store.cache.is_dirty for store in self._stores)
+
     def flush(self) -> None:
         """Let everything go on. Raises ProcessorStateError, as Kafka Streams, where something below a table fails."""
-        while any(store.cache is not None and store.cache.is_dirty for store in self._stores):
+        while self.hold_changes:
             for store in self._stores:
                 try:
                     store.flush_cache()

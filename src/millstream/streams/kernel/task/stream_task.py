@@ -301,6 +301,11 @@ class StreamTask:
         """By repartition topic, how many of the records that wait do so for upstream tasks."""
         return self._inputs.waiting_for_upstreams
 
+    @property
+    def holds_changes(self) -> bool:
+        """Whether caches hold changes of records that were taken, which go on with the next commit at the latest."""
+        return self._caches.hold_changes
+
     def newest_origin_time(self, topic: str) -> int:
         """The largest origin time that was added of an aligned topic, -1 at first."""
         return self._inputs.upstreams_of(topic).newest

@@ -1,0 +1,167 @@
+"""What an active task says of itself to those that wait for what it writes to repartition topics."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from millstream.clients import BatchDelivery
+from millstream.clients.config import ProducerConfig
+from millstream.clients.config.settings import parse_settings
+from millstream.clients.core.values import RecordMetadata
+from millstream.model import TopicPartition
+from millstream.records.arrow import HEADERS_TYPE
+from millstream.runtime.system import SystemClock
+from millstream.streams import StreamsBuilder, StreamsConfig
+from millstream.streams.kernel import StreamTask, TaskTopics
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.snapshots.tasks import TaskSnapshots
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.starting import StartedTask, TaskStart
+from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.upstreams.progress import TaskProgress
+from millstream.streams.serdes import string
+from millstream.streams.state import in_memory_stores
+from millstream.streams.topology import Topology
+
+R = "app-r-repartition"
+ENDS = {TopicPartition(R, 0): 30, TopicPartition(R, 1): 7}
+
+
+class Cluster:
+    """Stands for clients and for a producer, which writes all there is to partition 0."""
+
+    def __init__(self) -> None:
+        self.config = parse_settings(ProducerConfig, {"bootstrap_servers": "x:1"})
+        self.end = ENDS[TopicPartition(R, 0)]
+
+    def producer(self, transactional_id: str | None) -> Cluster:
+        assert transactional_id is None
+        return self
+
+    async def release(self, _producer: object) -> None:
+        """Has nothing open."""
+
+    async def readable_ends(self, topic: str) -> dict[int, int]:
+        return {tp.partition: 0 for tp in ENDS if tp.topic == topic}
+
+    async def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        return {tp: ENDS[tp] for tp in partitions}
+
+    async def commit_offsets(self, _application: str, _offsets: object) -> None:
+        """Keeps them."""
+
+    async def send_batch(
+        self, topic: str, rows: pa.RecordBatch, partition: int | None = None
+    ) -> BatchDelivery:
+        if topic == R:
+            self.end += rows.num_rows
+        return cast("BatchDelivery", Written(topic, self.end - 1))
+
+    async def flush(self) -> None:
+        """All is written at once."""
+
+
+class Written:
+    """Stands for a delivery that has been acknowledged."""
+
+    def __init__(self, topic: str, offset: int) -> None:
+        self._metadata = RecordMetadata(topic, 0, offset, 0)
+
+    def __await__(self) -> Any:  # Any: what a coroutine yields
+        yield from ()
+        return []
+
+    def last_record(self) -> RecordMetadata:
+        return self._metadata
+
+    def last_records(self) -> list[RecordMetadata]:
+        return [self._metadata]
+
+
+class NoSnapshots:
+    async def after_commit(self) -> None:
+        """Takes none."""
+
+
+@asynccontextmanager
+async def started(
+    monkeypatch: pytest.MonkeyPatch, topology: Topology, cache_max_bytes: int = 0
+) -> AsyncIterator[ActiveTask]:
+    config = StreamsConfig("app", string(), string(), cache_max_bytes=cache_max_bytes)
+    spec = TaskSpec(topology=topology, sub_topology=0, config=config, state_directory="")
+    topics = TaskTopics(aligned=spec.alignment.of(0))
+    kernel = StreamTask(topology, 0, 0, in_memory_stores(), config, topics=topics)
+    kernel.resume({}, origin_time=50)
+
+    async def start(_: TaskStart) -> StartedTask:
+        return StartedTask(
+            kernel,
+            CommittedPosition({"in": 3}, origin_time=50),
+            is_committed=True,
+            begins_late=False,
+            topic_ids={},
+            restored=0,
+            global_stores=None,
+            snapshots=cast("TaskSnapshots", NoSnapshots()),
+        )
+
+    monkeypatch.setattr(TaskStart, "start", start)
+    with ThreadPoolExecutor(1) as executor:
+        environment = TaskEnvironment(cast("TaskClients", Cluster()), SystemClock(), executor)
+        active = await ActiveTask.start(spec, 0, environment)
+        yield active
+        await active.close()
+
+
+def records(*rows: tuple[str, int]) -> pa.RecordBatch:
+    """`rows`: keys and timestamps, from offset 3 on."""
+    keys = pa.array([key.encode() for key, _ in rows], pa.binary())
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": keys,
+            "value": keys,
+            "offset": pa.array(range(3, 3 + len(rows)), pa.int64()),
+            "timestamp": pa.array([time for _, time in rows], pa.int64()),
+            "headers": pa.array([[] for _ in rows], HEADERS_TYPE),
+        }
+    )
+
+
+async def test_a_task_says_from_its_start_on_how_far_it_had_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or what it had written before, and nobody has read yet, would be taken for something that comes in order."""
+    builder = StreamsBuilder()
+    builder.stream("in").repartition(name="r").to("out")
+    async with started(monkeypatch, builder.build()) as task:
+        assert task.progress == TaskProgress({"in": 3}, 50, ENDS)
+        await task.add("in", records(("a", 60), ("b", 55)))
+        task.has_read_to("in", 5)
+        await task.process()
+        assert task.progress == TaskProgress(
+            {"in": 5}, 60, {TopicPartition(R, 0): 32, TopicPartition(R, 1): 7}
+        )
+
+
+async def test_a_task_is_not_done_with_what_a_cache_holds_until_it_commits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    builder = StreamsBuilder()
+    table = builder.table("in")
+    table.group_by(lambda key, value: (key, value), name="r").count().to_stream().to("out")
+    async with started(monkeypatch, builder.build(), cache_max_bytes=100_000) as task:
+        await task.add("in", records(("a", 60), ("b", 70)))
+        task.has_read_to("in", 5)
+        await task.process()
+        assert task.progress == TaskProgress({"in": 3}, 70, ENDS)
+        await task.commit()
+        assert task.progress == TaskProgress(
+            {"in": 5}, 70, {TopicPartition(R, 0): 32, TopicPartition(R, 1): 7}
+        )
