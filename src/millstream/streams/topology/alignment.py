@@ -22,10 +22,14 @@ NOTHING_ALIGNED: Final = AlignedTopics()
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """`writers`: by aligned topic, the sub-topology that writes it. `read`: by sub-topology, the aligned topics that it reads."""
+    """`writers`: by aligned topic, the sub-topology that writes it. `read`: by sub-topology, the aligned topics that it reads.
+
+    `circular`: by topic of a cycle, which is not aligned, the sub-topology that writes it.
+    """
 
     writers: Mapping[str, int] = field(default_factory=dict)
     read: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    circular: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, sub_topology: int) -> AlignedTopics:
         """Returns those of one sub-topology."""
@@ -33,7 +37,7 @@ class Alignment:
         return AlignedTopics(self.read.get(sub_topology, frozenset()), frozenset(written))
 
     def upstream_of(self, sub_topology: int) -> frozenset[int]:
-        """Returns the sub-topologies whose records come to this one, through however many topics."""
+        """Returns the sub-topologies whose records come to this one, through however many aligned topics."""
         found: set[int] = set()
         left = [sub_topology]
         while left:
@@ -65,7 +69,11 @@ def aligned_topics(topology: Topology, application_id: str) -> Alignment:
     read: dict[int, set[str]] = {}
     for name in aligned:
         read.setdefault(readers[name], set()).add(name)
-    return Alignment(aligned, {number: frozenset(names) for number, names in read.items()})
+    return Alignment(
+        aligned,
+        {number: frozenset(names) for number, names in read.items()},
+        {name: writer for name, writer in writers.items() if name not in aligned},
+    )
 
 
 def _reaches(downstream: Mapping[int, set[int]], start: int, goal: int) -> bool:

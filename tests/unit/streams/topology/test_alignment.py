@@ -109,7 +109,13 @@ def test_subscriptions_and_answers_of_a_join_on_a_foreign_key_are_left_out() -> 
         for group in topology.sub_topologies
         for topic in topology.topics_of(group, "app").repartition
     } - {ONE}
+    assert alignment.circular.keys() == cycle
     assert len(cycle) == 2
+    plan = plan_topology(topology, "app", {"orders": 1, "customers": 1})
+    flow = flow_of(plan, alignment)
+    (reader,) = alignment.read
+    assert flow.feeders_of(reader) == {alignment.writers[ONE], *alignment.circular.values()}
+    assert {*flow.looked_at} == {reader, *flow.feeders_of(reader)}
 
 
 def test_sources_that_the_runner_fills_itself_are_not_aligned() -> None:

@@ -42,16 +42,29 @@ class TaskFlow:
 
     @property
     def looked_at(self) -> tuple[int, ...]:
-        """The sub-topologies that write aligned topics or read them."""
+        """The sub-topologies that write aligned topics or read them, and those that feed them in a circle."""
         alignment = self.alignment
         used = {*alignment.writers.values(), *alignment.read}
+        used = used.union(*(self.feeders_of(number) for number in used))
         return tuple(number for number in self.tasks if number in used)
 
+    def feeders_of(self, sub_topology: int) -> frozenset[int]:
+        """Returns the sub-topologies whose records come to this one, through however many internal topics, those of cycles included."""
+        writers = {**self.alignment.writers, **self.alignment.circular}
+        found: set[int] = set()
+        left = [sub_topology]
+        while left:
+            topics = {topic for mine in self.tasks[left.pop()].values() for topic in mine}
+            above = {writers[topic] for topic in topics & writers.keys()}
+            left += above - found
+            found |= above
+        return frozenset(found)
+
     def upstream_of(self, sub_topology: int) -> frozenset[TaskKey]:
-        """Returns the tasks whose records come to this sub-topology, through however many topics."""
+        """Returns the tasks of all sub-topologies that feed this one."""
         return frozenset(
             (number, partition)
-            for number in self.alignment.upstream_of(sub_topology)
+            for number in self.feeders_of(sub_topology)
             for partition in self.tasks[number]
         )
 
@@ -85,6 +98,7 @@ class UpstreamProgress:
         upstream = {number: flow.alignment.upstream_of(number) for number in flow.tasks}
         self._order: Final = sorted(flow.tasks, key=lambda number: len(upstream[number]))
         """Writers before readers: these have their writers' upstreams above them, and the writers."""
+        self._feeders: Final = {number: flow.feeders_of(number) for number in flow.tasks}
         self._looks: Final = deque[Look](maxlen=_levels(flow.alignment, self._order))
         self.reached: Mapping[TaskKey, int] = {}
         """How far each task has come: what it writes from now on has no smaller origin time, as long as it comes from what was there
@@ -112,23 +126,27 @@ class UpstreamProgress:
 
         Positions and ends only grow: one that is not before an end that was looked at later was at it in that moment.
         """
-        resting: set[TopicPartition] = set()
-        idle: dict[int, bool] = {}
-        writers = self._flow.alignment.writers
+        writers = {**self._flow.alignment.writers, **self._flow.alignment.circular}
+        read: dict[int, set[TopicPartition]] = {}
+        idle: set[int] = set()
         for number in self._order:
-            idle[number] = True
-            for partition, topics in self._flow.tasks[number].items():
-                task = look.tasks.get((number, partition), _NOTHING)
-                inputs = {topic: TopicPartition(topic, partition) for topic in topics}
-                mine = {
-                    tp
-                    for topic, tp in inputs.items()
-                    if _is_read(task, tp, look.ends)
-                    and (topic not in writers or idle[writers[topic]])
-                }
-                resting |= mine
-                idle[number] = idle[number] and len(mine) == len(inputs)
-        return frozenset(resting)
+            mine = [
+                (look.tasks.get((number, partition), _NOTHING), TopicPartition(topic, partition))
+                for partition, topics in self._flow.tasks[number].items()
+                for topic in topics
+            ]
+            read[number] = {tp for task, tp in mine if _is_read(task, tp, look.ends)}
+            if len(read[number]) == len(mine):
+                idle.add(number)
+        # Those of a cycle have nothing to read when none of them has.
+        while busy := {number for number in idle if not self._feeders[number] <= idle}:
+            idle -= busy
+        return frozenset(
+            tp
+            for inputs in read.values()
+            for tp in inputs
+            if tp.topic not in writers or writers[tp.topic] in idle
+        )
 
     def _judge(self, resting: Collection[TopicPartition]) -> Mapping[TaskKey, int]:
         """Returns how far each task has come, with inputs that rest since before a look or are not known to."""
