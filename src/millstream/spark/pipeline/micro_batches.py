@@ -8,7 +8,14 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Mapping,
+    MutableMapping,
+    MutableSet,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,7 +32,7 @@ from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.markers import await_markers
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
-from millstream.spark.pipeline.upstreams import NOTHING_REACHED, UpstreamTasks
+from millstream.spark.pipeline.upstreams import NOTHING_REACHED, Reached, UpstreamTasks
 from millstream.spark.source.positions import LATEST
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
@@ -84,10 +91,13 @@ class ApplicationDriver:
     repartition_purge_interval_ms: int
     metrics: MutableMapping[str, Mapping[MetricName, float]]
     """Those of the last report of each task, by its id."""
+    upstream_timeout_ms: int
     alignment: Alignment
     """The repartition topics that are read in the order of time."""
     available: MutableMapping[TopicPartition, Offset]
     """The ends to which the source topics are read, where not to those that they have by now."""
+    at_work: MutableSet[int]
+    """The sub-topologies that run a micro-batch now."""
     own_outputs: frozenset[str]
     """The topics that the application writes for others. It may read them, too."""
 
@@ -107,7 +117,9 @@ class MicroBatches:
         self._available: Offsets = {}
         self._attempts = 0
         interval_ms = driver.repartition_purge_interval_ms
-        self._upstreams = UpstreamTasks(driver.application_id, plan.id, driver.alignment)
+        self._upstreams = UpstreamTasks(
+            driver.application_id, plan.id, driver.alignment, driver.upstream_timeout_ms
+        )
         self._repartition = RepartitionPurge(plan.repartition_sources, interval_ms, self._now_ms)
 
     def begin_available(self) -> None:
@@ -233,13 +245,20 @@ class MicroBatches:
     def _may_go_on(self, partition: int, ends: Mapping[str, int]) -> bool:
         if not self._upstreams.read:
             return False
-        reached = self._upstreams.reached(partition, ends)
-        return self._upstreams.have_come_further(partition, reached)
+        return self._upstreams.have_come_further(partition, self._reached(partition, ends))
+
+    def _reached(self, partition: int, ends: Mapping[str, int]) -> Reached:
+        """A task whose sub-topology is in the middle of a micro-batch comes forward, however long that takes."""
+        driver = self._driver
+        are_at_work = driver.alignment.upstream_of(self._plan.id) & driver.at_work
+        is_waiting = self._backlog.holds(partition) and not are_at_work
+        return self._upstreams.reached(partition, ends, self._now_ms, is_waiting=is_waiting)
 
     def _run(self, due: Sequence[DueTask], readable: Offsets) -> None:
         lag = self._lag(due, readable)
         began_ms = self._clock.now().monotonic_ms
         requests = [self._request(each, readable) for each in due]
+        self._driver.at_work.add(self._plan.id)
         try:
             replies = self._driver.jobs.run(
                 requests, f"sub-topology {self._plan.id}, micro-batch {self._batch_id}"
@@ -249,6 +268,8 @@ class MicroBatches:
                 self._backlog.forget(each.partition)
             self._failed_attempt(cause(str(error)), is_retriable=True)
             return
+        finally:
+            self._driver.at_work.discard(self._plan.id)
         self._take(due, replies)
         duration_ms = self._clock.now().monotonic_ms - began_ms
         progress = self._progress(replies, duration_ms, lag)
@@ -262,7 +283,7 @@ class MicroBatches:
         lags = self._lags(due, readable) if self._waits_for_topics else None
         reached = NOTHING_REACHED
         if self._upstreams.read:
-            reached = self._upstreams.reached(due.partition, due.ends)
+            reached = self._reached(due.partition, due.ends)
             self._upstreams.note(due.partition, reached)
         return RunTask(self._plan.id, due.partition, topics, due.ends, lags, due.renew, reached)
 

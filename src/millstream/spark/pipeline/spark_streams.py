@@ -116,6 +116,7 @@ class SparkStreams(Queryable):
         )
         self._alignment = application.alignment
         self._available: dict[TopicPartition, Offset] = {}
+        self._at_work: set[int] = set()
         self._queries = StoreQueries(
             self._topology, config, self._jobs, self._plan, self._require_askable
         )
@@ -435,6 +436,8 @@ class SparkStreams(Queryable):
             max_task_idle_ms=self._config.max_task_idle_ms,
             repartition_purge_interval_ms=self._config.repartition_purge_interval_ms,
             metrics=self._metrics,
+            upstream_timeout_ms=self._config.upstream_timeout_ms,
+            at_work=self._at_work,
             alignment=self._alignment,
             available=self._available,
             own_outputs=sink_topics(self._topology),

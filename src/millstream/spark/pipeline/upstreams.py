@@ -5,6 +5,7 @@ A micro-batch takes what may go on; a task keeps the rest, which it has read, fo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,10 +15,12 @@ from millstream.model import Offset, TopicPartition
 from millstream.streams.kernel.task.upstreams import NOT_BEGUN
 from millstream.streams.runtime.upstreams.looks import look_at_cluster
 from millstream.streams.runtime.upstreams.progress import UpstreamProgress, flow_of
+from millstream.streams.runtime.upstreams.timeouts import UpstreamTimeouts
 from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.plan import TopologyPlan
 
 Reached = Mapping[str, Mapping[int, int]]
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -27,11 +30,14 @@ class UpstreamTasks:
     application_id: str
     sub_topology: int
     alignment: Alignment
+    timeout_ms: int
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     """The ends of all inputs at the last look, which was after that at the tasks."""
     _progress: UpstreamProgress | None = None
     _plan: TopologyPlan | None = None
     _told: dict[int, Reached] = field(default_factory=dict)
+    _timeouts: dict[int, UpstreamTimeouts] = field(default_factory=dict)
+    """By partition of the task that waits."""
 
     @property
     def read(self) -> frozenset[str]:
@@ -66,15 +72,30 @@ class UpstreamTasks:
             self._progress.take(look)
             self.ends = look.ends
 
-    def reached(self, partition: int, ends: Mapping[str, int]) -> Reached:
-        """Returns how far the upstream tasks of a task have come that reads its topics up to `ends`. That holds where nothing is left behind them."""
+    def reached(
+        self, partition: int, ends: Mapping[str, int], now_ms: int, *, is_waiting: bool
+    ) -> Reached:
+        """Returns how far the upstream tasks of a task have come that reads its topics up to `ends`. That holds where nothing is left behind them.
+
+        `now_ms` is monotonic. `is_waiting`: the task holds records, and no upstream task is at work.
+        """
         assert self._progress is not None, "it is looked before"
+        timeouts = self._timeouts.setdefault(
+            partition,
+            UpstreamTimeouts(
+                f"{self.sub_topology}_{partition}", self.alignment.writers, self.timeout_ms
+            ),
+        )
         found: dict[str, Mapping[int, int]] = {}
         for topic in self.read:
             tp = TopicPartition(topic, partition)
             reached = self._progress.of_topic(topic)
             is_all = ends.get(topic, 0) >= self.ends.get(tp, 0)
-            found[topic] = reached if is_all else dict.fromkeys(reached, NOT_BEGUN)
+            found[topic] = dict.fromkeys(reached, NOT_BEGUN)
+            if is_all:
+                found[topic] = timeouts.judge(topic, reached, now_ms, is_waiting=is_waiting)
+        for overdue in timeouts.take_overdue():
+            _LOGGER.warning("application %s: %s", self.application_id, overdue.text)
         return found
 
     def have_come_further(self, partition: int, reached: Reached) -> bool:

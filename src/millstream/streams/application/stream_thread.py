@@ -62,6 +62,8 @@ from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
 UPSTREAM_POLL_MS: Final = 2
 """So soon a thread looks again at tasks of others for which its own wait."""
+WATCHED_COMMIT_INTERVAL_MS: Final = 1_000
+"""Kafka's 30 s at least once would have tasks of other processes wait so long for what is written already."""
 _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNING})
 _LOGGER = logging.getLogger(__name__)
 
@@ -250,7 +252,7 @@ class StreamThread:
             measured.lap()
             measured.polled(await tasks.read(self._patience_ms(tasks)))
             measured.processed(await tasks.process(self._application.clock.now().wall_ms))
-        is_due = self._now_ms - self._committed_ms >= self._application.commit_interval_ms
+        is_due = self._now_ms - self._committed_ms >= self._commit_interval_ms(tasks)
         if is_due or tasks.commit_requested:
             with member.keeping_generation() as is_kept:
                 self._waits_to_commit = not is_kept
@@ -283,6 +285,13 @@ class StreamThread:
             self._on_change(self)
         return committed
 
+    def _commit_interval_ms(self, tasks: ThreadTasks) -> int:
+        """Returns commit.interval.ms, or less where others would wait for a commit that long: they know no other progress."""
+        interval_ms = self._application.commit_interval_ms
+        if interval_ms <= WATCHED_COMMIT_INTERVAL_MS or not tasks.is_watched:
+            return interval_ms
+        return WATCHED_COMMIT_INTERVAL_MS
+
     def _patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long to wait for records."""
         if tasks.has_more:
@@ -290,7 +299,7 @@ class StreamThread:
         if tasks.waits_for_upstreams:
             return UPSTREAM_POLL_MS
         application = self._application
-        commit_in_ms = self._committed_ms + application.commit_interval_ms - self._now_ms
+        commit_in_ms = self._committed_ms + self._commit_interval_ms(tasks) - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))
         if tasks.has_news and not self._waits_to_commit:
             return patience_ms

@@ -324,6 +324,12 @@ class ThreadTasks:
             await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
 
     @property
+    def is_watched(self) -> bool:
+        """Whether a task of another process may wait for one of these: it sees what they commit."""
+        writes = any(each.writes_aligned and each.has_news for each in self._running.values())
+        return writes and not self._upstreams.all_here
+
+    @property
     def commit_requested(self) -> bool:
         """Whether a processor has asked for a commit."""
         return any(each.active.commit_requested for each in self._running.values())

@@ -119,6 +119,8 @@ def batches(
         repartition_purge_interval_ms=30_000,
         metrics={},
         alignment=Alignment(),
+        upstream_timeout_ms=300_000,
+        at_work=set(),
         available={},
         own_outputs=frozenset(),
     )

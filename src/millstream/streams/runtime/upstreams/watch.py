@@ -124,6 +124,16 @@ class UpstreamWatch:
         """Says that tasks of this process may have come forward."""
         self._here = self._progress_here = None
 
+    @property
+    def all_here(self) -> bool:
+        """Whether all tasks that write aligned topics or read them run in this process."""
+        if self._flow is None:
+            return True
+        flow, here = self._flow, self._look_here().tasks.keys()
+        return all(
+            (number, each) in here for number in flow.looked_at for each in flow.tasks[number]
+        )
+
     def is_here(self, sub_topology: int) -> bool:
         """Whether all tasks whose records come to this sub-topology run in this process."""
         return self._flow is None or (
