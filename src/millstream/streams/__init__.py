@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from millstream.streams.application.states import ApplicationState
     from millstream.streams.application.uncaught_errors import OnUncaughtError
     from millstream.streams.config import StreamsConfig
+    from millstream.streams.dropped_records import DroppedRecords, DropReason
     from millstream.streams.dsl import (
         CogroupedKStream,
         GlobalKTable,
@@ -78,6 +79,7 @@ else:
             "millstream.streams.application.uncaught_errors": "OnUncaughtError",
             "millstream.streams.config": "StreamsConfig",
             "millstream.streams.dsl": "CogroupedKStream GlobalKTable KGroupedStream KGroupedTable KStream KTable SessionWindowedCogroupedKStream SessionWindowedKStream StreamsBuilder TimeWindowedCogroupedKStream TimeWindowedKStream",
+            "millstream.streams.dropped_records": "DroppedRecords DropReason",
             "millstream.streams.handlers": "ErrorContext OnError OutgoingRecord Response SerializationOrigin dead_letter",
             "millstream.streams.health_server": "HealthServer",
             "millstream.streams.options": "EmitStrategy Materialized OffsetReset RecordContext Retry StoreFormat StoreSupplier StoreType StreamJoined Suppressed WaitingRecord",
@@ -99,6 +101,8 @@ __all__ = [
     "CogroupedKStream",
     "ContextualProcessor",
     "CustomStateStore",
+    "DropReason",
+    "DroppedRecords",
     "EmitStrategy",
     "ErrorContext",
     "GlobalKTable",

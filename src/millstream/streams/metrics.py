@@ -85,18 +85,22 @@ class Sensor:
 
     def record(self, value: float = 1.0) -> None:
         """Take one value, now."""
+        self.record_several(1, value, value, value)
+
+    def record_several(self, count: int, total: float, smallest: float, largest: float) -> None:
+        """Take so many values at once, now, of which these are the sum and the extremes."""
         now = self._now_ms()
         if not self._windows or now - self._windows[-1].start_ms >= _WINDOW_MS:
             self._windows = [*self._windows[-(_WINDOWS - 1) :], _Window(now, now)]
         window = self._windows[-1]
         window.last_ms = now
-        window.count += 1
-        window.total += value
-        window.max = max(window.max, value)
-        window.min = min(window.min, value)
-        self._count += 1
-        self._total += value
-        self._last = value
+        window.count += count
+        window.total += total
+        window.max = max(window.max, largest)
+        window.min = min(window.min, smallest)
+        self._count += count
+        self._total += total
+        self._last = largest
 
     def measure(self, statistic: Statistic) -> float:
         """Returns the statistic of the values; NaN for a statistic of none that has no value."""

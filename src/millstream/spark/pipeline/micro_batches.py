@@ -34,6 +34,8 @@ from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.pipeline.upstreams import NOTHING_REACHED, Reached, UpstreamTasks
 from millstream.spark.source.positions import LATEST
+from millstream.streams.dropped_log import DroppedLog
+from millstream.streams.dropped_records import DroppedRecords, together
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
@@ -70,6 +72,8 @@ class Progress:
     restored_records: int = 0
     dropped_records: int = 0
     lag: int = 0
+    dropped: tuple[DroppedRecords, ...] = ()
+    """What was dropped, by node, topic partition and reason; `dropped_records` counts a record that is late for three windows three times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +104,7 @@ class ApplicationDriver:
     """The sub-topologies that run a micro-batch now."""
     own_outputs: frozenset[str]
     """The topics that the application writes for others. It may read them, too."""
+    dropped_log: DroppedLog
 
 
 class MicroBatches:
@@ -179,6 +184,7 @@ class MicroBatches:
             if self._driver.paused.is_set():
                 self._driver.stopping.wait(POLL_MS / 1000)
                 continue
+            self._driver.dropped_log.tell()
             try:
                 self._look(at_once=self._attempts > 0)
                 self._learn()
@@ -303,6 +309,7 @@ class MicroBatches:
             if isinstance(reply, TaskReport):
                 self._backlog.take(each.partition, reply, now_ms)
                 self._driver.metrics[reply.task] = reply.metrics
+                self._driver.dropped_log.take(reply.task, reply.dropped_records)
             else:
                 self._backlog.forget(each.partition)
 
@@ -337,6 +344,7 @@ class MicroBatches:
             restored_records=sum(each.restored for each in reports),
             dropped_records=sum(each.dropped for each in reports),
             lag=lag,
+            dropped=together(left_out for each in reports for left_out in each.dropped_records),
         )
 
     def _lag(self, due: Sequence[DueTask], readable: Offsets) -> int:

@@ -47,6 +47,7 @@ from millstream.spark.pipeline.signalled_driver import SignalledDriver
 from millstream.streams.application.ending_signals import cut_short, of_process
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.failure_reports import log_failure, without_causes
 from millstream.streams.metrics import MetricName
@@ -125,6 +126,7 @@ class SparkStreams(Queryable):
         self._observers: list[Callable[[Progress], object]] = []
         self._progress: dict[int, Progress] = {}
         self._metrics: dict[str, Mapping[MetricName, float]] = {}
+        self._dropped_log = DroppedLog(self._clock, f"application {config.application_id}:")
         self._stopping = threading.Event()
         self._signals = SignalledDriver(
             f"application {config.application_id}", of_process(), self._stopping.set
@@ -333,6 +335,7 @@ class SparkStreams(Queryable):
         self._stopping.set()
         for thread in self._threads:
             thread.join()
+        self._dropped_log.close()
         self._clear_line()
         self._queries.close()
         self._jobs.close()
@@ -441,6 +444,7 @@ class SparkStreams(Queryable):
             alignment=self._alignment,
             available=self._available,
             own_outputs=sink_topics(self._topology),
+            dropped_log=self._dropped_log,
         )
 
     def _transactional_ids(self, plan: SubTopologyPlan) -> list[str]:

@@ -32,6 +32,7 @@ from millstream.streams.application.thread_standbys import (
     not_active,
 )
 from millstream.streams.config import StreamsConfig, TimeAcrossRepartitions
+from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.failures import is_retriable, misses_topic
@@ -97,6 +98,7 @@ class ThreadTasks:
         self._timeouts = TaskTimeouts(config.task_timeout_ms)
         self._report = report
         self._log_prefix = log_prefix
+        self._dropped_log = DroppedLog(environment.clock, log_prefix)
         self._scope = TaskScope("stream thread")
         self._upstreams = environment.upstreams
         self._follows_upstreams = config.time_across_repartitions is TimeAcrossRepartitions.ALIGNED
@@ -162,7 +164,8 @@ class ThreadTasks:
         """Commits and closes a task. Closes it also where the caller is cancelled."""
         try:
             if commit and each.has_news:
-                await each.active.commit()
+                report = await each.active.commit()
+                self._dropped_log.take(each.active.id, report.dropped_records)
         except MillstreamError as error:
             _LOGGER.warning(
                 "%s task [%s] was given up uncommitted: %s",
@@ -274,6 +277,7 @@ class ThreadTasks:
 
     async def commit(self) -> int:
         """Commits the tasks that have done something, side by side: each waits for brokers. Returns how many it was."""
+        self._dropped_log.tell()
         due = [(task, each) for task, each in self._running.items() if each.has_news]
         for task, each in self._running.items():
             if not each.has_news:
@@ -322,6 +326,7 @@ class ThreadTasks:
             await self.standbys.close()
         finally:
             await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
+            self._dropped_log.close()
 
     @property
     def is_watched(self) -> bool:
@@ -428,7 +433,7 @@ class ThreadTasks:
         report = await self._guarded(task, each.active.commit())
         if report is not None:
             self._timeouts.progressed(task)
-            each.measures.dropped(report.dropped)
+            self._dropped_log.take(each.active.id, report.dropped_records)
             metrics = {**report.metrics, **each.measures.metrics()}
             self._report(task, replace(report, metrics=metrics))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from millstream.streams.config import StreamsConfig
+from millstream.streams.dropped_records import DroppedRecords, DropReason, Lateness
 from millstream.streams.handlers import ErrorContext, OutgoingRecord
-from millstream.streams.kernel.columns.batch import Batch, Headers
+from millstream.streams.kernel.columns.batch import Batch, Headers, SinkBatch
+from millstream.streams.kernel.dropped import DroppedTally, DropPlace
 from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations, Timer
 from millstream.streams.metrics import StreamsMetrics
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from millstream.streams.kernel.columns.origins import Numbers
 
 T = TypeVar("T")
-SizedT = TypeVar("SizedT", bound=Sized)
 NO_RAW: Sequence[bytes | None] = ()
 Run = tuple[
     str | None, Sequence[int], Sequence[bytes | None], Sequence[bytes | None], "Numbers | None"
@@ -51,10 +52,12 @@ class _Everywhere(Sequence[T], Generic[T]):
 
 class TaskContext:
     """One per task. `counts`: by node and Kafka's name of the metric, without `-total`, what nodes have counted; `""` is
-    the task. `produced`: records by sink and topic.
+    the task. `produced` and `produced_bytes`: records by sink and topic.
 
     `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
     finds its own. In a punctuation there is no topic, and nothing has an offset. `origin_time` is the largest of the runs before.
+
+    `timestamps` are those of the run, and `time_before` is the stream time before it, where they are known.
 
     `ordinal` is that of the row being processed, `origin` where it comes from; kept where a cache may make room meanwhile.
     `failed_ordinal` is the row at which an operator stopped in the middle of a batch. `node` is the node whose operator is
@@ -67,7 +70,7 @@ class TaskContext:
         "commit_requested",
         "config",
         "counts",
-        "dropped_records",
+        "dropped",
         "emit_intervals",
         "failed_ordinal",
         "give_up",
@@ -81,6 +84,7 @@ class TaskContext:
         "origin_times",
         "partition",
         "produced",
+        "produced_bytes",
         "punctuations",
         "raw_keys",
         "raw_values",
@@ -90,7 +94,9 @@ class TaskContext:
         "state_dir",
         "stream_time",
         "task_id",
+        "time_before",
         "timers",
+        "timestamps",
         "topic",
         "wall_clock_ms",
     )
@@ -108,9 +114,12 @@ class TaskContext:
         self.origin_time = -1
         self.stream_time = -1
         self.wall_clock_ms = 0
-        self.dropped_records = 0
+        self.dropped = DroppedTally()
+        self.timestamps: Sequence[int] = ()
+        self.time_before = -1
         self.counts = Counter[tuple[str, str]]()
         self.produced = Counter[tuple[str, str]]()
+        self.produced_bytes = Counter[tuple[str, str]]()
         self.failed_ordinal: int | None = None
         self.node = ""
         self.task_id = task_id
@@ -146,6 +155,17 @@ class TaskContext:
         self.offsets = offsets
         self.raw_keys = raw_keys
         self.raw_values = raw_values
+        self.timestamps = ()
+
+    def note_times(self, timestamps: Sequence[int]) -> None:
+        """Notes the timestamps of the rows of the run, before stream time goes on."""
+        self.timestamps, self.time_before = timestamps, self.stream_time
+
+    def stream_time_at(self, ordinal: int) -> int:
+        """Returns the stream time when this row came, whatever rows are processed with it."""
+        if not 0 <= ordinal < len(self.timestamps):
+            return self.stream_time
+        return max(self.time_before, *self.timestamps[: ordinal + 1])
 
     def begin_record(
         self, topic: str | None, offset: int, raw_key: bytes | None, raw_value: bytes | None
@@ -183,10 +203,92 @@ class TaskContext:
         times: Numbers = self.origin_times[np.asarray(ordinals, np.int64)]
         return times
 
-    def counted(self, batch: SizedT, kept: SizedT) -> SizedT:
-        """Returns `kept`, after counting as dropped what `batch` had more."""
-        self.dropped_records += len(batch) - len(kept)
-        return kept
+    @property
+    def dropped_records(self) -> int:
+        """The number of records dropped so far, as dropped-records-total counts them."""
+        return self.dropped.total
+
+    def drop(
+        self,
+        node: str,
+        reason: DropReason,
+        row: tuple[int, int],
+        *,
+        records: int = 1,
+        late: Lateness | None = None,
+        error: str = "",
+    ) -> None:
+        """Counts records as dropped. `row` is the ordinal and the timestamp of the first of them."""
+        ordinal, timestamp = row
+        offsets = self.offsets
+        offset = offsets[ordinal] if ordinal < len(offsets) else offsets[-1]
+        time = self.stream_time_at(ordinal) if late is None else late.stream_time_ms
+        place = DropPlace(self.topic, -1 if self.topic is None else self.partition, offset)
+        self.drop_at(
+            node, reason, place, (timestamp, time), records=records, late=late, error=error
+        )
+
+    def drop_at(
+        self,
+        node: str,
+        reason: DropReason,
+        place: DropPlace,
+        times: tuple[int, int],
+        *,
+        records: int = 1,
+        late: Lateness | None = None,
+        error: str = "",
+    ) -> None:
+        """Counts records of another place than the run being processed. `times`: that of the first record, and stream time."""
+        updates = records if late is None else late.updates
+        found = DroppedRecords(
+            node,
+            place.topic,
+            place.partition,
+            reason,
+            records,
+            updates,
+            place.offset,
+            *times,
+            late,
+            error,
+        )
+        self.dropped.add(found, place.offset if records == 1 else -1)
+
+    def without(self, node: str, reason: DropReason, batch: Batch, kept: Sequence[bool]) -> Batch:
+        """Returns the rows that are kept; the others are counted as dropped."""
+        rows = batch.where(kept)
+        gone = len(batch) - len(rows)
+        if gone:
+            first = next(row for row, keep in enumerate(kept) if not keep)
+            self.drop(node, reason, (batch.ordinals[first], batch.timestamps[first]), records=gone)
+        return rows
+
+    def only_newest(self, node: str, batch: Batch) -> Batch:
+        """Returns the rows that are the newest versions of theirs; the others are counted as dropped."""
+        if batch.newest is None:
+            return batch
+        return self.without(node, DropReason.NOT_NEWEST, batch, batch.newest)
+
+    def drop_expired(
+        self, store: str, late: Lateness, origin: ProcessorRecordContext | None
+    ) -> None:
+        """Counts a row that a store has not taken. `origin`: its record, where that is not the one being processed."""
+        reason, at = DropReason.EXPIRED_IN_STORE, self.ordinal
+        if origin is not None:
+            place = DropPlace(origin.topic, self.partition, origin.offset)
+            self.drop_at(store, reason, place, (late.window[0], self.stream_time), late=late)
+            return
+        is_of_run = 0 <= at < len(self.timestamps)
+        timestamp = self.timestamps[at] if is_of_run else late.window[0]
+        late = late._replace(stream_time_ms=self.stream_time_at(at))
+        self.drop(store, reason, (at, timestamp), late=late)
+
+    def count_produced(self, sink: str, records: SinkBatch) -> None:
+        """Counts records that a sink has written."""
+        place = sink, records.topic
+        self.produced[place] += len(records.keys)
+        self.produced_bytes[place] += records.size_bytes
 
     def record_context(self, ordinal: int, timestamp: int, headers: Headers) -> RecordContext:
         """Returns the origin of the row with this ordinal."""

@@ -21,6 +21,8 @@ class Operator(ABC):
 
     def __init__(self, context: TaskContext) -> None:
         self.context = context
+        self.node = context.node
+        """The name of its node."""
 
     @abstractmethod
     def process(self, batch: Batch, /) -> Batch | RowsInTurn:

@@ -4,8 +4,8 @@ Pure. The offset of each input partition is committed in the group `<application
 metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
 changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
 (offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. What is done behind an
-offset that is not (ADR 0021) is part of the text. The name of the task that has committed an offset, the version of its topology, and the
-origin time that it has reached stand there in the same way. Kafka Streams' own instances carry such names along when they commit later
+offset that is not (ADR 0021) is part of the text. The name of the task that has committed an offset, the version of its topology, the
+origin time that it has reached, and how many records were dropped stand there in the same way. Kafka Streams' own instances carry such names along when they commit later
 offsets, so the text says for which offsets it holds: at others, what the operators remember is not believed.
 """
 
@@ -15,7 +15,7 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,6 +38,8 @@ _VERSION_MARK: Final = "#"
 """Begins the version of the topology."""
 _ORIGIN_TIME: Final = "^"
 """Names the origin time that the task has reached."""
+_DROPPED_MARK: Final = "!"
+"""Begins the name of a topic, whose number is how many of its records were dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ class CommittedPosition:
     held: Mapping[str, DoneBehind] = field(default_factory=dict)
     """By input topic of which records behind the offset are done, which ones."""
 
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """By input topic, how many of its records were dropped before these offsets, by whatever instances; not of those of Kafka Streams."""
+
     @property
     def held_text(self) -> str:
         """Returns `held` as text, equal for equal ones."""
@@ -76,8 +81,12 @@ class CommittedPosition:
             own[_VERSION_MARK + version] = 0
         if self.origin_time >= 0:
             own[_ORIGIN_TIME] = self.origin_time
-        pieces = self._pieces(_room_beside(own))
         topics = sorted(self.offsets)
+        dropped = {topic: {_DROPPED_MARK + topic: count} for topic, count in self.dropped.items()}
+        longest = max(dropped, key=len, default="")
+        pieces = self._pieces(_room_beside(own | dropped.get(longest, {})))
+        if len(pieces) > len(topics) and dropped:  # which are not worth an application's end
+            dropped, pieces = {}, self._pieces(_room_beside(own))
         if len(pieces) > len(topics):
             raise ConfigError(
                 f"what the {len(self.changelogs)} stores of a task remember does not fit beside the offsets of its "
@@ -88,7 +97,8 @@ class CommittedPosition:
         numbers += [own] * (len(topics) - len(pieces))
         return {
             TopicPartition(topic, partition): OffsetAndMetadata(
-                self.offsets[topic], OffsetMetadata(self.times.get(topic, -1), mine).encode()
+                self.offsets[topic],
+                OffsetMetadata(self.times.get(topic, -1), mine | dropped.get(topic, {})).encode(),
             )
             for topic, mine in zip(topics, numbers, strict=True)
         }
@@ -127,6 +137,7 @@ class CommittedPosition:
                 for name in each.processor_times
                 if name.startswith(_VERSION_MARK)
             ),
+            dropped=_dropped(metadata.values()),
         )
 
     def _pieces(self, size: int) -> list[str]:
@@ -148,6 +159,27 @@ def owners_of(committed: Mapping[TopicPartition, OffsetAndMetadata]) -> set[str]
         for found in committed.values()
         for name in OffsetMetadata.decode(found.metadata).processor_times
         if name.startswith(_OWNER_MARK)
+    }
+
+
+def dropped_of(
+    committed: Mapping[TopicPartition, OffsetAndMetadata],
+) -> dict[TopicPartition, int]:
+    """Returns how many records of each partition an application has dropped; without those of which its instances do not say it."""
+    found = {}
+    for tp, each in committed.items():
+        numbers = OffsetMetadata.decode(each.metadata).processor_times
+        if any(name.startswith(_VERSION_MARK) for name in numbers):
+            found[tp] = numbers.get(_DROPPED_MARK + tp.topic, 0)
+    return found
+
+
+def _dropped(metadata: Iterable[OffsetMetadata]) -> dict[str, int]:
+    return {
+        name.removeprefix(_DROPPED_MARK): count
+        for each in metadata
+        for name, count in each.processor_times.items()
+        if name.startswith(_DROPPED_MARK)
     }
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.model import TopicPartition
+from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
@@ -45,6 +46,7 @@ class GlobalTask:
         self._environment = environment
         self._clients = environment.clients
         self._task = task
+        self._dropped_log = DroppedLog(environment.clock, f"global stores {_names(task)}:")
         self._offsets = dict(marker.offsets) if marker else {}
         self._topic_ids = dict(marker.topic_ids) if marker else {}
 
@@ -83,9 +85,11 @@ class GlobalTask:
         for topic in self._spec.sources:
             for partition, end in (await self._clients.readable_ends(topic)).items():
                 read += await self._read(TopicPartition(topic, partition), end)
+        self._dropped_log.take(self._task.id, self._task.take_dropped())
         return read
 
     async def close(self) -> None:
+        self._dropped_log.close()
         await self._environment.in_kernel(self._task.close)
 
     async def _read(self, tp: TopicPartition, end: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from millstream.streams.dropped_records import DroppedRecords
 from millstream.streams.metrics import MetricName, metric_name
 
 
@@ -28,6 +29,8 @@ class TaskReport:
     """When to run it although the other topics still have none (max.task.idle.ms)."""
     metrics: Mapping[MetricName, float] = field(default_factory=dict)
     """The metrics of the task since it was started, and of its processors, each with the task's id among its tags."""
+    dropped_records: tuple[DroppedRecords, ...] = ()
+    """What the task has dropped in this run: `dropped` in all, as dropped-records-total counts."""
     is_committed: bool = False
     """Something was committed: outputs, offsets, or the same offsets again."""
 

@@ -111,6 +111,7 @@ class ActiveTask:
             started.position.offsets, started.task.origin_time, self._written_to
         )
         """As others see it: with exactly once as the last commit has left it."""
+        self._dropped_before = dict(started.position.dropped)
 
     @classmethod
     async def start(
@@ -237,6 +238,7 @@ class ActiveTask:
             written=done.written,
             logged=done.logged,
             dropped=self._take_dropped(task),
+            dropped_records=task.take_dropped(),
             restored=self._take_restored(),
             next_punctuation_ms=task.next_punctuation_ms,
             held_to={topic: self._read_to[topic] for topic in held},
@@ -333,6 +335,10 @@ class ActiveTask:
             for topic, offset in self._position.offsets.items()
         }
         times = {**self._position.times, **prepared.partition_times}
+        dropped = {
+            topic: self._dropped_before.get(topic, 0) + count
+            for topic, count in self._open_task.dropped_by_topic.items()
+        }
         return CommittedPosition(
             offsets,
             times,
@@ -340,6 +346,7 @@ class ActiveTask:
             self._topic_ids,
             origin_time=prepared.origin_time,
             held=prepared.held,
+            dropped={**self._dropped_before, **dropped},
         )
 
     def _progress_so_far(self, task: StreamTask) -> TaskProgress:

@@ -9,6 +9,7 @@ from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 from millstream.streams.config import StreamsConfig
+from millstream.streams.dropped_records import Lateness
 from millstream.streams.errors import SerializationError, StreamsError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import NOWHERE, CacheEntry, ProcessorRecordContext, RecordCache
@@ -23,7 +24,7 @@ DECODED_ROWS_MAX = 100_000
 class OwningTask(Protocol):
     """The task of a store, as the store sees it: its id and config, and the record being processed, for changelog records.
 
-    `origin`: the same record, for what goes on from a cache.
+    `origin`: the same record, for what goes on from a cache. `ordinal`: its row. `drop_expired` is told of rows that are too old.
     """
 
     config: StreamsConfig
@@ -31,6 +32,11 @@ class OwningTask(Protocol):
     record_timestamp: int
     record_headers: Headers
     origin: ProcessorRecordContext
+    ordinal: int
+
+    def drop_expired(
+        self, store: str, late: Lateness, origin: ProcessorRecordContext | None, /
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ class StateStore(ABC):
         self._task = parts.task
         self.is_open = True
         self.expired_puts = 0
-        """Rows that came too late to be stored; the task counts them as dropped records."""
+        """Rows that came too late to be stored."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}{'' if self.is_open else ' closed'}>"
@@ -360,6 +366,21 @@ class StateStore(ABC):
             raise
         except Exception as error:
             raise self._unwritable(key, value) from error
+
+    def begin_row(self, ordinal: int) -> None:
+        """Notes which row is put next, where whole batches are put."""
+        if self._task is not None:
+            self._task.ordinal = ordinal
+
+    def refuse_expired(
+        self, time: int, oldest: int, retention: int, origin: ProcessorRecordContext | None = None
+    ) -> None:
+        """Counts a row of this time, for which it is too late, as dropped: nothing before `oldest` is kept."""
+        self.expired_puts += 1
+        if self._task is not None:
+            needed = retention + oldest - time
+            late = Lateness((time, time), oldest, retention, needed, -1)
+            self._task.drop_expired(self.name, late, origin)
 
     def record_headers(self) -> Headers:
         """Returns the headers of the record being processed."""

@@ -17,6 +17,7 @@ from millstream.foreign_names.explanation import explain_construction
 from millstream.streams import queries
 from millstream.streams.arguments import check_headers, check_kind, check_serdes
 from millstream.streams.config import OnError, ProcessingGuarantee, StreamsConfig
+from millstream.streams.dropped_records import DroppedRecords, together
 from millstream.streams.errors import InvalidStoreError, SerializationError, StreamsError
 from millstream.streams.kernel import (
     Headers,
@@ -89,6 +90,7 @@ class TopologyTestDriver:
         check_kind("TopologyTestDriver: config", config, StreamsConfig | None)
         config = replace(config or StreamsConfig("test"), batch_records_max=1)
         self._config = config
+        self._dropped: tuple[DroppedRecords, ...] = ()
         nodes = [
             name for group in topology.sub_topologies if not group.is_global for name in group.nodes
         ]
@@ -320,6 +322,14 @@ class TopologyTestDriver:
     def dropped_records(self) -> int:
         """The number of records left out so far: null keys, late, unreadable, failed."""
         return sum(task.dropped_records for task in (self._task, *self._global_tasks))
+
+    @property
+    def dropped(self) -> tuple[DroppedRecords, ...]:
+        """The records left out so far, by node, topic and reason; an application tells them at WARN, as their `text` has it."""
+        tasks = (self._task, *self._global_tasks)
+        new = (each for task in tasks for each in task.take_dropped())
+        self._dropped = together((*self._dropped, *new))
+        return self._dropped
 
     def metrics(self) -> dict[MetricName, float]:
         """Returns every metric of tasks and nodes, and those that processors have added."""

@@ -18,13 +18,16 @@ from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline.backlog import DueTask
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
-from millstream.spark.pipeline.micro_batches import ApplicationDriver, MicroBatches
+from millstream.spark.pipeline.micro_batches import ApplicationDriver, MicroBatches, Progress
+from millstream.streams.dropped_log import DroppedLog
+from millstream.streams.dropped_records import DroppedRecords, DropReason
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.plan import SubTopologyPlan
 
 BEFORE = SubTopologyPlan(0, {"gone": 1, "kept": 1})
 NOW = SubTopologyPlan(0, {"kept": 1})
+DROPPED = DroppedRecords("COUNT", "kept", 0, DropReason.NULL_KEY, 2, 2, 3, 10, 10)
 
 
 class Plan:
@@ -48,7 +51,10 @@ class Jobs:
         if any("gone" in run.topics for run in requests):
             return [TaskFailed("0_0", "topic 'gone' was deleted", is_retriable=True)]
         self._stopping.set()
-        return [TaskReport("0_0", dict.fromkeys(run.topics, 5)) for run in requests]
+        return [
+            TaskReport("0_0", dict.fromkeys(run.topics, 5), dropped=2, dropped_records=(DROPPED,))
+            for run in requests
+        ]
 
 
 @dataclass
@@ -98,8 +104,12 @@ class Admin:
 
 
 def batches(
-    monkeypatch: pytest.MonkeyPatch, link: Any, transactional_ids: Sequence[str] = ()
+    monkeypatch: pytest.MonkeyPatch,
+    link: Any,
+    transactional_ids: Sequence[str] = (),
+    observed: list[Progress] | None = None,
 ) -> tuple[MicroBatches, Jobs]:
+    observed = [] if observed is None else observed
     stopping = threading.Event()
     made = Jobs(stopping)
     jobs: Any = made
@@ -111,7 +121,7 @@ def batches(
         clock=SystemClock(),
         stopping=stopping,
         paused=threading.Event(),
-        observe=lambda _: None,
+        observe=observed.append,
         transactional_ids=lambda _: transactional_ids,
         records_max=None,
         plan=plan,
@@ -123,6 +133,7 @@ def batches(
         at_work=set(),
         available={},
         own_outputs=frozenset(),
+        dropped_log=DroppedLog(SystemClock(), "application app:"),
     )
     batches = MicroBatches(BEFORE, driver)
     monkeypatch.setattr(batches, "_link", link)
@@ -159,3 +170,17 @@ def test_what_tasks_have_committed_can_be_read_when_the_driver_goes_on_to_their_
     monkeypatch.setattr(running, "_admin_client", lambda: admin)
     assert not running.run_available()
     assert admin.states == []
+
+
+def test_what_a_run_has_dropped_is_in_its_progress_and_in_the_log_of_the_driver(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    observed: list[Progress] = []
+    running, _ = batches(monkeypatch, Link(missing="gone"), observed=observed)
+    running.run()
+    told = [(each.dropped_records, each.dropped) for each in observed if each.dropped_records]
+    assert told == [(2, (DROPPED,))]
+    (line,) = [each.getMessage() for each in caplog.records if "left out" in each.getMessage()]
+    assert line.startswith(
+        "application app: task [0_0] COUNT has left out 2 records of topic kept. The first: kept-0, offset 3"
+    )

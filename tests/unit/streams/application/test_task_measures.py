@@ -28,10 +28,10 @@ def by_name(measures: TaskMeasures) -> dict[str, float]:
     return {each.name: value for each, value in measures.metrics().items()}
 
 
-def test_only_drops_and_the_share_in_the_thread_are_measured_at_info(clock: MovedClock) -> None:
+def test_only_the_share_in_the_thread_is_measured_at_info(clock: MovedClock) -> None:
     measures = measures_of(clock)
     measures.worked(ProcessedWork(5, 1, 2), 10)
-    names = ("active-process-ratio", "dropped-records-rate")
+    names = ("active-process-ratio",)
     tags = (("task-id", "0_1"),)
     assert set(measures.metrics()) == {
         MetricName("stream-task-metrics", each, tags) for each in names
@@ -47,15 +47,12 @@ def test_latencies_are_in_nanoseconds_for_one_record_or_punctuation(clock: Moved
     assert (found["punctuate-latency-avg"], found["punctuate-latency-max"]) == (10 * MS, 10 * MS)
 
 
-def test_rates_are_of_records_punctuations_and_drops(clock: MovedClock) -> None:
+def test_rates_are_of_records_and_punctuations(clock: MovedClock) -> None:
     measures = measures_of(clock, RecordingLevel.DEBUG)
     measures.worked(ProcessedWork(60, 15, 0), 1)
-    measures.dropped(3)
-    measures.dropped(0)
     clock.pass_ms(30_000)
     found = by_name(measures)
     assert (found["process-rate"], found["punctuate-rate"]) == (2, 0.5)
-    assert found["dropped-records-rate"] == 0.1
 
 
 def test_the_share_of_a_task_is_that_of_the_last_turn_in_which_any_took_time(

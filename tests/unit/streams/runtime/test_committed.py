@@ -13,7 +13,7 @@ from millstream.errors import ConfigError
 from millstream.model import TopicPartition, Uuid
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
 from millstream.streams.kernel.task.upstreams import DoneBehind
-from millstream.streams.runtime.committed import CommittedPosition, owners_of
+from millstream.streams.runtime.committed import CommittedPosition, dropped_of, owners_of
 
 POSITION = CommittedPosition(
     offsets={"left": 7, "right": 9},
@@ -182,3 +182,55 @@ def with_upstreams(upstreams: int, topics: int) -> CommittedPosition:
         origin_time=1_790_000_000_000,
         held=held,
     )
+
+
+def with_dropped(**dropped: int) -> CommittedPosition:
+    return replace(POSITION, dropped=dropped)
+
+
+def test_what_was_dropped_comes_back_by_topic() -> None:
+    committed = with_dropped(left=12).encode(partition=3, version="v")
+    assert CommittedPosition.decode(committed).dropped == {"left": 12}
+    left, right = TopicPartition("left", 3), TopicPartition("right", 3)
+    assert dropped_of(committed) == {left: 12, right: 0}
+
+
+def test_of_offsets_that_others_have_committed_nobody_knows_what_was_dropped() -> None:
+    others = {TopicPartition("left", 0): OffsetAndMetadata(5, OffsetMetadata(8).encode())}
+    assert dropped_of(others) == {}
+
+
+def test_a_count_that_an_instance_of_kafka_streams_has_carried_along_stays_that_of_its_topic() -> (
+    None
+):
+    """It writes the numbers of all partitions of a task beside each of them."""
+    committed = with_dropped(left=12).encode(partition=3, version="v")
+    numbers: dict[str, int] = {}
+    for each in committed.values():
+        numbers |= OffsetMetadata.decode(each.metadata).processor_times
+    carried = {
+        tp: OffsetAndMetadata(each.offset, OffsetMetadata(5, numbers).encode())
+        for tp, each in committed.items()
+    }
+    assert CommittedPosition.decode(carried).dropped == {"left": 12}
+    assert dropped_of(carried)[TopicPartition("right", 3)] == 0
+
+
+def test_where_stores_need_the_room_what_was_dropped_is_left_out() -> None:
+    """A count beside a topic with so long a name takes the room of several stores."""
+    topics = {"a" * 200: 1, "b" * 200: 2}
+    few = replace(with_stores(100, topics=2), offsets=topics)
+    counted = replace(few, dropped={"a" * 200: 3, "b" * 200: 4})
+    assert CommittedPosition.decode(counted.encode(partition=0)) == counted
+    stores = next(number for number in range(100, 400) if not fits(number, topics)) - 1
+    many = replace(with_stores(stores, topics=2), offsets=topics)
+    crowded = replace(many, dropped=counted.dropped)
+    assert CommittedPosition.decode(crowded.encode(partition=0)) == many
+
+
+def fits(stores: int, topics: dict[str, int]) -> bool:
+    try:
+        replace(with_stores(stores, topics=2), offsets=topics).encode(partition=0)
+    except ConfigError:
+        return False
+    return True

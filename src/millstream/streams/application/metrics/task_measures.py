@@ -30,7 +30,6 @@ class TaskMeasures:
         self._is_detailed = level is RecordingLevel.DEBUG
         self._turn_ms = 0
         self._ratio = self._sensor("active-process-ratio", {"": Statistic.VALUE})
-        self._dropped = self._sensor("dropped-records", {"-rate": Statistic.RATE_OF_SUM})
         if self._is_detailed:
             rate = {"-rate": Statistic.RATE_OF_SUM}
             latency = {"-latency-avg": Statistic.AVG, "-latency-max": Statistic.MAX}
@@ -53,11 +52,6 @@ class TaskMeasures:
         if work.punctuations:
             self._punctuated.record(work.punctuations)
             self._punctuate.record(punctuation_ms * _NS_PER_MS / work.punctuations)
-
-    def dropped(self, records: int) -> None:
-        """Takes how many records the task has dropped since its last commit."""
-        if records:
-            self._dropped.record(records)
 
     @staticmethod
     def end_turn(tasks: Iterable[TaskMeasures]) -> None:

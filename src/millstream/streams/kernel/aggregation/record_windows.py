@@ -10,9 +10,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from millstream.streams.dropped_records import DropReason, Lateness
 from millstream.streams.kernel.aggregation.stream import bytes_of_keys
 from millstream.streams.kernel.aggregation.window_updates import Updates
-from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import RowByRow
@@ -50,6 +51,12 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
         self._updates = Updates()
+        self._batch = NO_ROWS
+
+    def leave_out(self, position: int, reason: DropReason, late: Lateness) -> None:
+        """Counts a record of the batch, or an update that it should have made, as dropped."""
+        row = self._batch.ordinals[position], self._batch.timestamps[position]
+        self.context.drop(self.node, reason, row, late=late)
 
     @abstractmethod
     def accepted(self, batch: Batch, /) -> Batch:
@@ -79,6 +86,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
 
     def process(self, batch: Batch) -> Batch | RowsInTurn:
         batch, store = self.accepted(batch), self._store
+        self._batch = batch
         keys = bytes_of_keys(batch, store)
         is_running = store.takes_columns and store.keeps_decoded and store.cache is None
         together = len(batch) > 1 and is_running

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from millstream.streams.dropped_records import DropReason, Lateness
 from millstream.streams.kernel.aggregation.record_windows import Record, RecordWindowAggregate
 from millstream.streams.kernel.aggregation.stream import (
     bytes_of_values,
@@ -62,7 +63,7 @@ class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessio
         return RowsInTurn(rows, [Turn(before=write) for write in writes])
 
     def accepted(self, batch: Batch) -> Batch:
-        return without_null_keys(self.context, batch)
+        return without_null_keys(self, batch)
 
     def running(self, batch: Batch) -> RunningSessions:
         gap = self._spec.windows.gap_ms
@@ -96,7 +97,10 @@ class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessio
             aggregate = spec.merger(key, aggregate, known)
             start, end = min(start, first), max(end, last)
         if end < stream_time - self._lateness_ms:
-            self.context.dropped_records += 1
+            needed = stream_time - gap - end
+            grace = spec.windows.grace_ms
+            late = Lateness((start, end), end + gap + grace, grace, needed, stream_time)
+            self.leave_out(position, DropReason.LATE_FOR_SESSION, late)
             return True
         if (start, end) != (at, at):
             for first, last, known in touched:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.streams.dropped_records import DropReason, Lateness
 from millstream.streams.kernel.aggregation.record_windows import Record, RecordWindowAggregate
 from millstream.streams.kernel.aggregation.stream import (
     bytes_of_values,
@@ -79,7 +80,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         return super().process(batch)
 
     def accepted(self, batch: Batch) -> Batch:
-        return without_nulls(self.context, batch)
+        return without_nulls(self, batch)
 
     def running(self, batch: Batch) -> RunningWindows:
         """Returns all windows that records of the batch may look at, unless they are too late to."""
@@ -106,7 +107,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         position, data, key, value, at = record
         self._close_time = stream_time - self._spec.windows.grace_ms
         if at + 1 + self._difference <= self._close_time:
-            self.context.dropped_records += 1
+            self._leave_out(position, max(0, at - self._difference))
             return False
         known = self._keys.get(data)
         if known is None:
@@ -197,7 +198,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
     def _update(self, record: _Around, start: int, row: Row) -> None:
         """Add the record to a window, unless that is closed."""
         if start + self._difference < self._close_time:
-            self.context.dropped_records += 1
+            self._leave_out(record.position, start)
             return
         before, newest = row
         at = record.at
@@ -205,6 +206,14 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         if newest < at or before is None:
             newest = at
         self._set(record, start, (aggregate, newest), before)
+
+    def _leave_out(self, position: int, start: int) -> None:
+        """Counts an update of the window with this start as late. Of a record that is late for all of them, that of the window that ends with it."""
+        grace, end = self._spec.windows.grace_ms, start + self._difference + 1
+        stream_time = self._close_time + grace
+        needed = stream_time - end + 1
+        late = Lateness((start, end), end + grace, grace, needed, stream_time)
+        self.leave_out(position, DropReason.LATE_FOR_WINDOW, late)
 
     def _set(self, record: _Around, start: int, row: Row, old: object) -> None:
         aggregate, timestamp = row

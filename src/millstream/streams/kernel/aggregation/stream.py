@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from millstream.streams.aggregates import Aggregate
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.aggregation.column_counts import tallied
 from millstream.streams.kernel.aggregation.counting import add_to_rows, count_rows, counted
 from millstream.streams.kernel.aggregation.fold import Folded, fold_records, fold_values
@@ -25,7 +26,7 @@ from millstream.streams.kernel.columns.column import (
     written_as_it_came,
 )
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.operator import RowByRow
+from millstream.streams.kernel.operator import Operator, RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
 from millstream.streams.kernel.user_functions import check_complete
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore, VersionedRows
@@ -61,9 +62,9 @@ class KeyFold(RowByRow):
         return keys
 
     def process(self, batch: Batch) -> Batch:
-        batch, store = without_nulls(self.context, batch), self._store
+        batch, store = without_nulls(self, batch), self._store
         if isinstance(store, VersionedKeyValueStore):
-            versions = VersionedRows(store)
+            versions = VersionedRows(store, batch.ordinals)
             folded = self.fold(batch, batch.keys, versions)
             return as_versions(self._result(batch, folded), versions.valid_to)
         if len(batch) == 1 or not store.takes_columns:
@@ -203,24 +204,20 @@ class StreamReduceOperator(KeyFold):
         return self.loop(ordinals, timestamps, fold_values, rows, values, self._reducer, None)
 
 
-def without_null_keys(context: TaskContext, batch: Batch) -> Batch:
+def without_null_keys(operator: Operator, batch: Batch) -> Batch:
     """Returns the rows that have a key; the others are counted as dropped."""
     if not has_nulls(batch.key_column):
         return batch
-    kept = batch.where([key is not None for key in batch.keys])
-    context.dropped_records += len(batch) - len(kept)
-    return kept
+    kept = [key is not None for key in batch.keys]
+    return operator.context.without(operator.node, DropReason.NULL_KEY, batch, kept)
 
 
-def without_nulls(context: TaskContext, batch: Batch) -> Batch:
+def without_nulls(operator: Operator, batch: Batch) -> Batch:
     """Returns the rows that have a key and a value; the others are counted as dropped."""
     if not has_nulls(batch.key_column) and not has_nulls(batch.value_column):
         return batch
-    kept = batch.where(
-        [
-            key is not None and value is not None
-            for key, value in zip(batch.keys, batch.values, strict=True)
-        ]
-    )
-    context.dropped_records += len(batch) - len(kept)
-    return kept
+    kept = [
+        key is not None and value is not None
+        for key, value in zip(batch.keys, batch.values, strict=True)
+    ]
+    return operator.context.without(operator.node, DropReason.NULL_KEY_OR_VALUE, batch, kept)

@@ -77,7 +77,7 @@ class TableAggregation(RowByRow):
     def process(self, batch: Batch) -> Batch:
         store = self._store
         rows = (
-            VersionedRows(store)
+            VersionedRows(store, batch.ordinals)
             if isinstance(store, VersionedKeyValueStore)
             else WriteThroughRows(store.get, store.put)
         )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.streams.dropped_records import DropReason, Lateness
 from millstream.streams.kernel.aggregation.column_counts import Run, tallied
 from millstream.streams.kernel.aggregation.counting import add_to_rows, count_rows, counted
 from millstream.streams.kernel.aggregation.fold import Folded, fold_records
@@ -55,8 +56,22 @@ class _Placed:
     """As it was before the batch, and then after it."""
     runs: list[tuple[int, int, list[int]]] = field(default_factory=list)
     """Records from the first to the end, and the starts of the open windows that they fall in."""
-    dropped: int = 0
-    """Updates that came too late."""
+    late_records: int = 0
+    late_updates: int = 0
+    """Those that came too late."""
+    first_late: tuple[int, int, int] = (0, 0, 0)
+    """The first record that came too late for one of its windows, the start of that, and the stream time then."""
+    needed_ms: int = 0
+    """The least grace that would have kept all of them."""
+
+    def leave_out(self, first: int, end: int, closed: Sequence[int], size_ms: int) -> None:
+        """Notes that these records come too late for the windows with these starts, the earliest first."""
+        start, stream_time = closed[0], self.stream_time
+        if not self.late_records:
+            self.first_late = first, start, stream_time
+        self.late_records += end - first
+        self.late_updates += len(closed) * (end - first)
+        self.needed_ms = max(self.needed_ms, stream_time - start - size_ms + 1)
 
     def records(self, count: int) -> Sequence[int]:
         """Returns the record of each update; `count`: of the records in the batch."""
@@ -103,7 +118,7 @@ class WindowAggregateOperator(RowByRow):
         self._key_serde = time_windowed(store.key_serde, spec.windows.size_ms)
 
     def process(self, batch: Batch) -> Batch:
-        batch = without_null_keys(self.context, batch)
+        batch = without_null_keys(self, batch)
         if self._emit_final:
             return self._process_final(batch)
         return self._process_updates(batch)
@@ -132,7 +147,7 @@ class WindowAggregateOperator(RowByRow):
             lambda name, value, at: store.put(name.key, value, name.start_ms, at),
         )
         folded = self._fold(batch, records, names, through)
-        self._note(placed)
+        self._note(placed, batch)
         return self._result(batch, records, Column(self._key_serde, values=names), folded)
 
     def _update_together(self, batch: Batch, placed: _Placed, records: Sequence[int]) -> Batch:
@@ -141,13 +156,13 @@ class WindowAggregateOperator(RowByRow):
         rows = store.running_rows()
         if store.cache is not None:  # from which the changes go on, if not as final results
             set_rows = self._fold_rows(batch, placed, records, rows)
-            self._note(placed)
+            self._note(placed, batch)
             store.write_windows(rows, WrittenRows(set_rows, (), ()))
             return NO_ROWS
         keys: RowKeys = bytes_of_keys(batch, store)
         names = placed.names(keys)
         folded = self._fold(batch, records, names, rows)
-        self._note(placed)
+        self._note(placed, batch)
         windowed = windowed_keys(self._key_serde, names, (keys, batch))
         result = self._result(batch, records, windowed, folded)
         given = rows_at(batch.timestamps, records)
@@ -205,16 +220,27 @@ class WindowAggregateOperator(RowByRow):
                     end += 1
                 newest = max(timestamps[first:end])
             still_open = [start for start in starts if start + size > placed.stream_time - grace]
-            placed.dropped += (len(starts) - len(still_open)) * (end - first)
+            if len(still_open) < len(starts):
+                placed.leave_out(first, end, starts[: len(starts) - len(still_open)], size)
             if still_open:
                 placed.runs.append((first, end, still_open))
             placed.stream_time = max(placed.stream_time, newest)
             first = end
         return placed
 
-    def _note(self, placed: _Placed) -> None:
+    def _note(self, placed: _Placed, batch: Batch) -> None:
         self._store.times[self._time] = placed.stream_time
-        self.context.dropped_records += placed.dropped
+        if placed.late_records:
+            self._drop_late(placed, batch)
+
+    def _drop_late(self, placed: _Placed, batch: Batch) -> None:
+        first, start, stream_time = placed.first_late
+        end, grace = start + self._windows.size_ms, self._windows.grace_ms
+        needed, updates = placed.needed_ms, placed.late_updates
+        late = Lateness((start, end), end + grace, grace, needed, stream_time, updates)
+        row = batch.ordinals[first], batch.timestamps[first]
+        reason, records = DropReason.LATE_FOR_WINDOW, placed.late_records
+        self.context.drop(self.node, reason, row, records=records, late=late)
 
     def _result(self, batch: Batch, records: Sequence[int], keys: Column, folded: Folded) -> Batch:
         aggregates, newest, old = folded

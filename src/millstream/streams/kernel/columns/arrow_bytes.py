@@ -35,6 +35,14 @@ class ArrowBytes(Sequence[bytes | None]):
     def has_nulls(self) -> bool:
         return bool(self.array.null_count)
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the rows together; that of a null is none."""
+        import pyarrow.compute as pc
+
+        found: int | None = pc.sum(pc.binary_length(self.array)).as_py()
+        return found or 0
+
     def rows(self) -> list[bytes | None]:
         """Returns all rows as objects, made when first asked for."""
         if self._rows is None:

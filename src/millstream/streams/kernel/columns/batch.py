@@ -237,6 +237,11 @@ class RawBatch:
             return None
         return int(keys.array.nbytes + values.array.nbytes)
 
+    def size_bytes(self, topic: str) -> int:
+        """Returns the size of the records as Kafka Streams counts it: that of a null is -1, as its consumer has it."""
+        nulls = _nulls(self.keys) + _nulls(self.values)
+        return _size_bytes(topic, self.keys, self.values, self.headers) - nulls
+
 
 def joined(batches: Sequence[RawBatch]) -> RawBatch:
     """Returns the records of several batches of one topic partition, in offset order, as one."""
@@ -294,6 +299,11 @@ class SinkBatch:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the records as Kafka Streams counts it."""
+        return _size_bytes(self.topic, self.keys, self.values, self.headers)
+
     def take(self, rows: Sequence[int]) -> SinkBatch:
         """Returns the records at these positions, in their order."""
         partitions, partition_keys = self.partitions, self.partition_keys
@@ -334,6 +344,39 @@ def _origin_times(batches: Sequence[SinkBatch]) -> Numbers | None:
     import numpy as np
 
     return np.concatenate(known)
+
+
+_PLACE_BYTES: Final = 8 + 8 + 4
+"""Timestamp, offset and partition, which Kafka Streams counts to a record, as it does the name of its topic."""
+
+
+def _size_bytes(
+    topic: str,
+    keys: Sequence[bytes | None],
+    values: Sequence[bytes | None],
+    headers: Sequence[Headers] | None,
+) -> int:
+    count = len(keys)
+    size = count * (_PLACE_BYTES + len(topic))
+    if count == 1:
+        size += len(keys[0] or b"") + len(values[0] or b"")
+    else:
+        size += _data_bytes(keys) + _data_bytes(values)
+    if headers is not None and any(headers):
+        size += sum(
+            len(name.encode()) + len(value or b"") for each in headers for name, value in each
+        )
+    return size
+
+
+def _data_bytes(column: Sequence[bytes | None]) -> int:
+    if isinstance(column, ArrowBytes):
+        return column.size_bytes
+    return sum(map(len, filter(None, column)))
+
+
+def _nulls(column: Sequence[bytes | None]) -> int:
+    return int(column.array.null_count) if isinstance(column, ArrowBytes) else column.count(None)
 
 
 def _partitions(batches: Sequence[SinkBatch]) -> list[int | None] | None:

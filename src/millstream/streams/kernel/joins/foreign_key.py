@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.joins.murmur3 import hash128
@@ -54,7 +55,7 @@ class Subscribe(Operator):
         self._serdes = serdes
 
     def process(self, batch: Batch) -> Batch:
-        batch = self.context.counted(batch, batch.only_newest())
+        batch = self.context.only_newest(self.node, batch)
         assert batch.old_values is not None, "the left table was asked for old values"
         rows: list[int] = []
         foreign_keys: list[object] = []
@@ -63,7 +64,7 @@ class Subscribe(Operator):
         for row, (key, new, old) in enumerate(
             zip(batch.keys, batch.values, batch.old_values, strict=True)
         ):
-            wanted = instruct(key, new, old)
+            wanted = instruct((batch.ordinals[row], batch.timestamps[row]), key, new, old)
             row_hash = None
             if wanted and new is not None:
                 row_hash = hash128(self._serdes.left_value.encode(new))
@@ -76,7 +77,7 @@ class Subscribe(Operator):
         return batch.take(rows).with_keys(foreign_keys).with_values(subscriptions)
 
     def _left_instructions(
-        self, key: object, new: object, old: object
+        self, _row: tuple[int, int], key: object, new: object, old: object
     ) -> list[tuple[object, Instruction]]:
         """Every left row gets an answer, also one without a foreign key."""
         if new is None and old is None:
@@ -89,11 +90,12 @@ class Subscribe(Operator):
         return instructions
 
     def _inner_instructions(
-        self, key: object, new: object, old: object
+        self, row: tuple[int, int], key: object, new: object, old: object
     ) -> list[tuple[object, Instruction]]:
         before, after = self._foreign_key(key, old), self._foreign_key(key, new)
         if after is None:
-            self.context.dropped_records += new is not None
+            if new is not None:
+                self.context.drop(self.node, DropReason.NULL_FOREIGN_KEY, row)
             return [] if before is None else [(before, Instruction.DELETE_AND_ANSWER)]
         if before is not None and self._differs(after, before):
             # There may be a result of the old foreign key: the answer must come whether the new one is found or not.
@@ -132,8 +134,9 @@ class ReceiveSubscription(Operator):
             if key is not None:
                 is_over = instruction in (Instruction.DELETE, Instruction.DELETE_AND_ANSWER)
                 self._store.put(self._key(key, value), None if is_over else value, timestamp)
-        self.context.dropped_records += kept.count(False)
-        return batch if all(kept) else batch.where(kept)
+        if all(kept):
+            return batch
+        return self.context.without(self.node, DropReason.NULL_FOREIGN_KEY, batch, kept)
 
     def _key(self, foreign_key: object, subscription: SubscriptionWrapper) -> bytes:
         serdes = self._serdes
@@ -194,13 +197,14 @@ class AnswerSubscribers(Operator):
         self._serdes = serdes
 
     def process(self, batch: Batch) -> Batch:
-        batch = self.context.counted(batch, batch.only_newest())
+        batch = self.context.only_newest(self.node, batch)
         rows: list[int] = []
         keys: list[object] = []
         answers: list[object] = []
         for row, (foreign_key, value) in enumerate(zip(batch.keys, batch.values, strict=True)):
             if foreign_key is None:
-                self.context.dropped_records += 1
+                row_at = batch.ordinals[row], batch.timestamps[row]
+                self.context.drop(self.node, DropReason.NULL_KEY, row_at)
                 continue
             for asked in self._subscribers(foreign_key):
                 rows.append(row)
@@ -242,5 +246,6 @@ class ResolveResponse(Operator):
             if kept[-1]:
                 has_result = answer.value is not None or (self._is_left and row is not None)
                 joined.append(self._joiner(left, answer.value) if has_result else None)
-        self.context.dropped_records += kept.count(False)
-        return (batch if all(kept) else batch.where(kept)).with_values(joined)
+        if not all(kept):
+            batch = self.context.without(self.node, DropReason.STALE_ANSWER, batch, kept)
+        return batch.with_values(joined)

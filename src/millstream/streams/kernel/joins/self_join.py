@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.joins.stream_stream import JoinWindowOperator
@@ -42,7 +43,8 @@ class SelfJoinOperator(RowByRow):
         spec = self._spec
         key, value, at = batch.keys[row], batch.values[row], batch.timestamps[row]
         if key is None or value is None:
-            self.context.dropped_records += 1
+            row_at = batch.ordinals[row], at
+            self.context.drop(self.node, DropReason.NULL_KEY_OR_VALUE, row_at)
             return
         times = self._store.times
         stream_time = times[_STREAM_TIME] = max(times.get(_STREAM_TIME, -1), at)

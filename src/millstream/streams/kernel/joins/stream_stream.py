@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import EmitInterval
@@ -29,11 +30,17 @@ class JoinWindowOperator(Operator):
 
     def process(self, batch: Batch) -> Batch:
         context = self.context
-        for key, value, at, headers in zip(
-            batch.keys, batch.values, batch.timestamps, batch.headers, strict=True
+        for key, value, at, headers, ordinal in zip(
+            batch.keys,
+            batch.values,
+            batch.timestamps,
+            batch.headers,
+            batch.ordinals,
+            strict=True,
         ):
             if key is not None:
                 context.record_timestamp, context.record_headers = at, headers
+                context.ordinal = ordinal
                 self._store.put(key, value, at)
         return batch
 
@@ -76,7 +83,8 @@ class StreamJoinOperator(RowByRow):
             self._append(batch, row, out, (key, at, value, None))
             return
         if key is None or value is None:
-            self.context.dropped_records += 1
+            row_at = batch.ordinals[row], at
+            self.context.drop(self.node, DropReason.NULL_KEY_OR_VALUE, row_at)
             return
         if at == stream_time and self._unmatched is not None:
             self._give_out(batch, row, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.joins.table_reader import AsOf, Row, TableReader
@@ -63,8 +64,7 @@ class StreamTableJoinOperator(Operator):
             value is not None and (left or key is not None)
             for key, value in zip(keys, batch.values, strict=True)
         ]
-        kept = batch.where(mask)
-        self.context.dropped_records += len(batch) - len(kept)
+        kept = self.context.without(self.node, DropReason.NULL_KEY_OR_VALUE, batch, mask)
         return kept, [key for key, keep in zip(keys, mask, strict=True) if keep]
 
 

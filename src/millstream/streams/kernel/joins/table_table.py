@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.joins.table_reader import Lookup
@@ -25,7 +26,7 @@ class TableJoinOperator(Operator):
         self._send_old = spec.send_old_values
 
     def process(self, batch: Batch) -> Batch:
-        batch = self.context.counted(batch, batch.only_newest())
+        batch = self.context.only_newest(self.node, batch)
         old_values = batch.old_values or [None] * len(batch)
         rows: list[int] = []
         joined: list[object] = []
@@ -33,7 +34,8 @@ class TableJoinOperator(Operator):
         timestamps: list[int] = []
         for row, key in enumerate(batch.keys):
             if key is None:
-                self.context.dropped_records += 1
+                row_at = batch.ordinals[row], batch.timestamps[row]
+                self.context.drop(self.node, DropReason.NULL_KEY, row_at)
                 continue
             other, other_time = self._lookup(key) or (None, _NEVER)
             new, old = batch.values[row], old_values[row]

@@ -6,6 +6,7 @@ downstream asked for them.
 
 from __future__ import annotations
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -31,9 +32,8 @@ class TableSourceOperator(Operator):
 
     def process(self, batch: Batch) -> Batch:
         if None in batch.keys:
-            kept = batch.where([key is not None for key in batch.keys])
-            self.context.dropped_records += len(batch) - len(kept)
-            batch = kept
+            kept = [key is not None for key in batch.keys]
+            batch = self.context.without(self.node, DropReason.NULL_KEY, batch, kept)
         if self._store is None:
             return batch
         if self._send_old:
@@ -137,7 +137,12 @@ def stored_with_old(store: RowStore, batch: Batch, *, drop_unseen: bool) -> Batc
     old: list[object] = []
     kept: list[bool] = []
     newest: list[bool] = []
-    for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
+    is_versioned = isinstance(store, VersionedKeyValueStore)
+    for key, value, timestamp, ordinal in zip(
+        batch.keys, batch.values, batch.timestamps, batch.ordinals, strict=True
+    ):
+        if is_versioned:
+            store.begin_row(ordinal)
         row = store.get(key)
         before = None if row is None else row[0]
         keep = not drop_unseen or value is not None or before is not None
@@ -146,13 +151,17 @@ def stored_with_old(store: RowStore, batch: Batch, *, drop_unseen: bool) -> Batc
         kept.append(keep and valid_to != NOT_PUT)
         newest.append(valid_to is None or valid_to == VALID_TO_UNDEFINED)
     result = batch.with_changes(batch.values, old)
-    result.newest = newest if isinstance(store, VersionedKeyValueStore) else None
+    result.newest = newest if is_versioned else None
     return result if all(kept) else result.where(kept)
 
 
 def _put_versions(store: VersionedKeyValueStore, batch: Batch) -> Batch:
-    rows = zip(batch.keys, batch.values, batch.timestamps, strict=True)
-    valid_to = [store.put(key, value, timestamp) for key, value, timestamp in rows]
+    valid_to = []
+    for key, value, timestamp, ordinal in zip(
+        batch.keys, batch.values, batch.timestamps, batch.ordinals, strict=True
+    ):
+        store.begin_row(ordinal)
+        valid_to.append(store.put(key, value, timestamp))
     return as_versions(batch.with_changes(batch.values, batch.old_values), valid_to)
 
 

@@ -11,6 +11,7 @@ from struct import error as StructError  # noqa: N812 - a class, though struct w
 from typing import NoReturn, TypeVar
 
 from millstream.streams.config import StreamsConfig
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.errors import ProcessingError, SerializationError, StreamsError
 from millstream.streams.handlers import (
     Answer,
@@ -23,6 +24,7 @@ from millstream.streams.handlers import (
 )
 from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.dropped import DropPlace
 from millstream.streams.processor import Record
 
 StreamsErrorT = TypeVar("StreamsErrorT", bound=StreamsError)
@@ -74,7 +76,13 @@ class Failures:
                     "set on_deserialization_error to skip such records"
                 )
             ) from error
-        context.dropped_records += 1
+        context.drop_at(
+            node,
+            DropReason.UNREADABLE,
+            DropPlace(topic, context.partition, offset),
+            (timestamp, context.stream_time),
+            error=repr(error),
+        )
 
     def unprocessed(self, node: str, rows: Batch, error: Exception) -> None:
         """A processor raised, or a sink below it did."""
@@ -91,7 +99,13 @@ class Failures:
             self._write_letters(response, ordinal)
         if response.action is not OnError.CONTINUE:
             self._stop(node, rows, error)
-        context.dropped_records += len(rows)
+        context.drop(
+            node,
+            DropReason.FAILED,
+            (ordinal, timestamp),
+            records=len(rows),
+            error=repr(_raised_by_user(error)),
+        )
 
     def given_up(
         self, node: str, row: Batch, error: Exception, letter: OutgoingRecord | None
@@ -101,7 +115,8 @@ class Failures:
             self.unprocessed(node, row, error)
             return
         self._write_letters(Response(OnError.CONTINUE, (letter,)), row.ordinals[0])
-        self._context.dropped_records += 1
+        row_at = row.ordinals[0], row.timestamps[0]
+        self._context.drop(node, DropReason.GIVEN_UP, row_at, error=repr(error))
 
     def at_source(self, node: str, rows: Batch, error: Exception) -> NoReturn:
         """A sink right below a source raised. No processor did, so no handler is asked, as in Kafka Streams."""
@@ -120,7 +135,8 @@ class Failures:
             raise _final(
                 ProcessingError(f"punctuation of {node} at {time_ms} failed: {error!r}")
             ) from error
-        self._context.dropped_records += 1
+        raised = repr(_raised_by_user(error))
+        self._context.drop(node, DropReason.FAILED_PUNCTUATION, (0, time_ms), error=raised)
 
     def unwritable(
         self, node: str, topic: str, row: Batch, origin: SerializationOrigin, error: Exception
@@ -140,7 +156,8 @@ class Failures:
         self._write_letters(response, ordinal)
         if response.action is not OnError.CONTINUE:
             raise refused from error
-        self._context.dropped_records += 1
+        row_at = ordinal, timestamp
+        self._context.drop(node, DropReason.UNWRITABLE, row_at, error=repr(error))
 
     def unsent(self, record: OutgoingRecord, error: Exception) -> OnError:
         """A record that the broker refused: CONTINUE or RETRY."""
@@ -161,7 +178,13 @@ class Failures:
             return OnError.RETRY
         if response.action is not OnError.CONTINUE:
             raise _final(StreamsError(f"topic {record.topic} refused a record: {error}")) from error
-        self._context.dropped_records += 1
+        self._context.drop_at(
+            f"sink of {record.topic}",
+            DropReason.REFUSED,
+            DropPlace(None, -1, -1),
+            (record.timestamp, self._context.stream_time),
+            error=str(error),
+        )
         return OnError.CONTINUE
 
     def _ask_processing(

@@ -1,24 +1,24 @@
 """Metrics of a task, with Kafka Streams' names, groups and tags.
 
-Left out are the rates and latencies that Kafka Streams has beside most of these totals: they need a clock that a task
-does not have, so a runner derives them. Tasks that fill global stores count what they process and drop. The guide's page
-on processors lists what of Kafka Streams' is not there, and why; `thread-id` is the runner's tag as well.
+What needs a clock is measured by that of the calls of `process`, as in Kafka Streams, where it stands still for a round. A task counts what
+passes once for a run of records, not for each. Tasks that fill global stores count what they process and drop. The guide's page on
+processors lists what of Kafka Streams' is not there, and why; `thread-id` is the runner's tag as well.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
+from typing import Final
 
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.task.queues import RecordQueue
-from millstream.streams.metrics import (
-    MetricName,
-    RecordingLevel,
-    Sensor,
-    Statistic,
-    metric_name,
-)
+from millstream.streams.kernel.task.traversal import RunningNode
+from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic, metric_name
+from millstream.streams.state.store import StateStore
+from millstream.streams.topology.nodes import SourceNode
+from millstream.streams.topology.stores import StoreKind, StoreSpec
 
 PROCESS = "process"
 PUNCTUATE = "punctuate"
@@ -26,55 +26,153 @@ ENFORCED_PROCESSING = "enforced-processing"
 RESTORE = "restore"
 _OF_TASKS = (PROCESS, PUNCTUATE, ENFORCED_PROCESSING, RESTORE)
 _OF_GLOBAL_TASKS = (PROCESS,)
+_TASK, _NODE = "stream-task-metrics", "stream-processor-node-metrics"
+_TOPIC, _STATE = "stream-topic-metrics", "stream-state-metrics"
+_DATABASE_EVERY_MS: Final = 10_000
+"""So often RocksDB is asked for its properties: reports come with every commit, and each property is a call."""
+_ALL_STORES: Final = "all"
+"""The id of a task's one database, which holds all of its persistent stores."""
+_TAGS_IN_MEMORY: Final = {
+    StoreKind.KEY_VALUE: "in-memory-state-id",
+    StoreKind.TIMESTAMPED_KEY_VALUE: "in-memory-state-id",
+    StoreKind.WINDOW: "in-memory-window-state-id",
+    StoreKind.TIMESTAMPED_WINDOW: "in-memory-window-state-id",
+    StoreKind.SESSION: "in-memory-session-state-id",
+}
 
 
-def task_metrics(
-    context: TaskContext, dropped_records: int, queues: Collection[RecordQueue]
-) -> dict[MetricName, float]:
-    """Totals of the task, its nodes and its topics, and what processors have added."""
-    task = {"task-id": context.task_id}
-    counts = context.counts
-    counted = _OF_GLOBAL_TASKS if context.is_global else _OF_TASKS
-    of_task = {f"{name}-total": counts["", name] for name in counted}
-    of_task["dropped-records-total"] = dropped_records
-    if not context.is_global:
-        of_task["active-buffer-count"] = sum(map(len, queues))
-    found = {
-        metric_name("stream-task-metrics", name, task): float(value)
-        for name, value in of_task.items()
-    }
-    of_nodes = Counter({each: count for each, count in counts.items() if each[0]})
-    consumed = Counter[tuple[str, str]]()
-    for queue in queues:
-        of_nodes[queue.reader.node, PROCESS] += queue.taken
+class TaskMetrics:
+    """The metrics of one task. `nodes` are all of it; those at its ends measure how old records are that pass."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        nodes: Iterable[RunningNode],
+        ask_database: Callable[[], Mapping[str, int]],
+    ) -> None:
+        """`ask_database` gives RocksDB's properties, by Kafka Streams' names."""
+        self._context = context
+        self._ask_database = ask_database
+        self._task = ("task-id", context.task_id)
+        self._latencies: list[tuple[Sensor, list[int]]] = []
+        self._lateness: Sensor | None = None
+        self._database: Mapping[str, int] = {}
+        self._database_ms: int | None = None
+        context.dropped.rate = self._sensor(
+            _TASK, "dropped-records", {"rate": Statistic.RATE_OF_SUM}, ()
+        )
+        if context.is_global:
+            return
+        if context.config.metrics_recording_level is RecordingLevel.DEBUG:
+            statistics = {"avg": Statistic.AVG, "max": Statistic.MAX}
+            self._lateness = self._sensor(_TASK, "record-lateness", statistics, ())
+        for each in nodes:
+            if not each.children or isinstance(each.plan.node, SourceNode):
+                each.arrivals = []
+                self._latencies.append((self._latency_of(each.name), each.arrivals))
+
+    def began(self, timestamps: Iterable[int]) -> None:
+        """Takes the timestamps of records that are to be processed. Lateness costs a call for each, so it is there on request alone."""
+        if self._lateness is None:
+            return
+        newest = self._context.stream_time
+        for timestamp in timestamps:
+            newest = max(newest, timestamp)
+            self._lateness.record(newest - timestamp)
+
+    def ended(self) -> None:
+        """Takes how old the records are that have passed the ends of the task since this was last called."""
+        now_ms = self._context.wall_clock_ms
+        for sensor, arrivals in self._latencies:
+            if arrivals:
+                count = len(arrivals)
+                total = now_ms * count - sum(arrivals)
+                sensor.record_several(count, total, now_ms - max(arrivals), now_ms - min(arrivals))
+                arrivals.clear()
+
+    def values(
+        self, queues: Collection[RecordQueue], stores: Mapping[str, StateStore]
+    ) -> dict[MetricName, float]:
+        """Returns totals of the task, its nodes, topics and stores, and what processors have added."""
+        context = self._context
+        self.ended()
+        found = self._of_task(queues) | self._of_nodes(queues)
         if not context.is_global:
-            consumed[queue.reader.node, queue.reader.topic] += queue.taken
-    for (node, name), value in of_nodes.items():
-        tags = {**task, "processor-node-id": node}
-        found[metric_name("stream-processor-node-metrics", f"{name}-total", tags)] = float(value)
-    of_topics = (("records-consumed-total", consumed), ("records-produced-total", context.produced))
-    for name, records in of_topics:
-        for (node, topic), value in records.items():
-            tags = {**task, "processor-node-id": node, "topic": topic}
-            found[metric_name("stream-topic-metrics", name, tags)] = float(value)
-    return {**found, **context.metrics.metrics()}
+            found |= self._of_topics(queues) | self._of_stores(stores)
+        return {**found, **context.metrics.metrics()}
+
+    def _of_task(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
+        context = self._context
+        counted = _OF_GLOBAL_TASKS if context.is_global else _OF_TASKS
+        values = {f"{name}-total": context.counts["", name] for name in counted}
+        values["dropped-records-total"] = context.dropped_records
+        if not context.is_global:
+            values["active-buffer-count"] = sum(map(len, queues))
+        return {_name(_TASK, name, self._task): float(value) for name, value in values.items()}
+
+    def _of_nodes(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
+        counts = Counter({each: n for each, n in self._context.counts.items() if each[0]})
+        for queue in queues:
+            counts[queue.reader.node, PROCESS] += queue.taken
+        return {
+            _name(_NODE, f"{name}-total", self._task, ("processor-node-id", node)): float(value)
+            for (node, name), value in counts.items()
+        }
+
+    def _of_topics(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
+        consumed: dict[tuple[str, str], tuple[int, int]] = {}
+        for queue in queues:
+            consumed[queue.reader.node, queue.reader.topic] = queue.taken, queue.taken_bytes
+        context = self._context
+        produced = {
+            each: (records, context.produced_bytes[each])
+            for each, records in context.produced.items()
+        }
+        found = {}
+        for verb, topics in (("consumed", consumed), ("produced", produced)):
+            for (node, topic), (records, size_bytes) in topics.items():
+                tags = self._task, ("processor-node-id", node), ("topic", topic)
+                found[_name(_TOPIC, f"records-{verb}-total", *tags)] = float(records)
+                found[_name(_TOPIC, f"bytes-{verb}-total", *tags)] = float(size_bytes)
+        return found
+
+    def _of_stores(self, stores: Mapping[str, StateStore]) -> dict[MetricName, float]:
+        found = {}
+        for name, store in stores.items():
+            tag, keys = _tag_in_memory(store.spec), store.rows.keys_in_memory
+            if tag is not None and keys is not None:
+                found[_name(_STATE, "num-keys", self._task, (tag, name))] = float(keys)
+        now_ms = self._context.wall_clock_ms
+        if self._database_ms is None or now_ms - self._database_ms >= _DATABASE_EVERY_MS:
+            self._database, self._database_ms = self._ask_database(), now_ms
+        tags = self._task, ("rocksdb-state-id", _ALL_STORES)
+        return found | {
+            _name(_STATE, name, *tags): float(value) for name, value in self._database.items()
+        }
+
+    def _latency_of(self, node: str) -> Sensor:
+        statistics = {"avg": Statistic.AVG, "min": Statistic.MIN, "max": Statistic.MAX}
+        return self._sensor(_NODE, "record-e2e-latency", statistics, (("processor-node-id", node),))
+
+    def _sensor(
+        self,
+        group: str,
+        name: str,
+        statistics: Mapping[str, Statistic],
+        tags: tuple[tuple[str, str], ...],
+    ) -> Sensor:
+        sensor = self._context.metrics.add_sensor(" ".join((name, *(tag for _, tag in tags))))
+        for ending, statistic in statistics.items():
+            sensor.add(f"{name}-{ending}", group, statistic, dict((self._task, *tags)))
+        return sensor
 
 
-def lateness_sensor(context: TaskContext) -> Sensor | None:
-    """Costs a call for each record, so it is there only on request."""
-    is_asked_for = context.config.metrics_recording_level is RecordingLevel.DEBUG
-    if context.is_global or not is_asked_for:
+def _tag_in_memory(spec: StoreSpec) -> str | None:
+    if spec.persistent:
         return None
-    sensor = context.metrics.add_sensor("record-lateness")
-    for name, statistic in (("avg", Statistic.AVG), ("max", Statistic.MAX)):
-        tags = {"task-id": context.task_id}
-        sensor.add(f"record-lateness-{name}", "stream-task-metrics", statistic, tags)
-    return sensor
+    return "in-memory-lru-state-id" if spec.entries_max else _TAGS_IN_MEMORY.get(spec.kind)
 
 
-def note_lateness(sensor: Sensor, stream_time: int, timestamps: Iterable[int]) -> None:
-    """Notes how far each record is behind the largest timestamp up to it."""
-    newest = stream_time
-    for timestamp in timestamps:
-        newest = max(newest, timestamp)
-        sensor.record(newest - timestamp)
+@lru_cache(100_000)
+def _name(group: str, name: str, *tags: tuple[str, str]) -> MetricName:
+    return metric_name(group, name, dict(tags))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import (
     NO_HEADERS,
@@ -24,6 +25,7 @@ from millstream.streams.kernel.columns.batch import (
 from millstream.streams.kernel.columns.column import source_column
 from millstream.streams.kernel.columns.origins import never_back
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.dropped import DropPlace
 from millstream.streams.kernel.task.failures import Failures
 from millstream.streams.kernel.task.upstreams import AT_ITS_END, UpstreamMerge
 from millstream.streams.serdes.serde import Serde
@@ -87,6 +89,8 @@ class RecordQueue:
         self.partition_time = -1
         """The largest timestamp that was read; rows are read before they are taken."""
         self.taken = 0
+        self.taken_bytes = 0
+        """The size of the batches that records have been taken of."""
         self.taken_time = -1
         """The largest timestamp that was taken."""
         self._committed_time = -1
@@ -255,6 +259,7 @@ class RecordQueue:
         self._raw_rows, self._kept = len(raw), None
         self._end_offset = raw.offsets[-1] + 1
         partition_time = self.partition_time
+        self.taken_bytes += raw.size_bytes(self.reader.topic)
         rows = self._decode_columns(raw)
         if rows is not None:
             self._rows, self._offsets = rows.as_lists() if self._as_lists else rows, raw.offsets
@@ -330,7 +335,9 @@ class RecordQueue:
             return None
         record.timestamp = self._timestamp_of(record)
         if record.timestamp < 0:
-            self._context.dropped_records += 1
+            place = DropPlace(record.topic, record.partition, record.offset)
+            times = record.timestamp, self._context.stream_time
+            self._context.drop_at(reader.node, DropReason.NEGATIVE_TIMESTAMP, place, times)
             return None
         return record
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import compress
 from typing import Any
 
+from millstream.streams.dropped_records import DropReason
 from millstream.streams.errors import ProcessingError
 from millstream.streams.handlers import SerializationOrigin
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
@@ -34,6 +35,13 @@ class SinkRecords:
         self.end_run()
         self.append([0], batch)
         self.end_run()
+
+    def append_letter(self, letter: SinkBatch, ordinal: int | None) -> None:
+        """Appends a dead letter of the record with this ordinal; None: of no record of the run."""
+        if ordinal is None:
+            self.append_ready(letter)
+        else:
+            self.append([ordinal], letter)
 
     def end_run(self) -> None:
         """All sinks have given their rows of one run: bring each topic's records into order."""
@@ -81,6 +89,8 @@ class Sink(Operator):
         self._aligned = aligned
         self._topic_name = topic_name
         self._topic = topic_name(node.topic) if isinstance(node.topic, str) else None
+        if self._topic is not None:
+            context.produced[node.name, self._topic] = 0
 
     def process(self, batch: Batch) -> Batch:
         if not len(batch):
@@ -170,7 +180,7 @@ class Sink(Operator):
             records.partition_keys = self._inner_keys(batch, keys)
         if topic in self._aligned:
             records.origin_times = self.context.origin_times_of(ordinals)
-        self.context.produced[self._node.name, topic] += len(records)
+        self.context.count_produced(self._node.name, records)
         self._records.append(ordinals, records)
 
     def _failed(self, what: str, batch: Batch, error: Exception) -> ProcessingError:
@@ -195,7 +205,8 @@ class Sink(Operator):
                     partitions.append(_checked_partition(partition, number))
                     rows.append(row)
                 if not several:
-                    self.context.dropped_records += 1
+                    row_at = batch.ordinals[row], batch.timestamps[row]
+                    self.context.drop(self._node.name, DropReason.NO_PARTITION, row_at)
         except Exception as error:
             raise self._failed("partitioner", batch, error) from error
         records = records.take(rows)

@@ -75,6 +75,10 @@ class TaskState:
                 offset = None if topic is None else offsets.get(topic)
                 store.commit(changelog_offset=offset, marker=marker)
 
+    def database_properties(self) -> Mapping[str, int]:
+        """Returns RocksDB's properties of the stores' database, by Kafka Streams' names; none without one."""
+        return self._byte_stores.properties()
+
     @property
     def times(self) -> dict[str, dict[str, int]]:
         """By store, the times that operators keep there: the largest timestamp seen, the last close time given out, by name."""

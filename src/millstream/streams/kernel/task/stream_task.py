@@ -12,8 +12,9 @@ from functools import partial
 from typing import Final
 
 from millstream.streams.config import OnError, StreamsConfig
+from millstream.streams.dropped_records import DroppedRecords
 from millstream.streams.handlers import OutgoingRecord
-from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
+from millstream.streams.kernel.columns.batch import Batch, RawBatch
 from millstream.streams.kernel.columns.origins import never_back
 from millstream.streams.kernel.compile import make_operator
 from millstream.streams.kernel.context import TaskContext
@@ -29,9 +30,7 @@ from millstream.streams.kernel.task.metrics import (
     ENFORCED_PROCESSING,
     PROCESS,
     PUNCTUATE,
-    lateness_sensor,
-    note_lateness,
-    task_metrics,
+    TaskMetrics,
 )
 from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
 from millstream.streams.kernel.task.questions import ask_store
@@ -103,10 +102,9 @@ class StreamTask:
         self._topology = topology
         self._aligned = topics.aligned
         self._records = SinkRecords()
-        self._failures = Failures(self._context, self._write_dead_letter)
+        self._failures = Failures(self._context, self._records.append_letter)
         self._context.give_up = self._failures.given_up
         self._context.send_on = self._send_on
-        self._lateness = lateness_sensor(self._context)
         self._measured_ms: Callable[[], int] = lambda: 0
         self._punctuation_ms = 0
         byte_stores = stores(self.id)
@@ -122,6 +120,8 @@ class StreamTask:
         self._stores = self._state.stores
         self._plan = self._plan_execution(sub_topology)
         self._nodes = self._make_nodes()
+        nodes_of_task = self._nodes.values()
+        self._metrics = TaskMetrics(self._context, nodes_of_task, self._state.database_properties)
         self._tracer: Tracer | None = None
         self._depth_first = DepthFirst(self._context, self._failed)
         self._caches = TaskCaches(
@@ -183,8 +183,16 @@ class StreamTask:
     @property
     def dropped_records(self) -> int:
         """Records left out so far: null keys, late, unreadable, failed."""
-        expired = sum(store.expired_puts for store in self._stores.values())
-        return self._context.dropped_records + expired
+        return self._context.dropped_records
+
+    def take_dropped(self) -> tuple[DroppedRecords, ...]:
+        """Returns what was left out since this was last asked, by place and reason."""
+        return self._context.dropped.take()
+
+    @property
+    def dropped_by_topic(self) -> Mapping[str, int]:
+        """By input topic, how many of its records were left out so far."""
+        return self._context.dropped.by_topic
 
     @property
     def commit_requested(self) -> bool:
@@ -202,7 +210,7 @@ class StreamTask:
     def metrics(self) -> dict[MetricName, float]:
         """Totals by Kafka Streams' names, and the metrics that processors have added."""
         queues = tuple(self._group.queues.values())
-        return task_metrics(self._context, self.dropped_records, queues)
+        return self._metrics.values(queues, self._stores)
 
     @property
     def position(self) -> Position:
@@ -347,8 +355,8 @@ class StreamTask:
             if times is not None:
                 times = never_back(times, self._context.origin_time)
             self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values, times)
-            if self._lateness is not None:
-                note_lateness(self._lateness, context.stream_time, run.batch.timestamps)
+            self._context.note_times(run.batch.timestamps)
+            self._metrics.began(run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, run.newest)
             if self._tracer is None:
                 self._traversals[run.node].run(run.batch)
@@ -363,6 +371,7 @@ class StreamTask:
             self._records.end_run()
             processed += len(run.batch)
             left -= len(run.batch)
+        self._metrics.ended()
         self._context.counts["", PROCESS] += processed
         output = self._take_output()
         output.processed = processed
@@ -507,14 +516,13 @@ class StreamTask:
                 node,
                 serdes,
                 self._records,
-                topic_name=self._real_topic,
+                topic_name=partial(
+                    self._topology.decorated, application_id=self.config.application_id
+                ),
                 failures=self._failures,
                 aligned=self._aligned.written,
             )
         return PassThroughOperator(self._context)
-
-    def _real_topic(self, topic: str) -> str:
-        return self._topology.decorated(topic, self.config.application_id)
 
     def _start_processors(self) -> bool:
         """Give every processor its way to forward, then call init in the order of the nodes."""
@@ -592,9 +600,3 @@ class StreamTask:
         if isinstance(self._plan.nodes[node].node, SourceNode):
             self._failures.at_source(node, rows, error)
         self._failures.unprocessed(node, rows, error)
-
-    def _write_dead_letter(self, letter: SinkBatch, ordinal: int | None) -> None:
-        if ordinal is None:
-            self._records.append_ready(letter)
-        else:
-            self._records.append([ordinal], letter)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch, merge_by_ordinal
@@ -19,6 +20,9 @@ from millstream.streams.topology.nodes import SinkNode
 OnFailure = Callable[[str, Batch, Exception], None]
 """(node, rows, error): raises, or returns to leave the rows out."""
 
+_SAMPLE: Final = 64
+"""The age of so many rows of a batch is measured, evenly spread over it: that costs nothing beside the batch."""
+
 
 @dataclass(slots=True, eq=False)
 class RunningNode:
@@ -28,9 +32,17 @@ class RunningNode:
     plan: NodePlan
     operator: Operator
     children: list[RunningNode] = field(default_factory=list)
+    arrivals: list[int] | None = None
+    """Where the age of records is measured: the timestamps of those that have come since it was last, of some of them in long batches."""
     is_sink: bool = field(init=False)
     writes_cache: bool = field(init=False)
     is_cached: bool = field(init=False)
+
+    def note_arrivals(self, timestamps: list[int]) -> None:
+        """Notes the timestamps of rows that have come."""
+        assert self.arrivals is not None, "asked for only where it is measured"
+        count = len(timestamps)
+        self.arrivals += timestamps if count <= _SAMPLE else timestamps[:: count // _SAMPLE]
 
     def __post_init__(self) -> None:
         self.is_sink = isinstance(self.plan.node, SinkNode)
@@ -75,6 +87,8 @@ class Traversal:
             if not batches:
                 continue
             rows = merge_by_ordinal(batches)
+            if each.arrivals is not None:
+                each.note_arrivals(rows.timestamps)
             try:
                 if each.writes_cache:
                     self._depth_first.note_origin(rows)
@@ -120,6 +134,8 @@ class DepthFirst:
         What a sink raises is a failure of the node above it, which then gives nothing more to its other children.
         """
         operator = each.operator
+        if each.arrivals is not None:
+            each.arrivals += rows.timestamps
         if each.is_sink:
             operator.process(rows)
             return

@@ -6,7 +6,7 @@ valid until the next one begins. The newest of each key never expires; older one
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -68,7 +68,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         if self.changelog is not None:
             self.changelog.append(data, written, timestamp)
         if timestamp < self._oldest_ms:
-            self.expired_puts += 1
+            self.refuse_expired(timestamp, self._oldest_ms, self._history_ms)
             return NOT_PUT
         return self._insert(data, Version(timestamp, written))
 
@@ -173,10 +173,12 @@ class VersionedRows:
     A row is read before it is set. Its deletion is never older than the version that it ends, as other rows' are.
     """
 
-    __slots__ = ("_known_time", "_store", "valid_to")
+    __slots__ = ("_known_time", "_ordinals", "_store", "valid_to")
 
-    def __init__(self, store: VersionedKeyValueStore) -> None:
+    def __init__(self, store: VersionedKeyValueStore, ordinals: Iterable[int]) -> None:
+        """`ordinals`: of the rows that are set, one after the other."""
         self._store = store
+        self._ordinals = iter(ordinals)
         self._known_time = ABSENT[1]
         self.valid_to: list[int] = []
         """What the store answered to each write."""
@@ -191,4 +193,5 @@ class VersionedRows:
         value, timestamp = row
         if value is None:
             timestamp = max(timestamp, self._known_time)
+        self._store.begin_row(next(self._ordinals))
         self.valid_to.append(self._store.put(key, value, timestamp))

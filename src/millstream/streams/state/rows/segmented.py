@@ -15,7 +15,7 @@ from struct import Struct
 from typing import Any
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
-from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.cache import CacheEntry, ProcessorRecordContext
 from millstream.streams.state.storage.transaction import overlaid
 from millstream.streams.state.store import StateStore, StoreParts
 
@@ -53,6 +53,8 @@ class SegmentedStore(StateStore):
         self._deleted_before = 0
         """Segments that end at this time have been deleted."""
         self._newest_cached = -1
+        self._cached_origin: ProcessorRecordContext | None = None
+        """Of a row that leaves the cache, where that is put by itself."""
         """The newest time that was ever put in the cache."""
 
     def known_times(self) -> dict[str, int]:
@@ -112,7 +114,9 @@ class SegmentedStore(StateStore):
         newest = max(times, default=self._newest)
         if min(times, default=newest) < self._oldest_kept(max(newest, self._newest)):
             for entry in entries:  # an earlier one may still come in time
+                self._cached_origin = entry.origin
                 self.set_row(entry.row_key, entry.stored, entry.timestamp)
+            self._cached_origin = None
             return
         self.advance(newest)
         self.rows.pending.update(zip(row_keys, [entry.stored for entry in entries], strict=True))
@@ -275,7 +279,7 @@ class SegmentedStore(StateStore):
             self.advance(time)
         if time >= self._first_kept:
             return True
-        self.expired_puts += 1
+        self.refuse_expired(time, self._first_kept, self._retention_ms, self._cached_origin)
         return False
 
     def advance(self, time: int) -> None:

@@ -35,6 +35,9 @@ class MemoryByteStore:
         self._order: list[bytes] | None = None
         self._metadata: bytes | None = None
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def get(self, key: bytes) -> bytes | None:
         return self._rows.get(key)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,9 @@ class MemoryTaskStores:
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def properties(self) -> Mapping[str, int]:
+        return {}
 
     def close(self) -> None:
         """Does nothing: nothing is held."""
@@ -69,6 +72,9 @@ class RocksTaskStores:
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext() if self._database is None else self._database.together()
+
+    def properties(self) -> Mapping[str, int]:
+        return {} if self._database is None else self._database.properties()
 
     @property
     def database(self) -> RocksDatabase | None:

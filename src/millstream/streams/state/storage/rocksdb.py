@@ -19,6 +19,14 @@ from millstream.streams.state.storage.rocksdb_memory import RocksMemory, memory_
 
 _PAGE_ROWS = 1024
 _SORTED_ROWS = 8192
+_PROPERTIES = (
+    "num-immutable-mem-table", "cur-size-active-mem-table", "cur-size-all-mem-tables", "size-all-mem-tables",
+    "num-entries-active-mem-table", "num-entries-imm-mem-tables", "num-deletes-active-mem-table",
+    "num-deletes-imm-mem-tables", "mem-table-flush-pending", "num-running-flushes", "compaction-pending",
+    "num-running-compactions", "estimate-pending-compaction-bytes", "total-sst-files-size", "live-sst-files-size",
+    "num-live-versions", "block-cache-capacity", "block-cache-usage", "block-cache-pinned-usage", "estimate-num-keys",
+    "estimate-table-readers-mem", "background-errors",
+)  # fmt: skip
 
 
 class RocksDatabase:
@@ -89,6 +97,12 @@ class RocksDatabase:
         """Writes are logged again, and nothing that was not is left outside of files: a log without it would be a state with holes."""
         self.rows.flush()
         self.rows.set_write_options(WriteOptions())
+
+    def properties(self) -> dict[str, int]:
+        """Returns RocksDB's properties that Kafka Streams has metrics of (KIP-607), by their names there."""
+        rows = self.rows
+        found = {name: rows.property_int_value(f"rocksdb.{name}") for name in _PROPERTIES}
+        return {name: value for name, value in found.items() if value is not None}
 
     def checkpoint(self, path: str) -> None:
         """Makes a database of the rows as they are now at a path on the same disk, where nothing is yet; its files are links."""

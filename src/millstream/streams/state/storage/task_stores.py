@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -20,6 +20,10 @@ class TaskStores(Protocol):
 
     def together(self) -> AbstractContextManager[None]:
         """Makes what is written to any of the stores inside permanent at the end, all of it or nothing."""
+        ...
+
+    def properties(self) -> Mapping[str, int]:
+        """Returns RocksDB's properties of the rows by the names of Kafka Streams' metrics; none of what is in memory."""
         ...
 
     def close(self) -> None: ...

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NoReturn
 
 from millstream.streams.errors import InvalidStoreError
-from millstream.streams.state.storage.byte_store import ByteStore
+from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
 
 _FEW_KEYS = 8
 """So many new keys are put in order one by one."""
@@ -91,6 +91,17 @@ class TransactionalRows:
     def has_stored(self) -> bool:
         """Whether a row has been committed."""
         return next(iter(self._rows.scan(b"", None)), None) is not None
+
+    @property
+    def keys_in_memory(self) -> int | None:
+        """The number of rows, where they are in memory."""
+        stored = self._rows
+        if not isinstance(stored, MemoryByteStore):
+            return None
+        count = len(stored)
+        for key, value in self.pending.items():
+            count += (value is not None) - (stored.get(key) is not None)
+        return count
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set a row; None deletes it."""
