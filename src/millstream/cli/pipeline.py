@@ -15,10 +15,11 @@ from millstream.cli.rows import note, output_option, print_rows
 from millstream.quoting import some_of
 
 if TYPE_CHECKING:
+    from millstream.clients import OffsetAndMetadata
     from millstream.clients.blocking import Admin
     from millstream.model import TopicPartition
 
-_STATUS_COLUMNS: Final = ("topic", "partition", "committed", "readable", "lag")
+_STATUS_COLUMNS: Final = ("topic", "partition", "committed", "readable", "lag", "dropped")
 _QUERY_COLUMNS: Final = (
     "query",
     "topic",
@@ -47,12 +48,15 @@ def pipeline() -> None:
 def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
     """Show what each task has committed, what lies before it, which transactions are open, and whether the application is paused.
 
-    A topic is readable up to its last stable offset: what lies behind an open transaction is not counted as lag.
+    A topic is readable up to its last stable offset: what lies behind an open transaction is not counted as lag. `dropped` is how many
+    records the application has left out since its offsets were begun or reset; its log says why.
     """
+    from millstream.streams.runtime.committed import dropped_of
     from millstream.streams.runtime.reset import pause_topic
 
     with cluster.admin() as admin:
         committed = _committed(admin, application_id)
+        dropped = dropped_of(committed)
         readable = _readable(admin, list(committed))
         is_paused = pause_topic(application_id) in admin.list_topics()
         is_open = [
@@ -64,11 +68,12 @@ def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None
         {
             "topic": tp.topic,
             "partition": tp.partition,
-            "committed": offset,
+            "committed": found.offset,
             "readable": readable.get(tp),
-            "lag": None if tp not in readable else max(0, readable[tp] - offset),
+            "lag": None if tp not in readable else max(0, readable[tp] - found.offset),
+            "dropped": dropped.get(tp),
         }
-        for tp, offset in sorted(committed.items())
+        for tp, found in sorted(committed.items())
     ]
     print_rows(rows, output, _STATUS_COLUMNS)
     if not rows:
@@ -190,9 +195,9 @@ def compile_pyspark(*, output: str) -> None:
     print_rows(rows, output, ("archive", "compiled"))
 
 
-def _committed(admin: Admin, application_id: str) -> dict[TopicPartition, int]:
+def _committed(admin: Admin, application_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
     found = admin.list_consumer_group_offsets([application_id]).result(application_id)
-    return {tp: found.result(tp).offset for tp in found}
+    return {tp: found.result(tp) for tp in found}
 
 
 def _readable(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:

@@ -115,14 +115,19 @@ def describe(
     all_groups: bool,
     view: str,
 ) -> None:
-    """Show offsets and lag of groups, or their members, or their states."""
+    """Show offsets and lag of groups, or their members, or their states.
+
+    Of applications it also shows how many records they have dropped, as their tasks commit it with the offsets; the log says why.
+    """
     with cluster.admin() as admin:
         wanted = wanted_groups(admin, names, more, all_groups=all_groups)
         found = described_groups(admin, wanted)
         good = [found.result(name) for name in wanted if name not in found.errors()]
         if view == "offsets":
             rows = [row for group in good for row in _offset_rows(admin, group)]
-            columns = _OFFSET_COLUMNS
+            if not any(row["dropped"] is not None for row in rows):
+                rows = [{name: row[name] for name in _OFFSET_COLUMNS} for row in rows]
+            columns = tuple(rows[0]) if rows else _OFFSET_COLUMNS
         elif view == "members":
             rows = [row for group in good for row in _member_rows(group)]
             columns = _MEMBER_COLUMNS
@@ -174,7 +179,8 @@ def _offset_rows(admin: Admin, group: GroupDescription) -> list[dict[str, object
     rows: list[dict[str, object]] = []
     for tp in partitions:
         owner = owners.get(tp)
-        at, lag = committed.get(tp, (None, None))
+        found = committed.get(tp)
+        at, lag = (None, None) if found is None else (found.offset, found.lag)
         end = None if tp in ends.errors() else ends.result(tp).offset
         if lag is None and at is not None and end is not None:
             lag = max(0, end - at)
@@ -186,6 +192,7 @@ def _offset_rows(admin: Admin, group: GroupDescription) -> list[dict[str, object
                 "current_offset": at,
                 "log_end_offset": end,
                 "lag": lag,
+                "dropped": None if found is None else found.dropped,
                 "consumer_id": None if owner is None else owner.member_id,
                 "host": None if owner is None else owner.client_host,
                 "client_id": None if owner is None else owner.client_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -56,18 +56,34 @@ def is_share_group(group: GroupDescription | None) -> bool:
     return group is not None and group.type is GroupType.SHARE
 
 
+class CurrentOffset(NamedTuple):
+    """The offset of a group in one partition.
+
+    `lag`: where the broker knows it, of share groups, which acknowledge out of order. `dropped`: how many records an application has left
+    out, as its tasks commit it with their offsets; None for other groups, and of instances of Kafka Streams, which do not say it.
+    """
+
+    offset: int
+    lag: int | None = None
+    dropped: int | None = None
+
+
 def current_offsets(
     admin: Admin, group_id: str, *, shared: bool
-) -> dict[TopicPartition, tuple[int, int | None]]:
-    """Returns the group's offset in each partition, and its lag where the broker knows it (of share groups, which acknowledge
-    out of order).
-    """
+) -> dict[TopicPartition, CurrentOffset]:
+    """Returns the group's offset in each partition."""
+    from millstream.streams.runtime.committed import dropped_of
+
     if shared:
         starts = admin.list_share_group_offsets([group_id]).result(group_id)
         found = {tp: starts.result(tp) for tp in starts}
-        return {tp: (each.start_offset, each.lag) for tp, each in found.items()}
+        return {tp: CurrentOffset(each.start_offset, each.lag) for tp, each in found.items()}
     offsets = admin.list_consumer_group_offsets([group_id]).result(group_id)
-    return {tp: (offsets.result(tp).offset, None) for tp in offsets}
+    committed = {tp: offsets.result(tp) for tp in offsets}
+    dropped = dropped_of(committed)
+    return {
+        tp: CurrentOffset(each.offset, dropped=dropped.get(tp)) for tp, each in committed.items()
+    }
 
 
 def move_offsets(

@@ -211,7 +211,7 @@ def _plan(
         chosen = parse_plan(options.from_file.read())
         return within(chosen, _known(admin, list(chosen), {}), _warn)
     found = current_offsets(admin, group_id, shared=shared)
-    committed = {tp: offset for tp, (offset, _) in found.items()}
+    committed = {tp: each.offset for tp, each in found.items()}
     partitions = (
         sorted(committed)
         if options.all_topics

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
@@ -15,6 +15,7 @@ from functools import partial
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.failure_reports import log_failure
+from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
@@ -34,7 +35,10 @@ class GlobalStreamThread:
         closers: AsyncExitStack,
         poll_ms: int,
         on_failure: Callable[[Exception], None],
+        *,
+        name: str,
     ) -> None:
+        self.name = name
         self.stores = stores
         self._environment = environment
         self._closers = closers
@@ -61,7 +65,11 @@ class GlobalStreamThread:
             stores = await GlobalStores.open(application.spec(0, None), environment)
             closers.push_async_callback(stores.close)
             poll_ms = application.config.poll_ms
-            return cls(stores, environment, closers.pop_all(), poll_ms, on_failure)
+            return cls(stores, environment, closers.pop_all(), poll_ms, on_failure, name=name)
+
+    def metrics(self) -> Mapping[MetricName, float]:
+        """Returns the metrics of the tasks that fill the stores."""
+        return self.stores.metrics()
 
     async def query(self, request: StateQueryRequest) -> QueryResult:
         """Asks a store, which the topology has."""

@@ -221,7 +221,7 @@ class KafkaStreams:
         """
         if self._metrics is None:
             return {}
-        return self._metrics.metrics(self.state, self._threads.all, self._threads.failed_count)
+        return self._metrics.metrics(self.state, self._threads, self._global_thread)
 
     def on_state_change(self, listener: StateListener) -> None:
         """Has the listener called with each new state and the one before it. Raises IllegalState after the start."""

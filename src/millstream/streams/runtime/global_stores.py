@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from millstream.streams.kernel.task.stream_task import StreamTask
+from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.global_task import GlobalTask
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.state.store import StateStore
@@ -53,6 +54,14 @@ class GlobalStores:
     def stores(self) -> Mapping[str, StateStore]:
         """The stores by name, as `StreamTask` takes them."""
         return {name: store for task in self._tasks for name, store in task.stores.items()}
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Returns the metrics of the tasks that fill the stores, as of their last records. All have one id, so what they have in common is added up."""
+        found: dict[MetricName, float] = {}
+        for task in self._tasks:
+            for name, value in task.metrics.items():
+                found[name] = found.get(name, 0.0) + value
+        return found
 
     def task_of(self, store: str) -> StreamTask | None:
         """Returns the task that fills a store, to be asked; None where there is no such store. Its rows are whole between its calls."""

@@ -47,6 +47,8 @@ class GlobalTask:
         self._clients = environment.clients
         self._task = task
         self._dropped_log = DroppedLog(environment.clock, f"global stores {_names(task)}:")
+        self.metrics = task.metrics()
+        """Those of the task, as of its last records."""
         self._offsets = dict(marker.offsets) if marker else {}
         self._topic_ids = dict(marker.topic_ids) if marker else {}
 
@@ -123,6 +125,7 @@ class GlobalTask:
         task.add(tp.topic, raw_batch(rows))
         task.process(self._environment.clock.now().wall_ms)
         task.prepare_commit()
+        self.metrics = task.metrics()
         self._keep(tp, rows.column("offset")[-1].as_py() + 1)
 
     def _keep(self, tp: TopicPartition, offset: int) -> None:

@@ -39,6 +39,25 @@ class MeasuredThread(Protocol):
     def metrics(self) -> Mapping[MetricName, float]: ...
 
 
+class MeasuredThreads(Protocol):
+    """The stream threads of an instance, and how many have failed."""
+
+    @property
+    def all(self) -> Iterable[MeasuredThread]: ...
+
+    @property
+    def failed_count(self) -> int: ...
+
+
+class MeasuredGlobalThread(Protocol):
+    """What keeps the global stores up to date."""
+
+    @property
+    def name(self) -> str: ...
+
+    def metrics(self) -> Mapping[MetricName, float]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientMetrics:
     """The metrics of one instance, made when it starts."""
@@ -63,14 +82,19 @@ class ClientMetrics:
         )
 
     def metrics(
-        self, state: ApplicationState, threads: Iterable[MeasuredThread], failed_threads: int
+        self,
+        state: ApplicationState,
+        threads: MeasuredThreads,
+        global_thread: MeasuredGlobalThread | None,
     ) -> dict[MetricName, MetricValue]:
         """Returns the metrics of the instance and of its threads, and those of tasks as of their last commits.
 
         A thread that has ended has none: as in Kafka Streams they go with it.
         """
-        alive = [each for each in threads if each.state is not ThreadState.DEAD]
-        found = self._of_client(state, len(alive), failed_threads)
+        alive = [each for each in threads.all if each.state is not ThreadState.DEAD]
+        found = self._of_client(state, len(alive), threads.failed_count)
+        if global_thread is not None:
+            found |= with_tags(global_thread.metrics(), {"thread-id": global_thread.name})
         for thread in alive:
             found |= self._of_thread(thread)
             for report in thread.reports.values():
