@@ -21,7 +21,7 @@ from millstream.cli.cluster_options import (
     pairs,
 )
 from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
-from millstream.cli.records.value_formats import FORMATS, format_of
+from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of
 
 if TYPE_CHECKING:
     from millstream.cli.records.offset_choice import Bounds
@@ -154,7 +154,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 )  # fmt: skip
 @click.option(
     "--key-format", "--key-deserializer", default="string", callback=_format, show_default=True,
-    metavar="|".join(FORMATS), help="How the bytes of a key are read.",
+    metavar="|".join((*FORMATS, *WINDOWED)), help="How the bytes of a key are read.",
 )  # fmt: skip
 @click.option(
     "--value-format", "--value-deserializer", default="string", callback=_format, show_default=True,

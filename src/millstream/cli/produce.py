@@ -21,7 +21,7 @@ from millstream.cli.cluster_options import (
     pairs,
 )
 from millstream.cli.command import ClientCommand, leaving_soon
-from millstream.cli.records.value_formats import FORMATS, format_of
+from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -125,7 +125,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     help="A property of Kafka's reader (parse.key, key.separator, null.marker, ...), else a setting of the client.",
 )  # fmt: skip
 @click.option(
-    "--key-format", default="string", callback=_format, show_default=True, metavar="|".join(FORMATS),
+    "--key-format", default="string", callback=_format, show_default=True, metavar="|".join((*FORMATS, *WINDOWED)),
     help="What the text of a key becomes.",
 )  # fmt: skip
 @click.option(

@@ -31,6 +31,18 @@ def test_lines_with_keys_headers_and_nulls_come_back_as_they_went(run: Run, topi
     assert (read.returncode, read.stderr) == (0, "3 records read\n")
 
 
+def test_keys_of_windows_are_written_and_shown(run: Run, topic: str) -> None:
+    given = "[ann@10000/20000]:3\n"
+    run("produce", topic, "-K", ":", "--key-format", "windowed:string", given=given)
+    read = ("consume", topic, "-o", "beginning", "-e", "-q", "--key-format")
+    assert run(*read, "windowed:string:10s", "-K", "=").stdout == "[ann@10000/20000]=3\n"
+    row = json.loads(run(*read, "windowed:string", "-J").stdout)
+    assert row["key"] == {"key": "ann", "start": 10_000, "end": None}
+    wrong = run(*read, "windowed:strung")
+    assert "'strung' is not one of string, bytes" in wrong.stderr
+    assert wrong.returncode == 2
+
+
 def test_what_is_counted_as_written_was_acknowledged(run: Run, topic: str) -> None:
     """A compacted topic refuses a record without a key, and the batch with it. The count names the first record that is missing."""
     run("topics", "create", topic, "--config", "cleanup.policy=compact")

@@ -14,6 +14,7 @@ import click
 
 from millstream.cli.arguments import typed_bytes
 from millstream.cli.records.properties import flag, require_known
+from millstream.cli.records.windowed_keys import WindowedKey, as_object, as_text
 from millstream.cli.terminal import printable
 
 Datum: TypeAlias = Any  # Any: what a deserializer made; bytes where there was none
@@ -42,6 +43,8 @@ def as_bytes(datum: Datum, null: bytes = b"") -> bytes:
         return null
     if isinstance(datum, str):
         return datum.encode("utf-8", "surrogateescape")
+    if isinstance(datum, WindowedKey):
+        return as_text(datum, as_bytes)
     return _json_text(datum)
 
 
@@ -223,6 +226,8 @@ def _readable(datum: Datum) -> object:
 
 
 def _json(datum: Datum) -> Datum:
+    if isinstance(datum, WindowedKey):
+        return as_object(datum, _json)
     if not isinstance(datum, bytes):
         return datum
     try:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from millstream.cli.records.windowed_keys import windowed_format
+
 if TYPE_CHECKING:
     from millstream.clients.core.values import Headers
 
@@ -15,6 +17,7 @@ FORMATS: Final = (
     "string", "bytes", "json", "short", "integer", "long", "float", "double", "boolean", "uuid",
     "hex", "base64", "msgpack", "avro", "json-schema",
 )  # fmt: skip
+WINDOWED: Final = ("windowed:FORMAT[:SIZE]", "session-windowed:FORMAT")
 _WITH_REGISTRY: Final = {"avro", "json-schema"}
 
 Datum: TypeAlias = Any  # Any: what the format holds
@@ -25,16 +28,24 @@ Write = Callable[[str, bytes, "Headers"], bytes]
 
 
 def format_of(name: str) -> str:
-    """Returns a format's name; also the class name of one of Kafka's deserializers."""
+    """Returns a format's name; also the class name of one of Kafka's deserializers. Formats of windowed keys have the one of the key in theirs."""
+    if windowed_format(name, format_of) is not None:
+        return name
     short = name.rpartition(".")[2].removesuffix("Deserializer").removesuffix("Serializer").lower()
     short = {"bytearray": "bytes", "bytebuffer": "bytes", "kafkaavro": "avro"}.get(short, short)
     if short not in FORMATS:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}")
+        raise click.BadParameter(f"{name!r} is not one of {', '.join((*FORMATS, *WINDOWED))}")
     return short
 
 
 def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
     """Returns the function that turns bytes into a value."""
+    windowed = windowed_format(name, format_of)
+    if windowed is not None:
+        inner = reader(windowed.inner, registry_url, is_key=is_key)
+        return lambda topic, data, headers: windowed.read(
+            data, lambda key: inner(topic, key, headers)
+        )
     if name in _WITH_REGISTRY:
         serde = _registry_serde(name, None, registry_url, is_key=is_key)
         return lambda topic, data, headers: _looking_up(serde.deserialize, topic, data, headers)
@@ -50,6 +61,12 @@ def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
 
 def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: bool) -> Write:
     """Returns the function that turns a user's text into bytes. `schema` is text, or @FILE."""
+    windowed = windowed_format(name, format_of)
+    if windowed is not None:
+        inner = writer(windowed.inner, schema, registry_url, is_key=is_key)
+        return lambda topic, text, headers: windowed.write(
+            text, lambda key: inner(topic, key, headers)
+        )
     if name in {"string", "bytes"}:
         return lambda _topic, text, _headers: text
     parse = _parser(name)

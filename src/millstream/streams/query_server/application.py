@@ -28,6 +28,7 @@ from millstream.streams.query_server.questions import (
     KeyQuestion,
     QueriedApplication,
     RowsQuestion,
+    dropped_by_task,
 )
 from millstream.streams.query_server.questions_of_stores import QuestionsOfStores
 from millstream.streams.query_server.texts import as_json, number_of
@@ -58,8 +59,13 @@ def create_query_application(
     async def rows(request: Request) -> Response:
         return _json(await questions.of_rows(_rows_question(request)))
 
+    async def dropped(_request: Request) -> Response:
+        body = as_json({"tasks": dropped_by_task(application.metrics())})
+        return _json(Answer(HTTPStatus.OK, body))
+
     return Starlette(
         routes=[
+            Route("/dropped", dropped, methods=["GET"]),
             Route("/stores/{store}/keys/{key:path}", one_key, methods=["GET"]),
             Route("/stores/{store}/rows", rows, methods=["GET"]),
         ],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from millstream.streams.application.interactive.store_lags import StoreLags
 from millstream.streams.config import StreamsConfig
 from millstream.streams.host_info import HostInfo
+from millstream.streams.metrics import MetricName
 from millstream.streams.queries import StateQueryRequest, StateQueryResult
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
 from millstream.streams.serdes.serde import Serde
@@ -29,6 +30,8 @@ class QueriedApplication(Protocol):
 
     @property
     def config(self) -> StreamsConfig: ...
+
+    def metrics(self) -> Mapping[MetricName, float | str]: ...
 
     async def query(self, request: StateQueryRequest) -> StateQueryResult: ...
 
@@ -86,3 +89,12 @@ class RowsQuestion:
         numbers = ",".join(map(str, sorted(wanted)))
         mark = "&" if "?" in self.path else "?"
         return replace(self, copies_of=wanted, path=f"{self.path}{mark}{COPIES_OF}={numbers}")
+
+
+def dropped_by_task(metrics: Mapping[MetricName, float | str]) -> dict[str, int]:
+    """Returns, by task, how many records each task of this instance has dropped since it was started."""
+    return {
+        dict(name.tags)["task-id"]: int(value)
+        for name, value in sorted(metrics.items(), key=lambda item: item[0].tags)
+        if name.name == "dropped-records-total"
+    }

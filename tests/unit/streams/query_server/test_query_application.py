@@ -13,6 +13,7 @@ from millstream.streams.host_info import HostInfo
 from millstream.streams.query_server import QueryServer
 from millstream.streams.query_server.application import create_query_application
 from millstream.streams.query_server.forwarding import Answer
+from millstream.streams.serdes import string
 from tests.unit.streams.query_server.two_instances import HOSTS, Instances
 
 
@@ -40,6 +41,17 @@ async def test_a_key_is_answered_by_whichever_instance_is_asked(
     ]
     other = HOSTS[1 - number]
     assert {host for host, _ in instances.asked} == {other}, "its own keys it answers itself"
+
+
+async def test_an_instance_says_how_many_records_its_own_tasks_have_dropped(
+    instances: Instances,
+) -> None:
+    assert await instances.get(0, "/dropped") == (200, {"tasks": {"0_0": 0}})
+    instances.each[0].driver.input_topic("in", key=string(), value=string()).pipe(None, "x", at=1)
+    # The count, the windows and the sessions of the topic have each left it out.
+    assert await instances.get(0, "/dropped") == (200, {"tasks": {"0_0": 3}})
+    assert await instances.get(1, "/dropped") == (200, {"tasks": {"0_0": 0}})
+    assert instances.asked == []
 
 
 async def test_escapes_of_an_address_are_forwarded_as_they_came(instances: Instances) -> None:

@@ -22,6 +22,7 @@ from millstream.streams import (
 from millstream.streams.application.interactive.store_lags import LagInfo, StoreLags
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.host_info import HostInfo
+from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (
     FailureReason,
     QueryResult,
@@ -70,6 +71,9 @@ class FakeInstance:
         self.config = StreamsConfig("app", application_server=str(HOSTS[number]))
         self.driver = TopologyTestDriver(self.topology)
         self.is_running = True
+
+    def metrics(self) -> dict[MetricName, float]:
+        return self.driver.metrics()
 
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
         if not self.is_running:

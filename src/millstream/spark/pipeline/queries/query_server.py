@@ -18,6 +18,7 @@ from millstream.spark.pipeline.spark_streams import SparkStreams
 from millstream.streams.application.interactive.store_lags import StoreLags
 from millstream.streams.config import StreamsConfig
 from millstream.streams.host_info import HostInfo
+from millstream.streams.metrics import MetricName
 from millstream.streams.queries import StateQueryRequest, StateQueryResult
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
 from millstream.streams.query_server import QueryServer
@@ -68,6 +69,9 @@ class _StoresOfDriver:
     @property
     def config(self) -> StreamsConfig:
         return replace(self._application.config, application_server=str(self._own))
+
+    def metrics(self) -> Mapping[MetricName, float]:
+        return self._application.metrics()
 
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
         loop = asyncio.get_running_loop()
