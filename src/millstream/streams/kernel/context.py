@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
@@ -91,6 +91,7 @@ class TaskContext:
         "record_headers",
         "record_timestamp",
         "send_on",
+        "sole_sinks",
         "state_dir",
         "stream_time",
         "task_id",
@@ -120,6 +121,8 @@ class TaskContext:
         self.counts = Counter[tuple[str, str]]()
         self.produced = Counter[tuple[str, str]]()
         self.produced_bytes = Counter[tuple[str, str]]()
+        self.sole_sinks: Mapping[str, str] = {}
+        """By topic, the sink of the task that alone writes to it."""
         self.failed_ordinal: int | None = None
         self.node = ""
         self.task_id = task_id
@@ -285,10 +288,17 @@ class TaskContext:
         self.drop(store, reason, (at, timestamp), late=late)
 
     def count_produced(self, sink: str, records: SinkBatch) -> None:
-        """Counts records that a sink has written."""
-        place = sink, records.topic
-        self.produced[place] += len(records.keys)
-        self.produced_bytes[place] += records.size_bytes
+        """Counts records that a sink has written. Where it is the only one of its topic, their size is counted once they are written."""
+        topic = records.topic
+        self.produced[sink, topic] += len(records.keys)
+        if topic not in self.sole_sinks:
+            self.produced_bytes[sink, topic] += records.size_bytes
+
+    def count_written(self, records: SinkBatch) -> None:
+        """Counts the size of records that are written: their columns are Arrow then, which knows it."""
+        sink = self.sole_sinks.get(records.topic)
+        if sink is not None:
+            self.produced_bytes[sink, records.topic] += records.size_bytes
 
     def record_context(self, ordinal: int, timestamp: int, headers: Headers) -> RecordContext:
         """Returns the origin of the row with this ordinal."""

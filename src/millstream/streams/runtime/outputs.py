@@ -11,6 +11,7 @@ from millstream.clients import BatchDelivery, Producer
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.runtime.native import load_leaf
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
 from millstream.streams.kernel.task.output import TaskOutput
 from millstream.streams.runtime.columns import record_batch
@@ -110,6 +111,8 @@ async def _settled(producer: Producer) -> None:
 async def _send(producer: Producer, batch: SinkBatch, task: int) -> list[BatchDelivery]:
     """Sends each row to the partition that the topology's partitioner, its partition key or its own key says. `task`: the partition of the writer."""
     rows = record_batch(batch, task)
+    columns = rows.column("key"), rows.column("value")
+    batch.data_bytes = sum(ArrowBytes(each).size_bytes for each in columns)
     targets = await target_partitions(producer, batch)
     if targets is None:
         return [await producer.send_batch(batch.topic, rows)]

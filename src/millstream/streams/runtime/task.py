@@ -377,6 +377,7 @@ class ActiveTask:
         return has_output or not self._is_committed or position != self._position
 
     def _count(self, written: WrittenOutput) -> None:
+        self._open_task.written(written.output)
         self._done.written += record_count(written.output.sinks)
         self._done.logged += record_count(written.output.changelogs)
         self._done.log_ends.update(written.logged)

@@ -50,7 +50,7 @@ class MeasuredThreads(Protocol):
 
 
 class MeasuredGlobalThread(Protocol):
-    """What keeps the global stores up to date."""
+    """The thread that keeps the global stores up to date."""
 
     @property
     def name(self) -> str: ...

@@ -38,10 +38,11 @@ class ArrowBytes(Sequence[bytes | None]):
     @property
     def size_bytes(self) -> int:
         """The size of the rows together; that of a null is none."""
-        import pyarrow.compute as pc
-
-        found: int | None = pc.sum(pc.binary_length(self.array)).as_py()
-        return found or 0
+        array, offsets = self.array, self.array.buffers()[1]
+        if offsets is None:
+            return 0
+        ends = memoryview(offsets).cast("i")
+        return int(ends[array.offset + len(array)] - ends[array.offset])
 
     def rows(self) -> list[bytes | None]:
         """Returns all rows as objects, made when first asked for."""

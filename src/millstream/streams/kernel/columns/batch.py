@@ -239,8 +239,9 @@ class RawBatch:
 
     def size_bytes(self, topic: str) -> int:
         """Returns the size of the records as Kafka Streams counts it: that of a null is -1, as its consumer has it."""
-        nulls = _nulls(self.keys) + _nulls(self.values)
-        return _size_bytes(topic, self.keys, self.values, self.headers) - nulls
+        around = _bytes_around(topic, len(self.keys), self.headers)
+        columns = self.keys, self.values
+        return around + sum(_data_bytes(each) - _nulls(each) for each in columns)
 
 
 def joined(batches: Sequence[RawBatch]) -> RawBatch:
@@ -295,6 +296,8 @@ class SinkBatch:
     partition_keys: Data | None = None
     origin_times: Numbers | None = None
     """Of the records of a repartition topic, the origin time of each (ADR 0021)."""
+    data_bytes: int | None = None
+    """The size of keys and values, where whoever has written the records knows it."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -302,7 +305,10 @@ class SinkBatch:
     @property
     def size_bytes(self) -> int:
         """The size of the records as Kafka Streams counts it."""
-        return _size_bytes(self.topic, self.keys, self.values, self.headers)
+        data_bytes = self.data_bytes
+        if data_bytes is None:
+            data_bytes = _data_bytes(self.keys) + _data_bytes(self.values)
+        return data_bytes + _bytes_around(self.topic, len(self.keys), self.headers)
 
     def take(self, rows: Sequence[int]) -> SinkBatch:
         """Returns the records at these positions, in their order."""
@@ -350,19 +356,9 @@ _PLACE_BYTES: Final = 8 + 8 + 4
 """Timestamp, offset and partition, which Kafka Streams counts to a record, as it does the name of its topic."""
 
 
-def _size_bytes(
-    topic: str,
-    keys: Sequence[bytes | None],
-    values: Sequence[bytes | None],
-    headers: Sequence[Headers] | None,
-) -> int:
-    count = len(keys)
+def _bytes_around(topic: str, count: int, headers: Sequence[Headers] | None) -> int:
     size = count * (_PLACE_BYTES + len(topic))
-    if count == 1:
-        size += len(keys[0] or b"") + len(values[0] or b"")
-    else:
-        size += _data_bytes(keys) + _data_bytes(values)
-    if headers is not None and any(headers):
+    if headers is not None and headers.count(NO_HEADERS) < count:
         size += sum(
             len(name.encode()) + len(value or b"") for each in headers for name, value in each
         )

@@ -17,7 +17,7 @@ from millstream.streams.kernel.task.queues import RecordQueue
 from millstream.streams.kernel.task.traversal import RunningNode
 from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic, metric_name
 from millstream.streams.state.store import StateStore
-from millstream.streams.topology.nodes import SourceNode
+from millstream.streams.topology.nodes import SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreKind, StoreSpec
 
 PROCESS = "process"
@@ -47,7 +47,7 @@ class TaskMetrics:
     def __init__(
         self,
         context: TaskContext,
-        nodes: Iterable[RunningNode],
+        nodes: Collection[RunningNode],
         ask_database: Callable[[], Mapping[str, int]],
     ) -> None:
         """`ask_database` gives RocksDB's properties, by Kafka Streams' names."""
@@ -66,6 +66,7 @@ class TaskMetrics:
         if context.config.metrics_recording_level is RecordingLevel.DEBUG:
             statistics = {"avg": Statistic.AVG, "max": Statistic.MAX}
             self._lateness = self._sensor(_TASK, "record-lateness", statistics, ())
+        context.sole_sinks = _sole_sinks(context, nodes)
         for each in nodes:
             if not each.children or isinstance(each.plan.node, SourceNode):
                 each.arrivals = []
@@ -165,6 +166,15 @@ class TaskMetrics:
         for ending, statistic in statistics.items():
             sensor.add(f"{name}-{ending}", group, statistic, dict((self._task, *tags)))
         return sensor
+
+
+def _sole_sinks(context: TaskContext, nodes: Collection[RunningNode]) -> dict[str, str]:
+    """Returns the sinks of the topics that one alone writes to; none where a sink chooses its topics."""
+    sinks = [each.plan.node for each in nodes if isinstance(each.plan.node, SinkNode)]
+    if not all(isinstance(each.topic, str) for each in sinks):
+        return {}
+    topics = Counter(topic for _, topic in context.produced)
+    return {topic: sink for sink, topic in context.produced if topics[topic] == 1}
 
 
 def _tag_in_memory(spec: StoreSpec) -> str | None:

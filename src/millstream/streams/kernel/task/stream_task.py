@@ -120,16 +120,16 @@ class StreamTask:
         self._stores = self._state.stores
         self._plan = self._plan_execution(sub_topology)
         self._nodes = self._make_nodes()
-        nodes_of_task = self._nodes.values()
-        self._metrics = TaskMetrics(self._context, nodes_of_task, self._state.database_properties)
+        nodes = tuple(self._nodes.values())
+        self._metrics = TaskMetrics(self._context, nodes, self._state.database_properties)
         self._tracer: Tracer | None = None
         self._depth_first = DepthFirst(self._context, self._failed)
         self._caches = TaskCaches(
             self._plan, self._stores, self._context, self._traversal_of_table, self._records.end_run
         )
         self.trace(config.trace_every, config.on_trace)
-        nodes = (each.node for each in self._plan.nodes.values())
-        sources = [node for node in nodes if isinstance(node, SourceNode)]
+        planned = (each.node for each in self._plan.nodes.values())
+        sources = [node for node in planned if isinstance(node, SourceNode)]
         self._inputs = Inputs(sources, topology, self._context, self._failures, topics)
         self._group = self._inputs.group
         self._idling = IdlePolicy(config.max_task_idle_ms)
@@ -378,6 +378,11 @@ class StreamTask:
         output.punctuated = context.counts["", PUNCTUATE] - punctuated
         output.punctuation_ms = self._punctuation_ms - punctuation_ms
         return output
+
+    def written(self, output: TaskOutput) -> None:
+        """Says that an output is written, which counts its size."""
+        for records in output.sinks.values():
+            self._context.count_written(records)
 
     def production_failed(self, record: OutgoingRecord, error: Exception) -> OnError:
         """Decides about a record of this task that the broker refused: CONTINUE without it, or RETRY.

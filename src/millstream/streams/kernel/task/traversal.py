@@ -20,8 +20,8 @@ from millstream.streams.topology.nodes import SinkNode
 OnFailure = Callable[[str, Batch, Exception], None]
 """(node, rows, error): raises, or returns to leave the rows out."""
 
-_SAMPLE: Final = 64
-"""The age of so many rows of a batch is measured, evenly spread over it: that costs nothing beside the batch."""
+_SAMPLE: Final = 8
+"""The age of at least so many rows of a batch is measured, evenly spread over it and with the last: that costs nothing beside the batch."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +42,11 @@ class RunningNode:
         """Notes the timestamps of rows that have come."""
         assert self.arrivals is not None, "asked for only where it is measured"
         count = len(timestamps)
-        self.arrivals += timestamps if count <= _SAMPLE else timestamps[:: count // _SAMPLE]
+        if count <= _SAMPLE:
+            self.arrivals += timestamps
+        else:
+            self.arrivals += timestamps[:: count // _SAMPLE]
+            self.arrivals.append(timestamps[-1])
 
     def __post_init__(self) -> None:
         self.is_sink = isinstance(self.plan.node, SinkNode)
