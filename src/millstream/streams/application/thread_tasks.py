@@ -240,6 +240,7 @@ class ThreadTasks:
         """
         done = ProcessedWork()
         self.has_more = self.waits_for_upstreams = False
+        self._dropped_log.tell()
         target_ms = ROUND_MS // max(
             1, sum(each.active.has_queued for each in self._running.values())
         )
@@ -277,7 +278,6 @@ class ThreadTasks:
 
     async def commit(self) -> int:
         """Commits the tasks that have done something, side by side: each waits for brokers. Returns how many it was."""
-        self._dropped_log.tell()
         due = [(task, each) for task, each in self._running.items() if each.has_news]
         for task, each in self._running.items():
             if not each.has_news:

@@ -182,6 +182,13 @@ class TaskContext:
         self.origin_times = origin_times
 
     @property
+    def next_due_ms(self) -> int | None:
+        """The wall-clock time of the next punctuation or timer."""
+        times = [self.punctuations[PunctuationType.WALL_CLOCK_TIME].next_ms]
+        times += [timer.next_ms for timer in self.timers]
+        return min((time for time in times if time is not None), default=None)
+
+    @property
     def run(self) -> Run:
         """The arguments of the last `begin`."""
         return self.topic, self.offsets, self.raw_keys, self.raw_values, self.origin_times

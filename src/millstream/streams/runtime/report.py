@@ -55,7 +55,10 @@ def with_tags(
     metrics: Mapping[MetricName, float], tags: Mapping[str, str]
 ) -> dict[MetricName, float]:
     """Returns metrics that several tasks have under one name under names of their own, by these tags."""
+    pairs = tuple(tags.items())
     return {
-        metric_name(each.group, each.name, {**tags, **dict(each.tags)}): value
+        each
+        if all(pair in each.tags for pair in pairs)
+        else metric_name(each.group, each.name, {**tags, **dict(each.tags)}): value
         for each, value in metrics.items()
     }

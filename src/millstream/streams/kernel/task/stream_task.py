@@ -202,10 +202,7 @@ class StreamTask:
     @property
     def next_punctuation_ms(self) -> int | None:
         """The wall-clock time at which `process` has to be called although no record has come, for punctuations and retries."""
-        context = self._context
-        times = [context.punctuations[PunctuationType.WALL_CLOCK_TIME].next_ms]
-        times += [timer.next_ms for timer in context.timers]
-        return min((time for time in times if time is not None), default=None)
+        return self._context.next_due_ms
 
     def metrics(self) -> dict[MetricName, float]:
         """Totals by Kafka Streams' names, and the metrics that processors have added."""
