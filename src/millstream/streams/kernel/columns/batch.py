@@ -240,8 +240,7 @@ class RawBatch:
     def size_bytes(self, topic: str) -> int:
         """Returns the size of the records as Kafka Streams counts it: that of a null is -1, as its consumer has it."""
         around = _bytes_around(topic, len(self.keys), self.headers)
-        columns = self.keys, self.values
-        return around + sum(_data_bytes(each) - _nulls(each) for each in columns)
+        return around + _data_bytes(self.keys, -1) + _data_bytes(self.values, -1)
 
 
 def joined(batches: Sequence[RawBatch]) -> RawBatch:
@@ -365,14 +364,15 @@ def _bytes_around(topic: str, count: int, headers: Sequence[Headers] | None) -> 
     return size
 
 
-def _data_bytes(column: Sequence[bytes | None]) -> int:
+def _data_bytes(column: Sequence[bytes | None], of_null: int = 0) -> int:
+    """Returns the size of the rows together, where a null counts as given."""
     if isinstance(column, ArrowBytes):
-        return column.size_bytes
-    return sum(map(len, filter(None, column)))
-
-
-def _nulls(column: Sequence[bytes | None]) -> int:
-    return int(column.array.null_count) if isinstance(column, ArrowBytes) else column.count(None)
+        return column.size_bytes + of_null * int(column.array.null_count)
+    try:
+        return sum(map(len, column))  # type: ignore[arg-type]  # nulls are seldom, and looking for them costs more
+    except TypeError:  # some are null
+        known = [row for row in column if row is not None]
+        return sum(map(len, known)) + of_null * (len(column) - len(known))
 
 
 def _partitions(batches: Sequence[SinkBatch]) -> list[int | None] | None:
