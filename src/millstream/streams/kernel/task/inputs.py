@@ -62,6 +62,15 @@ class Inputs:
         for topic in topics.matched:
             self.maybe_read(topic)
 
+    @property
+    def next_offsets(self) -> dict[str, int]:
+        """By topic, the offset after the last record taken, or of the first one that was not."""
+        return {
+            topic: queue.next_offset
+            for topic, queue in self.group.queues.items()
+            if queue.next_offset is not None
+        }
+
     def upstreams_of(self, topic: str) -> UpstreamMerge:
         """Returns what keeps the records of an aligned topic in order."""
         upstreams = self.group.queues[topic].upstreams

@@ -399,7 +399,7 @@ class StreamTask:
         times = {topic: queue.taken_time for topic, queue in self._group.queues.items()}
         known = {topic: time for topic, time in times.items() if time >= 0}
         return PreparedCommit(
-            self._input_offsets(),
+            self._inputs.next_offsets,
             self._take_output(),
             known,
             self._state.times,
@@ -418,7 +418,7 @@ class StreamTask:
         `changelog_offsets`: by changelog topic, the offset after the last changelog record written.
         `marker`: kept with the rows, for instance a batch id; `store_marker` gives it back.
         """
-        self._state.commit(marker, changelog_offsets or {}, self._input_offsets())
+        self._state.commit(marker, changelog_offsets or {}, self._inputs.next_offsets)
         self._group.commit()
         self._context.commit_requested = False
 
@@ -540,14 +540,6 @@ class StreamTask:
         return bool(started)
 
     # Running.
-
-    def _input_offsets(self) -> dict[str, int]:
-        """By topic, the offset after the last record taken."""
-        return {
-            topic: queue.next_offset
-            for topic, queue in self._group.queues.items()
-            if queue.next_offset is not None
-        }
 
     def _emit(self, each: RunningNode, rows: Batch, child: str | None) -> None:
         self._depth_first.forward(each, rows, child)
