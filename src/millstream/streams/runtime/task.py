@@ -60,6 +60,9 @@ Reached = Mapping[str, Mapping[int, int]]
 """By aligned repartition topic, how far its upstream tasks have come, as `StreamTask.expect` takes it."""
 
 
+_NO_UPSTREAMS: Final[Mapping[int, int]] = {}
+
+
 @dataclass(slots=True)
 class WorkDone:
     """Numbers of records since the last report; `log_ends`: by changelog topic, the offset after what was written."""
@@ -206,8 +209,10 @@ class ActiveTask:
         task = self._open_task
         now_ms = self._environment.clock.now().wall_ms
         is_idle = not any(task.queued.values())
+        if reached is None:  # nobody is waited for
+            reached = dict.fromkeys(self.aligned.read & self._read_to.keys(), _NO_UPSTREAMS)
         output = await self._environment.in_kernel(
-            partial(_process, task, now_ms, 0 if is_idle else records_max, lags, reached or {})
+            partial(_process, task, now_ms, 0 if is_idle else records_max, lags, reached)
         )
         self._done.processed += output.processed
         if self._spec.is_exact:
