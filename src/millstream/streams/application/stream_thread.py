@@ -362,6 +362,9 @@ class StreamThread:
             names |= self._sources.matched(await admin.list_topics())
         described = (await admin.describe_topics(list(names))).raise_errors()
         counts = {name: len(described.result(name).partitions) for name in names}
+        # A coordinator may have given them other counts than follow from those of the sources: Kafka's does where some are fixed.
+        aligned = await admin.describe_topics(list(alignment.writers))
+        counts |= {name: len(aligned.result(name).partitions) for name in aligned}
         plan = plan_topology(application.topology, application.config.application_id, counts)
         application.upstreams.follow(flow_of(plan, alignment))
 

@@ -12,11 +12,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "oracle"))
 
-from alignment.case import random_case
+from alignment.case import made_case, random_case
 from alignment.on_threads import ThreadsRunner, ThreadsWay
 from alignment.orders import counted, orders_case
 from alignment.running import Comparison
 from live_cases.cluster import Cluster
+from live_cases.conversion import Input
 from live_cases.running import BROKER_SETTINGS
 
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee
@@ -68,3 +69,27 @@ def test_instances_that_come_and_go_give_what_the_judge_says(
     runner = ThreadsRunner(replace(WAY, threads=threads, comes_and_goes=True, chance=chance))
     comparison = Comparison(cluster, runner, tmp_path)
     assert comparison.run(random_case(SEED, number), "") == []
+
+
+def test_tasks_are_as_many_as_the_coordinator_has_made_partitions(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Where one repartition topic has a fixed count, Kafka's coordinator gives that to joined ones, too: they have 1 partition, not 2."""
+    text = {"key": "string", "value": "string"}
+    spec = {
+        "name": "joined",
+        "topics": {"in": {**text, "in": {}}, "out": text},
+        "ops": [
+            {"op": "stream", "id": "in", "topic": "in"},
+            {"op": "select_key", "id": "left", "from": "in", "fn": "value_str"},
+            {"op": "select_key", "id": "right", "from": "in", "fn": "value_str"},
+            {"op": "join", "id": "both", "from": "left", "other": "right", "windows": {"diff": 5}, "fn": "pair"},
+            {"op": "repartition", "id": "behind", "from": "both", "repartitioned": {"partitions": 1}},
+            {"op": "to", "from": "behind", "topic": "out"},
+        ],
+    }  # fmt: skip
+    rows = [Input("in", number % 2, b"k", b"%d" % number, number, ()) for number in range(6)]
+    case = made_case("joined", spec, {"in": 2, "out": 1}, [rows])
+    comparison = Comparison(cluster, ThreadsRunner(WAY), tmp_path)
+    assert comparison.run(case, "joined") == []
+    assert [r.value for r in comparison.found["out", 0]] == [b"%d|%d" % (n, n) for n in range(6)]
