@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean speed-turns
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ check: setup-dev  ## format, lint, types, layers, generated code
 bench: setup-dev  ## speed, as ratios to peers in the same run
 	@scripts/setup-peers || echo "going on without the peers of streams"
 	@$(PYTHON_BIN) -m benchmarks
+
+speed-turns: setup-dev  ## is this checkout slower than a base commit: both in turns, 15 minutes; `make speed-turns BASE=HEAD~3 ONLY=broker,count ROUNDS=6 MINUTES=30`, NEW=commit
+	@$(PYTHON_BIN) -m benchmarks.turns --base '$(BASE)' --new '$(NEW)' --only '$(ONLY)' $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(MINUTES),--minutes $(MINUTES))
 
 codegen: setup-dev  ## rewrite the generated modules from their tables
 	@$(PYTHON_BIN) -m codegen
