@@ -101,7 +101,7 @@ def compare(
             break
         minute = (time.monotonic() - began) / 60
         load = os.getloadavg()[0]
-        print(f"round {number}: {len(left)} rows, minute {minute:.0f}, load {load:.1f}", flush=True)
+        print(f"round {number}: rows {len(left)}, minute {minute:.0f}, load {load:.1f}", flush=True)
         for _, group in groupby(left, key=lambda row: row.group):
             for row, outcome in measure_group(places, list(group), number):
                 if isinstance(outcome, SideFailed):
