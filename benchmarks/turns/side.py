@@ -40,11 +40,12 @@ class Side:
     def __init__(self, name: str, code: Path, product: Path, group: str, number: int) -> None:
         """`code`: the folder that holds benchmarks/, of which both sides run the same. `number`: of the round."""
         self._name = name
+        self._data = tempfile.mkdtemp(prefix="turns-", dir=place_for_data())
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.turns.worker", group, str(product), str(number)],
             cwd=code,
-            env=environment(product, number),
+            env=environment(product, number) | {"TMPDIR": self._data},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -77,6 +78,7 @@ class Side:
         self._process.wait()
         self._process.stdout.close()
         self._errors.close()
+        shutil.rmtree(self._data, ignore_errors=True)  # what a killed broker leaves is memory
 
     def order(self, **what: str) -> None:
         """Raises SideFailed when the process has ended."""
@@ -118,7 +120,6 @@ def environment(product: Path, number: int) -> dict[str, str]:
         "PYTHONPATH": str(product),
         "PYTHONHASHSEED": str(number),
         "PYTHONSAFEPATH": "",  # the benchmark code is found in the current folder
-        "TMPDIR": place_for_data(),
     }
 
 
