@@ -13,7 +13,6 @@ from collections.abc import (
     Collection,
     Mapping,
     MutableMapping,
-    MutableSet,
     Sequence,
 )
 from dataclasses import dataclass
@@ -32,14 +31,13 @@ from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.markers import await_markers
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
-from millstream.spark.pipeline.upstreams import NOTHING_REACHED, Reached, UpstreamTasks
+from millstream.spark.pipeline.upstreams import NOTHING_REACHED, Reached, TimeOrder, UpstreamTasks
 from millstream.spark.source.positions import LATEST
 from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.dropped_records import DroppedRecords, together
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.plan import SubTopologyPlan
 
 ATTEMPTS_MAX: Final = 6
@@ -95,13 +93,7 @@ class ApplicationDriver:
     repartition_purge_interval_ms: int
     metrics: MutableMapping[str, Mapping[MetricName, float]]
     """Those of the last report of each task, by its id."""
-    upstream_timeout_ms: int
-    alignment: Alignment
-    """The repartition topics that are read in the order of time."""
-    available: MutableMapping[TopicPartition, Offset]
-    """The ends to which the source topics are read, where not to those that they have by now."""
-    at_work: MutableSet[int]
-    """The sub-topologies that run a micro-batch now."""
+    order: TimeOrder
     own_outputs: frozenset[str]
     """The topics that the application writes for others. It may read them, too."""
     dropped_log: DroppedLog
@@ -122,9 +114,7 @@ class MicroBatches:
         self._available: Offsets = {}
         self._attempts = 0
         interval_ms = driver.repartition_purge_interval_ms
-        self._upstreams = UpstreamTasks(
-            driver.application_id, plan.id, driver.alignment, driver.upstream_timeout_ms
-        )
+        self._upstreams = UpstreamTasks(driver.application_id, plan.id, driver.order)
         self._repartition = RepartitionPurge(plan.repartition_sources, interval_ms, self._now_ms)
 
     def begin_available(self) -> None:
@@ -229,7 +219,7 @@ class MicroBatches:
     @property
     def _waits_for_topics(self) -> bool:
         """Whether a task with records of one topic waits for those of another that are known to be there."""
-        is_aligned = bool(self._driver.alignment.writers) and len(self._plan.sources) > 1
+        is_aligned = bool(self._driver.order.alignment.writers) and len(self._plan.sources) > 1
         return is_aligned or self._driver.max_task_idle_ms > 0
 
     def _looked_at_upstreams(self, readable: Offsets) -> Offsets:
@@ -237,7 +227,6 @@ class MicroBatches:
         looking = self._upstreams.look(
             self._admin_client(),
             self._driver.plan.last,
-            self._driver.available,
             is_read_committed=self._link.reader().config.isolation_level == "read_committed",
         )
         self._link.run(looking)
@@ -254,17 +243,14 @@ class MicroBatches:
         return self._upstreams.have_come_further(partition, self._reached(partition, ends))
 
     def _reached(self, partition: int, ends: Mapping[str, int]) -> Reached:
-        """A task whose sub-topology is in the middle of a micro-batch comes forward, however long that takes."""
-        driver = self._driver
-        are_at_work = driver.alignment.upstream_of(self._plan.id) & driver.at_work
-        is_waiting = self._backlog.holds(partition) and not are_at_work
+        is_waiting = self._backlog.holds(partition) and not self._upstreams.are_at_work
         return self._upstreams.reached(partition, ends, self._now_ms, is_waiting=is_waiting)
 
     def _run(self, due: Sequence[DueTask], readable: Offsets) -> None:
         lag = self._lag(due, readable)
         began_ms = self._clock.now().monotonic_ms
         requests = [self._request(each, readable) for each in due]
-        self._driver.at_work.add(self._plan.id)
+        self._driver.order.at_work.add(self._plan.id)
         try:
             replies = self._driver.jobs.run(
                 requests, f"sub-topology {self._plan.id}, micro-batch {self._batch_id}"
@@ -275,7 +261,7 @@ class MicroBatches:
             self._failed_attempt(cause(str(error)), is_retriable=True)
             return
         finally:
-            self._driver.at_work.discard(self._plan.id)
+            self._driver.order.at_work.discard(self._plan.id)
         self._take(due, replies)
         duration_ms = self._clock.now().monotonic_ms - began_ms
         progress = self._progress(replies, duration_ms, lag)
@@ -386,7 +372,7 @@ class MicroBatches:
 
     def _fix_available(self) -> None:
         self._available = self._more_available()
-        self._driver.available.update(self._outside_of(self._available))
+        self._driver.order.available.update(self._outside_of(self._available))
 
     @property
     def _reads_own_outputs(self) -> bool:

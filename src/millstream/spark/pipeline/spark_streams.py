@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, Self
 from millstream.clients.cluster.cluster import require_listener
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.errors import ConfigError
-from millstream.model import Offset, TopicPartition
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.data_source import FORMAT, register
@@ -44,6 +43,7 @@ from millstream.spark.pipeline.queries.queryable import Queryable
 from millstream.spark.pipeline.queries.store_queries import StoreQueries
 from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.spark.pipeline.signalled_driver import SignalledDriver
+from millstream.spark.pipeline.upstreams import TimeOrder
 from millstream.streams.application.ending_signals import cut_short, of_process
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
@@ -108,16 +108,11 @@ class SparkStreams(Queryable):
         )
         self._jobs = TaskJobs(session, application)
         asyncio.run(require_listener(self._kafka.of_start()))
+        interval_ms = options.discovery_interval_ms
         self._plan = CurrentPlan(
-            self._topology,
-            config.application_id,
-            self._kafka,
-            self._clock,
-            options.discovery_interval_ms,
+            self._topology, config.application_id, self._kafka, self._clock, interval_ms
         )
-        self._alignment = application.alignment
-        self._available: dict[TopicPartition, Offset] = {}
-        self._at_work: set[int] = set()
+        self._order = TimeOrder(application.alignment, config.upstream_timeout_ms)
         self._queries = StoreQueries(
             self._topology, config, self._jobs, self._plan, self._require_askable
         )
@@ -254,17 +249,17 @@ class SparkStreams(Queryable):
         groups: list[MicroBatches] = []
         with ExitStack() as last_first:
             last_first.callback(self._clear_line)
-            last_first.callback(self._available.clear)
+            last_first.callback(self._order.available.clear)
             for part in plan.sub_topologies:
                 groups.append(MicroBatches(part, self._driver(observe)))
                 last_first.callback(groups[-1].close)
-            if self._alignment.writers:
+            if self._order.alignment.writers:
                 _begin(groups)
             is_left = True
             while (
                 is_left and not self._stopping.is_set()
             ):  # sub-topologies that feed each other: what one has written for another that ran before it
-                if self._alignment.writers:
+                if self._order.alignment.writers:
                     _run_in_slices(groups)
                 moved = [each.run_available() for each in groups]
                 is_left = plan.is_circular and any(moved)
@@ -439,10 +434,7 @@ class SparkStreams(Queryable):
             max_task_idle_ms=self._config.max_task_idle_ms,
             repartition_purge_interval_ms=self._config.repartition_purge_interval_ms,
             metrics=self._metrics,
-            upstream_timeout_ms=self._config.upstream_timeout_ms,
-            at_work=self._at_work,
-            alignment=self._alignment,
-            available=self._available,
+            order=self._order,
             own_outputs=sink_topics(self._topology),
             dropped_log=self._dropped_log,
         )

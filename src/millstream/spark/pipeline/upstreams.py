@@ -23,14 +23,27 @@ Reached = Mapping[str, Mapping[int, int]]
 _LOGGER = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class TimeOrder:
+    """The things that all sub-topologies of an application share about the order of time.
+
+    `alignment`: the repartition topics that are read in it. `timeout_ms`: upstream_timeout_ms. `available`: the ends to which source topics are
+    read, where not to those that they have by now. `at_work`: the sub-topologies that run a micro-batch now.
+    """
+
+    alignment: Alignment
+    timeout_ms: int
+    available: dict[TopicPartition, Offset] = field(default_factory=dict)
+    at_work: set[int] = field(default_factory=set)
+
+
 @dataclass(slots=True)
 class UpstreamTasks:
     """Those of one sub-topology, as the last look has found them."""
 
     application_id: str
     sub_topology: int
-    alignment: Alignment
-    timeout_ms: int
+    order: TimeOrder
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     """The ends of all inputs at the last look, which was after that at the tasks."""
     _progress: UpstreamProgress | None = None
@@ -38,6 +51,16 @@ class UpstreamTasks:
     _told: dict[int, Reached] = field(default_factory=dict)
     _timeouts: dict[int, UpstreamTimeouts] = field(default_factory=dict)
     """By partition of the task that waits."""
+
+    @property
+    def alignment(self) -> Alignment:
+        return self.order.alignment
+
+    @property
+    def are_at_work(self) -> bool:
+        """Whether one of them is in the middle of a micro-batch: it comes forward, however long that takes."""
+        upstream = self.alignment.upstream_of(self.sub_topology)
+        return not upstream.isdisjoint(self.order.at_work)
 
     @property
     def read(self) -> frozenset[str]:
@@ -49,15 +72,8 @@ class UpstreamTasks:
         """Whether what the sub-topology writes is read in the order of time."""
         return self.sub_topology in self.alignment.writers.values()
 
-    async def look(
-        self,
-        admin: Admin,
-        plan: TopologyPlan,
-        available: Mapping[TopicPartition, Offset],
-        *,
-        is_read_committed: bool,
-    ) -> None:
-        """Looks at the cluster. `available` are ends that count instead of those that a topic has by now: nobody is to read further.
+    async def look(self, admin: Admin, plan: TopologyPlan, *, is_read_committed: bool) -> None:
+        """Looks at the cluster. Ends that are `available` count instead of those that a topic has by now: nobody is to read further.
 
         It looks as often as there are sub-topologies on the way: each look tells of one more that has nothing left.
         """
@@ -68,7 +84,7 @@ class UpstreamTasks:
             look = await look_at_cluster(
                 admin, self.application_id, flow, dict, is_read_committed=is_read_committed
             )
-            look = replace(look, ends={**look.ends, **available})
+            look = replace(look, ends={**look.ends, **self.order.available})
             self._progress.take(look)
             self.ends = look.ends
 
@@ -83,7 +99,7 @@ class UpstreamTasks:
         timeouts = self._timeouts.setdefault(
             partition,
             UpstreamTimeouts(
-                f"{self.sub_topology}_{partition}", self.alignment.writers, self.timeout_ms
+                f"{self.sub_topology}_{partition}", self.alignment.writers, self.order.timeout_ms
             ),
         )
         found: dict[str, Mapping[int, int]] = {}

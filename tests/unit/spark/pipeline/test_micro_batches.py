@@ -19,6 +19,7 @@ from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline.backlog import DueTask
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.micro_batches import ApplicationDriver, MicroBatches, Progress
+from millstream.spark.pipeline.upstreams import TimeOrder
 from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.dropped_records import DroppedRecords, DropReason
 from millstream.streams.runtime.report import TaskReport
@@ -128,10 +129,7 @@ def batches(
         max_task_idle_ms=0,
         repartition_purge_interval_ms=30_000,
         metrics={},
-        alignment=Alignment(),
-        upstream_timeout_ms=300_000,
-        at_work=set(),
-        available={},
+        order=TimeOrder(Alignment(), 300_000),
         own_outputs=frozenset(),
         dropped_log=DroppedLog(SystemClock(), "application app:"),
     )

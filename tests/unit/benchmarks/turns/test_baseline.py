@@ -36,5 +36,5 @@ def test_what_else_stands_there_is_an_error_that_says_what_belongs_there(
 
 
 def test_the_committed_file_is_a_baseline() -> None:
-    text = (Path(__file__).parents[3] / BASELINE).read_text()
+    text = (Path(__file__).parents[4] / BASELINE).read_text()
     assert len(parse_baseline(text).commit) == 40

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "oracle"))
+sys.path.insert(0, str(Path(__file__).parents[4] / "oracle"))
 
 from alignment.case import made_case, random_case
 from alignment.on_threads import ThreadsRunner, ThreadsWay

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "oracle"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "oracle"))
 
 from live_cases.cluster import Cluster
 from live_cases.conversion import LiveCase, Mode, Way

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "oracle"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "oracle"))
 
 from alignment.on_spark import SparkRunner, SparkWay
 from alignment.orders import counted, orders_case
