@@ -97,9 +97,9 @@ file-map: setup-dev  ## every module with what it owns: out/file-map.md
 lock: setup-dev  ## pin what requirements/*.in want; `make lock LOCK_FLAGS=--upgrade` for the newest of all
 	@scripts/lock $(LOCK_FLAGS)
 
-wheel: setup-dev  ## a wheel with compiled leaves, for this Python: dist/millstream-*.whl
+wheel: setup-dev  ## a wheel with compiled parts, for this Python: dist/millstream-*.whl
 	@scripts/wheel dist
 
 clean:  ## forget the environment and everything built
 	rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src -name '*_compiled.*.so' -exec rm {} +
+	find src -name '*.so' -exec rm {} +

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
+import ast
+from pathlib import Path
+from typing import Final
 
+import millstream
 from codegen.skipped_apis import SKIPPED
 from millstream.broker.requests.registry import HANDLERS, Handler
 from millstream.protocol.api import VERSIONS, ApiKey
 
+_SOURCES: Final = Path(millstream.__file__).parents[1]
 _HEADER = """# Compatibility with Apache Kafka 4.3
 
 Written by `make docs` from the broker's registry. An API that is not served is not announced in ApiVersions, so a client
@@ -54,9 +57,14 @@ def _range(lowest: int, highest: int) -> str:
     return str(lowest) if lowest == highest else f"{lowest}-{highest}"
 
 
+def _source(handler: Handler) -> Path:
+    """Of a module that may be loaded compiled, and then has no docstring."""
+    return _SOURCES.joinpath(*handler.handle.__module__.split(".")).with_suffix(".py")
+
+
 def _described(handler: Handler) -> tuple[str, str]:
     """The first sentence of the handler module's docstring, and what stands behind "Not supported:" in it."""
-    text = inspect.getdoc(sys.modules[handler.handle.__module__]) or ""
+    text = ast.get_docstring(ast.parse(_source(handler).read_text())) or ""
     first = " ".join(text.split("\n\n")[0].split())
     _, _, limits = text.partition("Not supported: ")
     return first.partition(": ")[2] or first, " ".join(limits.split("\n\n")[0].split())

@@ -14,6 +14,7 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.durability import Durability
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.net.server.client_connection import ANONYMOUS, ClientConnection
@@ -87,12 +88,20 @@ def _with_turns(given: dict[str, Any]) -> dict[str, Any]:  # Any: see above
     return {"long_work": LongWork(lambda: 0.0)} | given
 
 
+def _stand_in(name: str) -> Any:  # Any: fails when it is touched
+    """Compiled modules take an object of a compiled class, so its stand-in is one over things that were not given."""
+    if name == "durability":
+        parts: Any = [NotGiven(part) for part in ("log_flusher", "purgatory", "flush_on_ack")]
+        return Durability(*parts)
+    return NotGiven(name)
+
+
 def _with_stand_ins(
     kind: type[KindT],
     given: dict[str, Any],  # Any: see above
 ) -> KindT:
     names = [field.name for field in fields(kind)]
-    return kind(**{name: NotGiven(name) for name in names} | given)
+    return kind(**{name: _stand_in(name) for name in names} | given)
 
 
 def request_context(

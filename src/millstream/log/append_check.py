@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from millstream.errors import (
     CorruptMessage,
@@ -46,11 +46,7 @@ from millstream.records.compression import (
 from millstream.runtime import Instant
 from millstream.runtime.native import load_leaf
 
-if TYPE_CHECKING:
-    from millstream.records import record_check
-else:
-    record_check = load_leaf("millstream.records.record_check")
-
+record_check: Final = load_leaf("millstream.records.record_check")
 _LENGTH: Final = Struct(">i")
 _ATTRIBUTES: Final = Struct(">h")
 _UNLIMITED: Final = 2**63 - 1
@@ -298,7 +294,12 @@ def _check_records(
 
 
 def _refusal(
-    check: record_check.RecordCheck, found: int, earliest: int, latest: int, *, unlocked: bool
+    check: Any,  # Any: the RecordCheck of the leaf's twin that is loaded
+    found: int,
+    earliest: int,
+    latest: int,
+    *,
+    unlocked: bool,
 ) -> RefusedRecords | RefusedTimestamps:
     """Returns what to raise when the walk has met its first fault, `found`. Raises InvalidRecord when a later record is broken."""
     no_key = "a compacted topic needs a key in every record"

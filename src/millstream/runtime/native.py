@@ -1,4 +1,4 @@
-"""Compiled twins of the few modules that have one ("leaves", docs/adr/0005), and what to say where there are none."""
+"""Compiled twins of the few modules that have one ("leaves", docs/adr/0005), and what to say where something runs interpreted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import logging
 import os
 from types import ModuleType
 from typing import Final
+
+from millstream.compiled import are_compiled
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -37,12 +39,13 @@ def load_leaf(name: str) -> ModuleType:
 
 
 def interpreted_note() -> str | None:
-    """Returns a warning for users who run without compiled leaves, and the remedy; None where all are there."""
+    """Returns a warning for users who run without what can be compiled, and the remedy; None where all of it is there."""
     if os.environ.get(_PURE) == "1":
         return (
             f"interpreted, several times slower than compiled, because {_PURE}=1 is set; unset it"
         )
-    if all(importlib.util.find_spec(f"{leaf}_compiled") is not None for leaf in LEAVES):
+    has_leaves = all(importlib.util.find_spec(f"{leaf}_compiled") is not None for leaf in LEAVES)
+    if has_leaves and are_compiled():
         return None
     return (
         "interpreted, several times slower than compiled; install Millstream from a wheel for this Python, "

@@ -14,10 +14,13 @@ from tests.patience import LONG_ENOUGH_S
 
 ROOT = Path(__file__).resolve().parents[3]
 
-LEAVES = [
+COMPILED = "src/millstream/compiled/finder.py"
+SOURCES = [
     f"src/{name.replace('.', '/')}.py"
-    for name in re.findall(r'"(millstream\.[\w.]+)"', (ROOT / "setup.py").read_text())
+    for file in ("setup.py", COMPILED)
+    for name in re.findall(r'"(millstream\.[\w.]+)"', (ROOT / file).read_text())
 ]
+"""What is compiled."""
 
 TOOLS = [
     "cat", "chmod", "cksum", "cp", "dirname", "find", "flock", "grep", "head", "mkdir", "rm", "sed", "sh", "touch", "tr",
@@ -92,7 +95,7 @@ class Machine:
         (directory / "has-venv").touch()
         for name in ("scripts", "requirements"):
             shutil.copytree(ROOT / name, self.checkout / name)
-        for name in ("pyproject.toml", "setup.py", *LEAVES):
+        for name in ("pyproject.toml", "setup.py", COMPILED, *SOURCES):
             (self.checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.checkout / name)
 
@@ -248,8 +251,8 @@ def test_a_changed_lock_file_installs_that_set_and_nothing_else(machine: Machine
     assert machine.log() == EVERYTHING[1:2]
 
 
-@pytest.mark.parametrize("leaf", LEAVES)
-def test_a_changed_leaf_is_compiled_again(machine: Machine, leaf: str) -> None:
+@pytest.mark.parametrize("leaf", [*SOURCES[:6], COMPILED, SOURCES[6], SOURCES[-1]])
+def test_what_is_compiled_is_compiled_again_when_it_changes(machine: Machine, leaf: str) -> None:
     machine.setup()
     machine.log()
     with (machine.checkout / leaf).open("a") as source:
@@ -261,13 +264,17 @@ def test_a_changed_leaf_is_compiled_again(machine: Machine, leaf: str) -> None:
 def test_a_compiled_leaf_of_an_older_source_is_not_left_behind(machine: Machine) -> None:
     machine.setup()
     stale = machine.checkout / "src/millstream/records/walker_compiled.cpython-311.so"
+    requests = machine.checkout / "src/millstream/compiled/requests_0123__mypyc.cpython-311.so"
     stale.touch()
+    requests.touch()
     assert machine.setup()[0] == 0
     assert stale.exists()
+    assert requests.exists()
     with (machine.checkout / "setup.py").open("a") as build:
         build.write("# another line\n")
     assert machine.setup()[0] == 0
     assert not stale.exists()
+    assert not requests.exists()
 
 
 def test_every_set_up_compiles_what_has_changed_to_bytecode(machine: Machine) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from millstream.compiled.finder import MODULES
 from tests.patience import LONG_ENOUGH_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -29,7 +30,8 @@ from millstream.records.arrow import from_arrow, to_arrow
 rows = pa.RecordBatch.from_pydict({"key": pa.array([b"k"], pa.binary()), "value": pa.array([b"v"], pa.binary())})
 (encoded,) = from_arrow(rows)
 print(to_arrow(encoded).column("value").to_pylist())
-print(millstream.__file__.startswith(sys.prefix), interpreted_note(), *(load_leaf(leaf).__name__ for leaf in LEAVES))
+import millstream.net.server.connection as connection
+print(connection.__file__.rpartition(".")[2], millstream.__file__.startswith(sys.prefix), interpreted_note(), *(load_leaf(leaf).__name__ for leaf in LEAVES))
 """
 
 
@@ -96,15 +98,20 @@ def test_it_has_what_the_package_has_and_nothing_else(wheel: Path) -> None:
     ]
     compiled = [name for name in packed if name.endswith(".so")]
     assert sorted(set(packed) - set(compiled)) == sorted(expected)
-    assert len(compiled) == 6
+    assert len(compiled) == 6 + len(MODULES) + 1  # leaves, modules, and the code of all modules
 
 
-def test_all_leaves_are_compiled_and_nothing_is_said(installed: Path) -> None:
+def test_it_is_not_much_larger_than_its_sources_and_leaves_are(wheel: Path) -> None:
+    """3.1 MB before modules were compiled, which may take 0.3 of it more."""
+    assert wheel.stat().st_size < 4_030_000
+
+
+def test_everything_is_compiled_and_nothing_is_said(installed: Path) -> None:
     used = run(installed, "python", "-c", _USE)
     assert used.returncode == 0, used.stderr
     assert used.stdout == (
         "[b'v']\n"
-        "True None millstream.clients.consumer.core.consumer_record_compiled millstream.clients.producer.core.murmur2_compiled "
+        "so True None millstream.clients.consumer.core.consumer_record_compiled millstream.clients.producer.core.murmur2_compiled "
         "millstream.clients.serdes.long_numbers_compiled millstream.records.record_check_compiled millstream.records.walker_compiled "
         "millstream.records.writer_compiled\n"
     )
@@ -118,6 +125,6 @@ def test_without_a_compiler_no_slow_wheel_is_built(tmp_path: Path) -> None:
     done = build(tmp_path, CC="/bin/false")
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "wheel: 0 of 6 leaves were compiled; is there a C compiler (Debian: apt-get install gcc python3-dev)?\n"
+        f"wheel: 0 of {6 + len(MODULES) + 1} compiled files were built; is there a C compiler (Debian: apt-get install gcc python3-dev)?\n"
     )
     assert list(tmp_path.iterdir()) == []

@@ -33,8 +33,11 @@ def test_the_leaves_that_are_looked_for_are_those_that_are_built() -> None:
     assert list(LEAVES) == re.findall(r'"(millstream\.[\w.]+)"', setup)
 
 
-def built(monkeypatch: pytest.MonkeyPatch, leaves: tuple[str, ...]) -> None:
-    """As if these and no others had been compiled."""
+def built(
+    monkeypatch: pytest.MonkeyPatch, leaves: tuple[str, ...], *, requests: bool = True
+) -> None:
+    """As if these leaves and no others had been compiled, and the modules that requests pass."""
+    monkeypatch.setattr(native, "are_compiled", lambda: requests)
     monkeypatch.delenv("MILLSTREAM_PURE", raising=False)
     names = {f"{leaf}_compiled" for leaf in leaves}
     monkeypatch.setattr(
@@ -49,6 +52,11 @@ def test_nothing_is_said_where_all_leaves_are_compiled(
     assert interpreted_note() is None
     warn_where_interpreted("counting")
     assert caplog.messages == []
+
+
+def test_requests_that_pass_sources_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    built(monkeypatch, LEAVES, requests=False)
+    assert (interpreted_note() or "").startswith("interpreted, several times slower than compiled")
 
 
 @pytest.mark.parametrize("missing", LEAVES)

@@ -7,10 +7,10 @@ A handler names what it needs: `handle(request, context, *, controller)`, or, wh
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import get_type_hints
 
 from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.config.dynamic_config import DynamicConfig
@@ -101,5 +101,7 @@ def bound(handle: Handle, services: HandlerServices) -> BoundHandle:
 def _service(name: str, handle: Handle, services: HandlerServices) -> object:
     if name != "services":
         return getattr(services, name)
-    kind = get_type_hints(handle)[name]
+    kind = sys.modules[
+        handle.__module__
+    ].Services  # not by its annotation: a compiled handler has none
     return kind(**{field.name: getattr(services, field.name) for field in fields(kind)})

@@ -365,8 +365,10 @@ async def test_a_log_that_the_disk_does_not_give_is_not_served_and_ends_no_other
     def refused(*_arguments: object) -> NoReturn:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(world.log, "read", refused)
     world.write(stored_record(5))
+    for segment in world.log.segments:
+        segment.release()
+    monkeypatch.setattr(world.disk, "open", refused)
     async with world.serving() as coordinator:
         await turns()
         with pytest.raises(NotCoordinator):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -24,13 +25,22 @@ EVERY_HANDLER = pytest.mark.parametrize("handler", HANDLERS.values(), ids=lambda
 
 def taken(handler: Handler) -> Mapping[str, object]:
     """The services of `handler`, by their names, as its module annotates them."""
-    kinds = get_type_hints(handler.handle)
     names = list(inspect.signature(handler.handle).parameters)[2:]
     if names != ["services"]:
+        kinds = get_type_hints(handler.handle)
         return {name: kinds[name] for name in names}
-    assert is_dataclass(kinds["services"])
-    hints = get_type_hints(kinds["services"])
-    return {field.name: hints[field.name] for field in fields(kinds["services"])}
+    kind = group_of_services(handler)
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def group_of_services(handler: Handler) -> Any:
+    """The class `Services` of its module. A compiled handler has no annotations."""
+    kind = sys.modules[handler.handle.__module__].Services
+    assert is_dataclass(kind)
+    annotated = get_type_hints(handler.handle)
+    assert annotated.get("services", kind) is kind
+    return kind
 
 
 @EVERY_HANDLER
@@ -44,7 +54,7 @@ def test_services_are_keyword_only_or_one_frozen_group_of_the_module(handler: Ha
     first, second, *others = inspect.signature(handler.handle).parameters.values()
     assert (first.name, second.name.removeprefix("_")) == ("request", "context")
     if [each.name for each in others] == ["services"]:
-        kind = get_type_hints(handler.handle)["services"]
+        kind = group_of_services(handler)
         assert (kind.__name__, kind.__module__) == ("Services", handler.handle.__module__)
         assert kind.__dataclass_params__.frozen
     else:

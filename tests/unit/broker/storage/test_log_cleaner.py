@@ -7,14 +7,16 @@ import errno
 import math
 import sys
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
 from millstream.config_fields import read_config
-from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.log import LogEnvironment, PartitionLog, SavedState, partition_log
+from millstream.log.compaction.plan import CompactionPlan, plan_compaction
+from millstream.log.segments.segments import Segments
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.builder import build_batch
@@ -199,10 +201,14 @@ async def test_what_nobody_expects_of_a_log_sets_it_aside_and_the_others_go_on(
 ) -> None:
     world = World(bad=5, good=5)
 
-    def fail(*_arguments: object) -> NoReturn:
-        raise ZeroDivisionError("division by zero")
+    bad = world.logs["bad"].segments[0]
 
-    monkeypatch.setattr(world.logs["bad"], "plan_compaction", fail)
+    def plan(segments: Segments, *arguments: Any) -> CompactionPlan | None:
+        if segments.first is bad:
+            raise ZeroDivisionError("division by zero")
+        return plan_compaction(segments, *arguments)
+
+    monkeypatch.setattr(partition_log, "plan_compaction", plan)
     for _ in range(3):
         await world.cleaner.clean_filthiest()
     assert world.cleaned() == {"bad": None, "good": 5}

@@ -1,0 +1,55 @@
+"""What is compiled knows its constants: their values are in its code, so they must be in its digest."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from millstream.compiled.finder import CONSTANTS_FROM, MODULES, source_path
+
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+
+
+def constants_of(module: str) -> set[str]:
+    """The names at the top of a module that are `Final` and whose value is a number, a string or bytes: these are copied."""
+    path = SOURCES / source_path(module)
+    if not path.exists():
+        path = path.with_suffix("") / "__init__.py"
+    return {
+        line.target.id
+        for line in ast.parse(path.read_text()).body
+        if isinstance(line, ast.AnnAssign)
+        and isinstance(line.target, ast.Name)
+        and ast.unparse(line.annotation).startswith("Final")
+        and line.value is not None
+        and isinstance(_literal(line.value), int | float | str | bytes)
+    }
+
+
+def _literal(value: ast.expr) -> object:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return None
+
+
+def imported_constants(module: str) -> set[tuple[str, str]]:
+    tree = ast.parse((SOURCES / source_path(module)).read_text())
+    return {
+        (line.module, name.name)
+        for line in ast.walk(tree)
+        if isinstance(line, ast.ImportFrom)
+        and line.module is not None
+        and line.module.startswith("millstream.")
+        and line.module not in (*MODULES, *CONSTANTS_FROM)
+        for name in line.names
+        if name.name in constants_of(line.module)
+    }
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_constants_come_from_modules_that_count_when_it_is_looked_for(module: str) -> None:
+    """Else a changed value would leave the old one in code that still counts as fresh."""
+    assert imported_constants(module) == set()
