@@ -38,6 +38,8 @@ class FrameBuffer(bytearray):
 
     def frame_bytes(self) -> int:
         """Length of the frame with its splices."""
+        if not self.splices:  # as most responses are
+            return len(self)
         return len(self) + sum(len(payload) for _, payload in self.splices)
 
     def pieces(self) -> Iterator[memoryview | Splice]:
