@@ -89,7 +89,7 @@ cluster: setup-dev  ## pipelines on clusters of Spark with several executors, wh
 	@$(PYTHON_BIN) -m pytest -m cluster $(PYTEST_FLAGS) tests/integration/spark
 
 sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`, or one seed to repeat it
-	@MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim
+	@MILLSTREAM_PURE=1 MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim
 
 file-map: setup-dev  ## every module with what it owns: out/file-map.md
 	@$(PYTHON_BIN) -m codegen.file_map

@@ -1,4 +1,4 @@
-"""The unit tests of what runs compiled, once more with the sources: both ways pass the same tests."""
+"""The tests of what runs compiled, once more with the sources: both ways pass the same, and some can look closer at sources."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from millstream.compiled import are_compiled
 
 ROOT = Path(__file__).resolve().parents[3]
 BESIDE = [
+    "tests/sim/node",  # with the order of offsets checked after every step
     "tests/unit/broker/data_plane",
     "tests/unit/broker/requests",
     "tests/unit/log",
