@@ -20,6 +20,9 @@ LEAVES = [
     "millstream.records.writer",
 ]
 
+ASKS_FOR_METADATA = {"egg_info", "dist_info"}
+"""Commands with which pip asks, before it builds: they need no C, which takes a while to make."""
+
 
 def leaves() -> list[Extension]:
     """One extension a leaf, named `<leaf>_compiled`, so that both twins can be imported side by side."""
@@ -70,12 +73,15 @@ def requests() -> list[Extension]:
     for extension in built:
         if extension.name in finder.MODULES:
             extension.name = finder.extension_name(extension.name, digest)
-        flags = extension.extra_compile_args  # one list for all
-        extension.extra_compile_args = [flag for flag in flags if flag != "-Werror"]
+        # Another compiler warns of other things. What is not exported is called directly, and its name takes no room.
+        flags = [flag for flag in extension.extra_compile_args if flag != "-Werror"]
+        extension.extra_compile_args = [*flags, "-fvisibility=hidden"]
     return built
 
 
 def extensions() -> list[Extension]:
+    if ASKS_FOR_METADATA.intersection(sys.argv):
+        return []
     built = [*leaves(), *requests()]
     for extension in built:
         extension.optional = True

@@ -22,7 +22,6 @@ MODULES = (
     "millstream.broker.requests.dispatch",
     "millstream.broker.requests.request_context",
     "millstream.broker.storage.durability",
-    "millstream.broker.storage.hosted_partitions",
     "millstream.log.append_check",
     "millstream.log.append_info",
     "millstream.log.header_scan",
