@@ -6,7 +6,7 @@ A micro-batch takes what may go on; a task keeps the rest, which it has read, fo
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -89,9 +89,15 @@ class UpstreamTasks:
             self.ends = look.ends
 
     def reached(
-        self, partition: int, ends: Mapping[str, int], now_ms: int, *, is_waiting: bool
+        self,
+        partition: int,
+        topics: Collection[str],
+        ends: Mapping[str, int],
+        now_ms: int,
+        *,
+        is_waiting: bool,
     ) -> Reached:
-        """Returns how far the upstream tasks of a task have come that reads its topics up to `ends`. That holds where nothing is left behind them.
+        """Returns how far the upstream tasks of a task have come that reads its `topics` up to `ends`. That holds where nothing is left behind them.
 
         `now_ms` is monotonic. `is_waiting`: the task holds records, and no upstream task is at work.
         """
@@ -103,7 +109,7 @@ class UpstreamTasks:
             ),
         )
         found: dict[str, Mapping[int, int]] = {}
-        for topic in self.read:
+        for topic in self.read.intersection(topics):
             tp = TopicPartition(topic, partition)
             reached = self._progress.of_topic(topic)
             is_all = ends.get(topic, 0) >= self.ends.get(tp, 0)
