@@ -12,7 +12,7 @@ from live_cases.live import ApplicationFailed
 from millstream.model import TopicPartition
 from millstream.streams.application.kafka_streams import KafkaStreams
 
-PATIENCE_S: Final = 120
+PATIENCE_S: Final = 60
 
 
 class EndOfInput:

@@ -103,6 +103,10 @@ class Backlog:
         }
         return self.position | held
 
+    def read_up_to(self, partition: int, ends: Mapping[str, int]) -> dict[str, int]:
+        """Returns, by topic, how far a task has read when it has read up to `ends`, which leave out the topics that have nothing new for it."""
+        return {**(self._tasks[partition].position or {}), **ends}
+
     def idles_until_ms(self) -> int | None:
         """Returns when the first task that holds records goes on without those it waits for; None where none does."""
         times = (task.idles_until_ms for task in self._tasks.values())

@@ -245,7 +245,8 @@ class MicroBatches:
     def _reached(self, partition: int, ends: Mapping[str, int]) -> Reached:
         is_waiting = self._backlog.holds(partition) and not self._upstreams.are_at_work
         topics = self._plan.topics_of_tasks[partition]
-        return self._upstreams.reached(partition, topics, ends, self._now_ms, is_waiting=is_waiting)
+        read = self._backlog.read_up_to(partition, ends)
+        return self._upstreams.reached(partition, topics, read, self._now_ms, is_waiting=is_waiting)
 
     def _run(self, due: Sequence[DueTask], readable: Offsets) -> None:
         lag = self._lag(due, readable)

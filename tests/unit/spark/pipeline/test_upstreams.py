@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millstream.model import TopicPartition
+from millstream.spark.pipeline.backlog import Backlog
 from millstream.spark.pipeline.upstreams import TimeOrder, UpstreamTasks
 from millstream.streams.kernel.task.upstreams import NOT_BEGUN
 from millstream.streams.runtime.upstreams.progress import (
@@ -31,3 +33,10 @@ def test_a_task_is_told_of_the_topics_that_have_its_partition_alone() -> None:
 
     assert told(0) == {"behind": {0: NOT_BEGUN}}
     assert told(1) == {}
+
+
+def test_a_topic_that_has_nothing_new_is_read_to_where_the_task_stands() -> None:
+    """Otherwise its upstream tasks seem to have written what is still to be read, and what the task holds of another topic waits for ever."""
+    backlog = Backlog({0: ("behind", "other")})
+    backlog.learn({TopicPartition("behind", 0): 321, TopicPartition("other", 0): 194})
+    assert backlog.read_up_to(0, {"other": 197}) == {"behind": 321, "other": 197}
