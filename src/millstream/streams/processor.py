@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_missing
 from millstream.streams.options import RecordContext
 from millstream.streams.serdes.serde import Serde
 
@@ -38,7 +38,7 @@ KOut_co = TypeVar("KOut_co", covariant=True)
 VOut_co = TypeVar("VOut_co", covariant=True)
 
 
-@explain_construction
+@explain_missing
 @dataclass(frozen=True, slots=True)
 class Record(Generic[K_co, V_co]):
     """A record that a processor is given or forwards. Change it with the `with_…` methods."""

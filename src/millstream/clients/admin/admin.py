@@ -27,12 +27,13 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import AdminConfig, AdminSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.client_names import described, named
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
 
 
 @explain_construction
+@explain_misspellings
 class Admin:
     """Use as `async with Admin(bootstrap_servers=...) as admin`. Settings: see AdminConfig.
 

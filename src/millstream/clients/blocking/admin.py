@@ -7,10 +7,11 @@ from typing import Unpack
 from millstream.clients.admin import admin as client
 from millstream.clients.blocking.blocking_client import BlockingClient, waits
 from millstream.clients.config import AdminSettings
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 
 
 @explain_construction
+@explain_misspellings
 class Admin(BlockingClient[client.Admin]):
     """See `millstream.clients.Admin`: same settings, same methods. Safe to share between threads."""
 

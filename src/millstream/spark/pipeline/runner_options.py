@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 from millstream.streams.runtime.snapshots.description import INTERVAL_MS
 
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
@@ -14,6 +14,7 @@ DISCOVERY_INTERVAL_MS: Final = 30_000
 
 
 @explain_construction
+@explain_misspellings
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerOptions:
     """The cluster of an application, the place of its stores, and the limits of what it reads at a time."""

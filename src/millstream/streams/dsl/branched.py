@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from millstream.foreign_names.explanation import explain_missing
+from millstream.foreign_names.explanation import explain_misspellings
 from millstream.streams.dsl.operations import stateless
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.operators import UserFunction
@@ -17,7 +17,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-@explain_missing
+@explain_misspellings
 class BranchedKStream(Generic[K, V]):
     """The branches of one split. A record goes to the first branch whose predicate holds.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar, overload
 
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 from millstream.streams.arguments import check_kind, member
 from millstream.streams.dsl.global_table import GlobalKTable
 from millstream.streams.dsl.graph.nodes import (
@@ -39,6 +39,7 @@ V = TypeVar("V")
 
 
 @explain_construction
+@explain_misspellings
 class StreamsBuilder:
     """Collects the calls of one topology.
 

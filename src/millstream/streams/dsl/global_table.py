@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from millstream.foreign_names.explanation import explain_missing
+from millstream.foreign_names.explanation import explain_misspellings
 from millstream.streams.serdes.serde import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-@explain_missing
+@explain_misspellings
 class GlobalKTable(Generic[K, V]):
     """A table that is read by any key from any task."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-from millstream.foreign_names.explanation import explain_missing
+from millstream.foreign_names.explanation import explain_misspellings
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.operations import grouping
@@ -35,7 +35,7 @@ V = TypeVar("V")
 VA = TypeVar("VA")
 
 
-@explain_missing
+@explain_misspellings
 class KGroupedStream(Generic[K, V]):
     """Aggregations of a grouped stream. Records with a null key or a null value are left out."""
 
@@ -120,7 +120,7 @@ class KGroupedStream(Generic[K, V]):
         return CogroupedKStream(Cogroup().add(self._grouping, aggregator))
 
 
-@explain_missing
+@explain_misspellings
 class CogroupedKStream(Generic[K, VA]):
     """Grouped streams, each with the aggregator that adds its records to the one aggregate."""
 
@@ -164,7 +164,7 @@ class CogroupedKStream(Generic[K, VA]):
         return KTable(self._cogroup.aggregate(initializer, None, value, name, materialized))
 
 
-@explain_missing
+@explain_misspellings
 class TimeWindowedCogroupedKStream(Generic[K, VA]):
     """Cogrouped streams per key and time window."""
 
@@ -186,7 +186,7 @@ class TimeWindowedCogroupedKStream(Generic[K, VA]):
         return KTable(self._cogroup.aggregate(initializer, None, value, name, materialized))
 
 
-@explain_missing
+@explain_misspellings
 class SessionWindowedCogroupedKStream(Generic[K, VA]):
     """Cogrouped streams per key and session."""
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from millstream.foreign_names.explanation import explain_missing
+from millstream.foreign_names.explanation import explain_misspellings
 from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.branched import BranchedKStream
 from millstream.streams.dsl.global_table import GlobalKTable
@@ -38,7 +38,7 @@ KT = TypeVar("KT")
 VT = TypeVar("VT")
 
 
-@explain_missing
+@explain_misspellings
 class KStream(Generic[K, V]):
     """A stream of records. Every method gives a new stream or ends this one; nothing changes in place.
 

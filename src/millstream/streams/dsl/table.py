@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from millstream.foreign_names.explanation import explain_missing
+from millstream.foreign_names.explanation import explain_misspellings
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.graph.streams import GraphTable
@@ -39,7 +39,7 @@ VO = TypeVar("VO")
 VA = TypeVar("VA")
 
 
-@explain_missing
+@explain_misspellings
 class KTable(Generic[K, V]):
     """A changelog: every update replaces the row of its key, null deletes it."""
 
@@ -320,7 +320,7 @@ class KTable(Generic[K, V]):
         return KTable(join_on_foreign_key(self._table, other._table, options))
 
 
-@explain_missing
+@explain_misspellings
 class KGroupedTable(Generic[K, V]):
     """Aggregations of a regrouped table: an update takes the old row off its group and adds the new one."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-from millstream.foreign_names.explanation import explain_missing
+from millstream.foreign_names.explanation import explain_misspellings
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.operations import windowed_aggregation
 from millstream.streams.dsl.table import KTable
@@ -18,7 +18,7 @@ V = TypeVar("V")
 VA = TypeVar("VA")
 
 
-@explain_missing
+@explain_misspellings
 class TimeWindowedKStream(Generic[K, V]):
     """Aggregations per window. Records with a null key, and those of closed windows, are left out."""
 

@@ -9,7 +9,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 from millstream.streams.errors import TopologyError
 from millstream.streams.options import OffsetReset, Partitioner, TopicExtractor
 from millstream.streams.processor import ProcessorSupplier, ProcessorWrapper
@@ -34,6 +34,7 @@ _AnySerde = Serde[Any]  # Any: nodes of any type
 
 
 @explain_construction
+@explain_misspellings
 class TopologyBuilder:
     """Collects sources, processors, sinks and stores; `build()` gives the frozen topology.
 

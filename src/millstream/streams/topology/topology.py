@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 from millstream.streams.errors import TopologyError
 from millstream.streams.topology.java_order import copy_order, hash_order
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
@@ -57,6 +57,7 @@ def fed_topic(source: str) -> str:
 
 
 @explain_construction
+@explain_misspellings
 @dataclass(frozen=True, repr=False)
 class Topology:
     """A topology to run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""

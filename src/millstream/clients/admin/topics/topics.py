@@ -12,7 +12,7 @@ from millstream.clients.admin.core.results import Results, check, done, item_err
 from millstream.clients.admin.core.routes import AnyBroker, Controller
 from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import ConfigError, KafkaError, ThrottlingQuotaExceeded, UnsupportedVersion
-from millstream.foreign_names.explanation import explain_construction
+from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 from millstream.model import Uuid, uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ConfigSource
@@ -44,6 +44,7 @@ _FIRST_DELETE_BY_ID: Final = 6
 
 
 @explain_construction
+@explain_misspellings
 @dataclass(frozen=True, slots=True)
 class NewTopic:
     """A topic to be created. -1 takes the broker's default; `assignments` names the replicas of each partition."""
