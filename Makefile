@@ -58,7 +58,7 @@ oracle-dataframes: setup-dev  ## the tests of sources and sinks on Spark against
 oracle-streams: setup-dev  ## random topologies and inputs against Kafka Streams (MILLSTREAM_STREAMS_ORACLE); `make oracle-streams SEED=7 COUNT=20000`
 	@$(PYTHON_BIN) tests/oracle/run_random.py $(if $(SEED),--seed $(SEED)) --count $(or $(COUNT),2000)
 
-oracle-spark: setup-dev  ## the recorded cases of Kafka Streams as live applications on Spark; `make oracle-spark SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka
+oracle-spark: setup-dev  ## the recorded cases of Kafka Streams as live applications on Spark; `make oracle-spark SEED=7 COUNT=100`, FLAGS='--kafka --from 100' over Apache Kafka, the next portion
 	@$(PYTHON_BIN) tests/oracle/live_cases/run.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
 
 oracle-applications: setup-dev  ## the same cases as instances of KafkaStreams that come and go; `make oracle-applications SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka

@@ -1,7 +1,8 @@
 """Runs the recorded cases of the streams oracle as live applications on Spark: `python tests/oracle/live_cases/run.py [OPTIONS] [PATTERN...]`.
 
     --seed N       of batches, portions, partitions and restarts; a failure is repeated with its seed and its case alone
-    --count N      so many cases, chosen by the seed; default: all
+    --count N      so many cases, in an order that the seed decides; default: all
+    --from N       begins with the N-th of that order, from 0: with one seed `--count 100`, `--from 100 --count 100` ... run each case once
     --mode MODE    recorded, driver or tasks (see conversion.py); default: all that a case has
     --seconds N    ends after the case that is under way then
     --kafka        over Apache Kafka 4.3.1, from the jars of MILLSTREAM_KAFKA_CLASSPATH, in place of our broker
@@ -23,8 +24,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,21 +39,10 @@ from live_cases.in_process import Hosts
 from live_cases.live import Driver
 from live_cases.on_spark import SparkDriver
 from live_cases.on_threads import ThreadsDriver
-from live_cases.running import BROKER_SETTINGS, Runner, all_cases, carry_functions
+from live_cases.running import BROKER_SETTINGS, Runner, all_cases, carry_functions, chosen_cases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def chosen(seed: int, count: int | None, patterns: Sequence[str]) -> list[dict]:
-    found = [
-        case
-        for case in all_cases()
-        if not patterns or any(fnmatchcase(case["id"], pattern) for pattern in patterns)
-    ]
-    if count is not None and count < len(found):
-        found = random.Random(seed).sample(found, count)
-    return found
 
 
 def main() -> int:
@@ -61,7 +50,7 @@ def main() -> int:
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9)
     sys.stdout.reconfigure(line_buffering=True)  # a log that can be followed
     say(f"seed {seed}")
-    cases = chosen(seed, options.count, options.patterns)
+    cases = chosen_cases(all_cases(), seed, options.first, options.count, options.patterns)
     shard, _, shards = options.shard.partition("/")
     modes = [Mode(options.mode)] if options.mode else list(Mode)
     started = time.monotonic()
@@ -90,6 +79,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--count", type=int, default=None)
+    parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--seconds", type=int, default=0)
     parser.add_argument("--mode", choices=list(Mode), default=None)
     parser.add_argument("--kafka", action="store_true")

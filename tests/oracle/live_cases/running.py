@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,6 +60,21 @@ class Counts:
 
 def all_cases() -> list[dict]:
     return load_cases([OWN_DATA / f"{name}.jsonl.gz" for name in FILES])
+
+
+def chosen_cases(
+    cases: Iterable[dict], seed: int, first: int, count: int | None, patterns: Sequence[str]
+) -> list[dict]:
+    """`count` of the cases that a pattern fits, from the `first` of the order that the seed decides; all in their own order without a count."""
+    found = [
+        case
+        for case in cases
+        if not patterns or any(fnmatchcase(case["id"], pattern) for pattern in patterns)
+    ]
+    if count is None:
+        return found[first:]
+    random.Random(seed).shuffle(found)
+    return found[first : first + count]
 
 
 def carry_functions() -> None:
