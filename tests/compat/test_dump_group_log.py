@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from millstream.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.testing.broker import Broker
+from tests.patience import wait_until
 from tests.support.clients.raw_client import RawClient
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
@@ -33,10 +37,13 @@ pytestmark = [
 COUNTED = re.compile(r"key: (\{.*\}) payload: (.*)$")
 
 
-def beat(client: RawClient, group: str, epoch: int, **fields: Any) -> None:
+def beat(
+    client: RawClient, group: str, epoch: int, **fields: Any
+) -> ConsumerGroupHeartbeatResponse:
     request = ConsumerGroupHeartbeatRequest(group, "m", epoch, **fields)
     answer = client.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request)
     assert answer.error_code == 0, answer
+    return answer
 
 
 def join(client: RawClient, group: str, **fields: Any) -> None:
@@ -55,7 +62,7 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[str
         join(c, "names", subscribed_topic_names=["topic"])
         beat(c, "names", -1)
         join(c, "regex", subscribed_topic_regex="top.*")
-        beat(c, "regex", 1)
+        wait_until(lambda: beat(c, "regex", 1).member_epoch == 2)  # it is resolved elsewhere
         join(c, "static", subscribed_topic_names=["topic"], instance_id="i")
         beat(c, "static", -2, instance_id="i")
     files = ",".join(
