@@ -44,9 +44,7 @@ def _raised_at(error: BaseException) -> str:
     """Returns the function of the program that has raised, of the first cause; nothing where none did."""
     if isinstance(noted := error.__dict__.get(_PLACE), str):
         return noted
-    while error.__cause__ is not None:
-        error = error.__cause__
-    at, found = error.__traceback__, ""
+    at, found = _first_cause(error).__traceback__, ""
     was_own = False
     while at is not None:
         is_own = str(at.tb_frame.f_globals.get("__name__", "")).split(".")[0] == _OWN
@@ -55,3 +53,12 @@ def _raised_at(error: BaseException) -> str:
             found = f" (raised in {code.co_qualname}, {code.co_filename}:{at.tb_lineno})"
         was_own, at = is_own, at.tb_next
     return found
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Returns where the causes begin, or come round again: a program may raise an error from itself."""
+    seen = {id(error)}
+    while error.__cause__ is not None and id(error.__cause__) not in seen:
+        error = error.__cause__
+        seen.add(id(error))
+    return error

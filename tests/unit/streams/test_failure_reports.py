@@ -74,3 +74,14 @@ def test_a_mistake_without_a_sentence_keeps_its_traceback(caplog: pytest.LogCapt
     log_failure(LOGGER, "failed", error)
     assert caplog.records[0].exc_info is not None
     assert without_causes(error) is error
+
+
+@pytest.mark.timeout(20)
+def test_causes_that_come_round_again_are_followed_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A program may say `raise error from error`."""
+    itself, first, second = (ProcessingError(name) for name in ("itself", "first", "second"))
+    itself.__cause__ = itself
+    first.__cause__, second.__cause__ = second, first
+    for error in (itself, first):
+        log_failure(LOGGER, "failed", error)
+    assert caplog.messages == ["failed: ProcessingError: itself", "failed: ProcessingError: first"]

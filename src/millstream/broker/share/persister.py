@@ -83,14 +83,20 @@ class SharePersister:
 
 
 def as_told_to_consumers(error: KafkaError) -> KafkaError:
-    """Returns the error for a share consumer when share state cannot be read or written: it knows partitions and their leaders only."""
+    """Returns the error for a share consumer when share state cannot be read or written: it knows partitions and their leaders only.
+
+    The error of share state is its cause where that is another one.
+    """
+    told: KafkaError
     match error:
-        case CoordinatorNotAvailable() | CoordinatorLoadInProgress() | NotCoordinator():
-            return CoordinatorNotAvailable(str(error))
         case GroupIdNotFound() | UnknownTopicOrPartition():
             return error
+        case CoordinatorNotAvailable() | CoordinatorLoadInProgress() | NotCoordinator():
+            told = CoordinatorNotAvailable(str(error))
         case FencedLeaderEpoch() | FencedStateEpoch():
-            return NotLeaderOrFollower(str(error))
+            told = NotLeaderOrFollower(str(error))
         case _:
             _LOGGER.warning("share state: %s", error)
-            return UnknownServerError()
+            told = UnknownServerError()
+    told.__cause__ = error
+    return told

@@ -103,7 +103,8 @@ class SharePartitions:
         try:
             stored = await self._persister.read(key, leader_epoch)
         except KafkaError as error:
-            raise as_told_to_consumers(error) from error
+            told = as_told_to_consumers(error)
+            raise told from told.__cause__
         start_offset = stored.start_offset
         if start_offset == NO_START_OFFSET:
             reset = self._settings.of(key.group_id).auto_offset_reset
@@ -194,7 +195,7 @@ class SharePartitions:
             if isinstance(told, _FENCING) and self._loaded.get(loaded.key) is loaded:
                 _LOGGER.info("%s is fenced: %s", loaded.key.text, error)
                 self.forget(loaded.key)
-            raise told from error
+            raise told from told.__cause__
 
     def _limits(self, key: SharePartitionKey) -> SharePartitionLimits:
         return self._settings.of(key.group_id).limits

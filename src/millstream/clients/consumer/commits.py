@@ -113,7 +113,7 @@ class Commits:
             if error is None:
                 return
             if not isinstance(error, StaleMemberEpoch):
-                raise _explained(error) from error
+                raise _explained(error)
             if self._group() == group:  # the heartbeat that tells us the new epoch is on its way
                 delay_ms = self._cluster.backoff.delay_ms(1, self._cluster.random)
                 await asyncio.sleep(delay_ms / 1000)
@@ -137,10 +137,13 @@ def _first_error(results: Mapping[TopicPartition, KafkaError | None]) -> KafkaEr
 
 
 def _explained(error: KafkaError) -> KafkaError:
+    """Returns the error for the caller of a commit, with the coordinator's own as its cause where that is another one."""
     if not isinstance(error, _GROUP_WENT_ON):
         return error
-    return CommitFailed(
+    explained = CommitFailed(
         f"the group went on without this member ({error.name}); its partitions may have other owners, who read on from"
         " the last commit. Call poll() to join again; if processing takes long, raise max_poll_interval_ms or lower"
         " max_poll_records"
     )
+    explained.__cause__ = error
+    return explained

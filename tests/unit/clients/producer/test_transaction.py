@@ -9,6 +9,7 @@ from millstream.clients.producer.transaction.core.errors import (
     TransactionAborted,
     TransactionalProducerFailed,
     TransactionFailed,
+    as_fencing,
     is_fatal_for_request,
 )
 from millstream.clients.producer.transaction.core.transaction import (
@@ -260,3 +261,11 @@ def test_only_an_open_transaction_is_handed_over_and_only_to_a_new_producer() ->
     taken.take_over(opened().hand_over())
     with pytest.raises(IllegalState, match="call init_transactions"):
         taken.share()
+
+
+def test_who_is_told_of_the_other_producer_finds_what_the_coordinator_said() -> None:
+    said, other = InvalidProducerEpoch(), GroupAuthorizationFailed()
+    told = as_fencing(said, "id")
+    assert (type(told), told.__cause__) == (ProducerFenced, said)
+    assert as_fencing(other, "id") is other
+    assert other.__cause__ is None

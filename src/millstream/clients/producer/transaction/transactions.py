@@ -233,7 +233,8 @@ class Transactions:
         except KafkaError as error:
             self._transaction.fail(error, is_fatal=is_fatal_for_request(error))
             self._records.wake()
-            raise as_fencing(error, self._transaction.transactional_id) from error
+            told = as_fencing(error, self._transaction.transactional_id)
+            raise told from told.__cause__
 
     def _deadline_ms(self, limit_ms: int | None = None) -> int:
         limit_ms = self._config.max_block_ms if limit_ms is None else limit_ms

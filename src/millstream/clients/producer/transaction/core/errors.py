@@ -77,7 +77,9 @@ def fenced(transactional_id: str) -> ProducerFenced:
 
 
 def as_fencing(error: MillstreamError, transactional_id: str) -> MillstreamError:
-    """Coordinators say "invalid epoch" and "fenced" for the same thing."""
-    if isinstance(error, InvalidProducerEpoch | ProducerFenced):
-        return fenced(transactional_id)
-    return error
+    """Coordinators say "invalid epoch" and "fenced" for the same thing, which is then the cause."""
+    if not isinstance(error, InvalidProducerEpoch | ProducerFenced):
+        return error
+    told = fenced(transactional_id)
+    told.__cause__ = error
+    return told
