@@ -80,7 +80,8 @@ class Counting:
                 async with asyncio.timeout(LONG_ENOUGH_S):
                     await app.wait_ended()
             assert app.state is ApplicationState.ERROR
-            assert told == [ended.value]
+            assert told == [app.error], "the handler is given the error itself"
+            assert (type(ended.value), str(ended.value)) == (type(app.error), str(app.error))
         finally:
             await app.close()
         return told[0]
