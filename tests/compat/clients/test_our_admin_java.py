@@ -30,7 +30,7 @@ from millstream.clients.admin import (
     ResourceType,
 )
 from millstream.errors import ClusterAuthorizationFailed, DelegationTokenNotFound, KafkaError
-from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, WAITS_FOR_CLUSTER, eventually
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 LISTENERS = ("PLAINTEXT", "SASL_PLAINTEXT", "CONTROLLER")
@@ -125,7 +125,9 @@ def free_ports() -> dict[str, int]:
 
 async def until_it_answers(kafka: Kafka) -> None:
     async with Admin(
-        bootstrap_servers=kafka.address("PLAINTEXT"), default_api_timeout_ms=60_000
+        **WAITS_FOR_CLUSTER,
+        bootstrap_servers=kafka.address("PLAINTEXT"),
+        default_api_timeout_ms=LONG_ENOUGH_MS,
     ) as admin:
         (await admin.create_topics([NewTopic("flights", 3, 1)])).raise_errors()
 

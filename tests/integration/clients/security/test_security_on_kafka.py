@@ -20,7 +20,7 @@ from millstream.clients import Admin, Consumer, NewTopic, Producer
 from millstream.errors import IllegalSaslState, KafkaError, SaslAuthenticationFailed
 from millstream.net.client.tls import SslAuthenticationFailed
 from tests.integration.clients.security.certificates import Authority
-from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, WAITS_FOR_CLUSTER
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 LISTENERS = ("PLAINTEXT", "SSL", "SASL_SSL", "SASL_PLAINTEXT", "MUTUAL", "CONTROLLER")
@@ -142,7 +142,8 @@ def free_ports() -> dict[str, int]:
 
 
 async def until_it_answers(kafka: SecureKafka) -> None:
-    async with Admin(**kafka.settings("PLAINTEXT", default_api_timeout_ms=60_000)) as admin:
+    patient = kafka.settings("PLAINTEXT", default_api_timeout_ms=LONG_ENOUGH_MS)
+    async with Admin(**WAITS_FOR_CLUSTER, **patient) as admin:
         (await admin.create_topics([NewTopic("t", 1, 1)])).raise_errors()
     async with Producer(**kafka.settings("PLAINTEXT")) as producer:
         await (await producer.send("t", b"x" * 300_000))
