@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.clients.admin import Admin
-from millstream.errors import ConfigError, KafkaError, MillstreamError, RequestTimedOut
+from millstream.errors import ConfigError, KafkaError, MillstreamError, RetriableError
 from millstream.model import Offset, TopicPartition
 from millstream.runtime import Clock
 from millstream.spark import admission
@@ -401,7 +401,7 @@ class MicroBatches:
         reader = self._link.reader()
         try:
             return self._link.run(reader.offsets(topic, LATEST, timeout_ms=TOPIC_TIMEOUT_MS))
-        except RequestTimedOut:
+        except RetriableError:  # at the time limit, which ends with the last error of a leader, too
             # A run with a topic that is gone fails, at the latest when it commits that topic's offset.
             self._look(at_once=True)
             if topic not in self._plan.sources:

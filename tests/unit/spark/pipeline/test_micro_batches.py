@@ -12,7 +12,13 @@ import pytest
 
 from millstream.clients.admin import TransactionDescription, TransactionState
 from millstream.clients.admin.core.results import Results
-from millstream.errors import RequestTimedOut
+from millstream.errors import (
+    LeaderNotAvailable,
+    NotLeaderOrFollower,
+    RequestTimedOut,
+    RetriableError,
+    UnknownTopicOrPartition,
+)
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
@@ -82,6 +88,19 @@ class Link:
         return {}
 
 
+class UnsettledLink(Link):
+    """Leaders answer with an error until the short time limit of the first look is over."""
+
+    def __init__(self, error: RetriableError) -> None:
+        super().__init__(missing="")
+        self._error = error
+
+    async def offsets(self, topic: str, which: int, timeout_ms: int = 0) -> Mapping[int, int]:
+        if timeout_ms:
+            raise self._error
+        return await super().offsets(topic, which)
+
+
 def nothing_is_due(_readable: Mapping[TopicPartition, int]) -> list[DueTask]:
     return []
 
@@ -146,6 +165,18 @@ def test_a_task_is_not_run_with_a_topic_that_was_found_to_be_gone(
     """Its run would find that out only when it commits that topic's offset."""
     running, jobs = batches(monkeypatch, Link("gone"))
     running.run()
+    assert [run.topics for run in jobs.requests] == [("kept",)]
+
+
+@pytest.mark.parametrize(
+    "error", [RequestTimedOut(), NotLeaderOrFollower(), LeaderNotAvailable(), UnknownTopicOrPartition()]
+)  # fmt: skip
+def test_a_leader_that_begins_late_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, error: RetriableError
+) -> None:
+    """A broker hears of a topic that was just made after the controller has answered."""
+    running, jobs = batches(monkeypatch, UnsettledLink(error))
+    running.run_available()
     assert [run.topics for run in jobs.requests] == [("kept",)]
 
 
