@@ -28,6 +28,7 @@ from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import ObservedStep, Step
 from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.upstreams.origin_headers import ORIGIN_HEADER
 from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import Topology
@@ -370,10 +371,14 @@ class InterruptedApplication:
     async def _rows(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[tuple[tuple[Any, ...], int]]:
-        """Key, value, timestamp and headers of each record, and its offset."""
+        """Key, value, timestamp and headers of each record, and its offset. What repartition topics say of origins is not the application's."""
         async for batch in self.reader.read(topic, partition, start, end, columns=("headers",)):
             for row in batch.to_pylist():
-                headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+                headers = tuple(
+                    (each["key"], each["value"])
+                    for each in row["headers"] or ()
+                    if each["key"] != ORIGIN_HEADER
+                )
                 yield (row["key"], row["value"], row["timestamp"], headers), row["offset"]
 
     async def stores(

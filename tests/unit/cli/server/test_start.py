@@ -13,6 +13,7 @@ NEEDED = {
     "millstream",
     "millstream.broker",
     "millstream.cli",
+    "millstream.compiled",
     "millstream.config_fields",
     "millstream.controller",
     "millstream.coordinator",
