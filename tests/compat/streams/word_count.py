@@ -31,6 +31,7 @@ if __name__ == "__main__":
         state_dir=state,
         commit_interval_ms=100,
         group_protocol=protocol or "streams",
+        time_across_repartitions="kafka",  # instances in Java write no origin times
     )
     clients = {
         "bootstrap.servers": servers,
