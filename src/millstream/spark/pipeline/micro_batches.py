@@ -31,13 +31,14 @@ from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.markers import await_markers
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
-from millstream.spark.pipeline.upstreams import NOTHING_REACHED, Reached, TimeOrder, UpstreamTasks
+from millstream.spark.pipeline.upstreams import NOTHING_REACHED, TimeOrder, UpstreamTasks
 from millstream.spark.source.positions import LATEST
 from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.dropped_records import DroppedRecords, together
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.upstreams.progress import Reached
 from millstream.streams.topology.plan import SubTopologyPlan
 
 ATTEMPTS_MAX: Final = 6
@@ -202,7 +203,7 @@ class MicroBatches:
     def _due(self, readable: Offsets) -> list[DueTask]:
         begin = self._backlog.position
         if self._upstreams.read:
-            readable = self._looked_at_upstreams(readable)
+            readable = self._look_at_upstreams(readable)
             begin = self._backlog.read_to  # what held records wait for may lie behind them
         ends = admission.in_time(
             begin,
@@ -222,7 +223,7 @@ class MicroBatches:
         is_aligned = bool(self._driver.order.alignment.writers) and len(self._plan.sources) > 1
         return is_aligned or self._driver.max_task_idle_ms > 0
 
-    def _looked_at_upstreams(self, readable: Offsets) -> Offsets:
+    def _look_at_upstreams(self, readable: Offsets) -> Offsets:
         """Looks how far upstream tasks have come, and returns what is readable after that: all that they have written by then, if nothing is open."""
         looking = self._upstreams.look(
             self._admin_client(),

@@ -14,12 +14,11 @@ from millstream.clients.admin import Admin
 from millstream.model import Offset, TopicPartition
 from millstream.streams.kernel.task.upstreams import NOT_BEGUN
 from millstream.streams.runtime.upstreams.looks import look_at_cluster
-from millstream.streams.runtime.upstreams.progress import UpstreamProgress, flow_of
+from millstream.streams.runtime.upstreams.progress import Reached, UpstreamProgress, flow_of
 from millstream.streams.runtime.upstreams.timeouts import UpstreamTimeouts
 from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.plan import TopologyPlan
 
-Reached = Mapping[str, Mapping[int, int]]
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -77,9 +76,9 @@ class UpstreamTasks:
 
         It looks as often as there are sub-topologies on the way: each look tells of one more that has nothing left.
         """
-        if self._progress is None or plan != self._plan:
-            self._plan, self._progress = plan, UpstreamProgress(flow_of(plan, self.alignment))
         flow = flow_of(plan, self.alignment)
+        if self._progress is None or plan != self._plan:
+            self._plan, self._progress = plan, UpstreamProgress(flow)
         for _ in self.alignment.upstream_of(self.sub_topology):
             look = await look_at_cluster(
                 admin, self.application_id, flow, dict, is_read_committed=is_read_committed

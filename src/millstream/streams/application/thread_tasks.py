@@ -41,7 +41,8 @@ from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import TaskStart
-from millstream.streams.runtime.task import ActiveTask, Reached
+from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.upstreams.progress import Reached
 from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS, RunAhead
 from millstream.streams.runtime.upstreams.timeouts import UpstreamTimeouts
 from millstream.streams.runtime.upstreams.watch import LocalTask, WaitingInput

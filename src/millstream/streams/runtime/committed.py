@@ -130,7 +130,7 @@ class CommittedPosition:
                 (each.processor_times.get(_ORIGIN_TIME, -1) for each in metadata.values()),
                 default=-1,
             ),
-            held=held,
+            held={topic: each for topic, each in held.items() if topic in offsets},
             versions=frozenset(
                 name.removeprefix(_VERSION_MARK)
                 for each in metadata.values()

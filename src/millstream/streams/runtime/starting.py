@@ -46,6 +46,7 @@ from millstream.streams.runtime.snapshots.tasks import (
 )
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.state.storage.factory import RocksTaskStores
+from millstream.streams.topology.alignment import AlignedTopics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,6 +60,7 @@ class StartedTask:
     """A kernel task whose stores hold what `position` covers. `topic_ids`: of its changelogs, by topic."""
 
     task: StreamTask
+    aligned: AlignedTopics
     position: CommittedPosition
     is_committed: bool
     """The position stands in the group's offsets for every topic."""
@@ -89,6 +91,7 @@ class TaskStart:
         self._global_stores = global_stores
         self._id = spec.task_id(partition)
         self._path = spec.stores_path(partition)
+        self._aligned = spec.alignment.of(spec.sub_topology)
         self._restored = 0
         self._covered = 0
         """Changelog records that a snapshot has spared."""
@@ -136,6 +139,9 @@ class TaskStart:
     async def _start(self) -> StartedTask:
         spec, partition = self._spec, self._partition
         committed = await self._clients.committed(spec.application, spec.sources, partition)
+        # Where time_across_repartitions has become `kafka` since, what is done behind an offset is still not to come again.
+        read = self._aligned.read | committed.held.keys()
+        self._aligned = replace(self._aligned, read=read)
         logs = await self._clients.logs(spec.sources, partition)
         task, topic_ids = await self._restored_task(committed)
         self._require_known_origin(committed, task)
@@ -159,6 +165,7 @@ class TaskStart:
         )
         return StartedTask(
             task=task,
+            aligned=self._aligned,
             position=position,
             is_committed=not begin,
             begins_late=any(spec.reset_of(topic) is not OffsetReset.EARLIEST for topic in begin),
@@ -288,7 +295,7 @@ class TaskStart:
             self._partition,
             lambda _: stores,
             config,
-            topics=TaskTopics(spec.sources, spec.sources, spec.alignment.of(spec.sub_topology)),
+            topics=TaskTopics(spec.sources, spec.sources, self._aligned),
             global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
             restore_listener=self._environment.restore_listener,

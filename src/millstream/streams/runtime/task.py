@@ -48,16 +48,12 @@ from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import StartedTask, TaskStart
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.upstreams.progress import TaskProgress
+from millstream.streams.runtime.upstreams.progress import Reached, TaskProgress
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _Answer = TypeVar("_Answer")
-
-
-Reached = Mapping[str, Mapping[int, int]]
-"""By aligned repartition topic, how far its upstream tasks have come, as `StreamTask.expect` takes it."""
 
 
 _NO_UPSTREAMS: Final[Mapping[int, int]] = {}
@@ -108,7 +104,7 @@ class ActiveTask:
         self._restored = started.restored
         self.snapshots: Final = started.snapshots
         self._dropped = 0
-        self.aligned: Final = spec.alignment.of(spec.sub_topology)
+        self.aligned: Final = started.aligned
         self._written_to: dict[TopicPartition, int] = {}
         self.progress = TaskProgress(
             started.position.offsets, started.task.origin_time, self._written_to

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from millstream.clients import Producer
 from millstream.model import TopicPartition
-from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.config import ProcessingGuarantee, TimeAcrossRepartitions
+from millstream.streams.kernel.task.upstreams import DoneBehind
+from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.upstreams.looks import look_at_cluster
 from millstream.streams.runtime.upstreams.progress import TaskFlow
 from millstream.streams.topology.alignment import aligned_topics
@@ -40,6 +44,24 @@ async def test_a_task_that_was_elsewhere_before_tells_how_far_its_records_reach(
         assert task.progress.written_to[repartition(world)] == end
     finally:
         await task.close()
+
+
+@pytest.mark.parametrize("order", TimeAcrossRepartitions)
+async def test_what_is_done_behind_an_offset_does_not_come_again_whatever_the_order_is_now(
+    world: World, order: TimeAcrossRepartitions
+) -> None:
+    """The first two of three records are done, as they are where only those of another task were held back."""
+    await world.put(VALUES)
+    await world.run(0)
+    held = CommittedPosition(
+        {repartition(world).topic: 0}, held={repartition(world).topic: DoneBehind(2, {5: 0})}
+    )
+    committed = await world.admin.alter_consumer_group_offsets(world.application, held.encode(0))
+    committed.raise_errors()
+    world.config = replace(world.config, time_across_repartitions=order)
+    report = await world.run(1)
+    assert (report.read, report.processed) == (3, 1)
+    assert (await world.run(1)).processed == 0
 
 
 async def test_what_lies_behind_an_open_transaction_of_a_repartition_topic_is_still_to_be_read(

@@ -103,6 +103,7 @@ async def started(
     async def start(_: TaskStart) -> StartedTask:
         return StartedTask(
             kernel,
+            topics.aligned,
             CommittedPosition({"in": 3}, origin_time=50),
             is_committed=True,
             begins_late=False,

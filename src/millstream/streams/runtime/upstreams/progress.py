@@ -18,6 +18,8 @@ from millstream.streams.topology.plan import TopologyPlan
 
 TaskKey = tuple[int, int]
 """A sub-topology and a partition."""
+Reached = Mapping[str, Mapping[int, int]]
+"""By aligned repartition topic, how far its upstream tasks have come by their partitions, as `StreamTask.expect` takes it."""
 
 
 @dataclass(frozen=True, slots=True)
