@@ -9,6 +9,7 @@
     headers    list<struct<key: string, value: binary>>       (only when asked for)
     timestampType  int32, 0 create time, 1 log append time    (only when asked for, ignored by from_arrow)
     leaderEpoch    int32, null where the batch has none       (the same)
+    baseOffset     int64, the first offset of the batch       (the same, for whole batches)
 
 Timestamps stay int64 because Kafka's -1 is no point in time. The work per record is done by the leaves `walker` and
 `writer`; this module owns the buffers, their sizes and what is skipped.
@@ -16,7 +17,7 @@ Timestamps stay int64 because Kafka's -1 is no point in time. The work per recor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -40,6 +41,7 @@ from millstream.runtime.native import load_leaf, warn_where_interpreted
 
 if TYPE_CHECKING:
     from millstream.records import walker, writer
+    from millstream.records.record import Header
 else:
     walker = load_leaf("millstream.records.walker")
     writer = load_leaf("millstream.records.writer")
@@ -65,6 +67,7 @@ _BATCH_FIELDS: Final = (
     pa.field("timestampType", pa.int32(), nullable=False),
     pa.field("leaderEpoch", pa.int32()),
 )
+_BASE_OFFSET_FIELD: Final = pa.field("baseOffset", pa.int64(), nullable=False)
 
 ARROW_BYTES_MAX: Final = 2**31 - 1
 """What int32 offsets of one binary column can reach."""
@@ -80,10 +83,14 @@ BatchFilter = Callable[[BatchHeader, memoryview], bool]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The options of `to_arrow`. `decompressed_bytes_max` bounds each batch; `batch_columns` are those that say how a batch was written."""
+    """The options of `to_arrow`. `decompressed_bytes_max` bounds each batch; `batch_columns` are those that say how a batch was written.
+
+    `whole_batches`: those before the start offset too that share a batch with it, each with the base offset of its batch.
+    """
 
     headers: bool = False
     batch_columns: bool = False
+    whole_batches: bool = False
     check_crcs: bool = True
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
     accept: BatchFilter | None = None
@@ -109,7 +116,8 @@ def to_arrow(
     spans = []
     for header, section in sections:
         first = columns.rows()
-        spans.append((section, first, first + columns.walk(section, header, start_offset)))
+        begin = header.base_offset if options.whole_batches else start_offset
+        spans.append((section, first, first + columns.walk(section, header, begin)))
     rows = columns.rows()
     arrays = [
         *_gather(columns, spans, rows),
@@ -120,9 +128,15 @@ def to_arrow(
     if options.headers:
         arrays.append(_gather_headers(columns, spans, rows))
         fields.append(_HEADERS_FIELD)
+    batches = [header for header, _ in sections]
+    rows_of_batches = [last - first for _, first, last in spans]
     if options.batch_columns:
-        arrays += _batch_columns([header for header, _ in sections], spans)
+        arrays += _batch_columns(batches, rows_of_batches)
         fields += _BATCH_FIELDS
+    if options.whole_batches:
+        bases = [header.base_offset for header in batches]
+        arrays.append(_of_batches(bases, rows_of_batches, pa.int64()))
+        fields.append(_BASE_OFFSET_FIELD)
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -132,11 +146,13 @@ def from_arrow(
     *,
     batch_bytes_max: int = BATCH_BYTES_MAX,
     default_timestamp_ms: int = -1,
+    batch_headers: Sequence[Header] = (),
 ) -> list[bytearray]:
     """Returns batches of at most `batch_bytes_max` bytes before compression, in the order of the rows.
 
     A record that is larger than that gets a batch for itself. Base offset and base sequence count on from batch to
-    batch. `default_timestamp_ms` stands where there is no timestamp. Raises InvalidRecord for columns of other types
+    batch. `default_timestamp_ms` stands where there is no timestamp. The first record of each batch has `batch_headers`
+    before its own. Raises InvalidRecord for columns of other types
     or a header without a key, InvalidTimestamp for times before 1970.
     """
     assert options.delete_horizon_ms is None, "only the cleaner sets a delete horizon"
@@ -144,7 +160,7 @@ def from_arrow(
     rows = 0
     for part in table.to_batches() if isinstance(table, pa.Table) else [table]:
         if part.num_rows:
-            source = _record_writer(part, default_timestamp_ms)
+            source = _record_writer(part, default_timestamp_ms, batch_headers)
             batches += _write(source, part.num_rows, _advance(options, rows), batch_bytes_max)
             rows += part.num_rows
     return batches
@@ -222,25 +238,19 @@ def _gather_headers(columns: walker.RecordColumns, spans: _Spans, rows: int) -> 
     return pa.Array.from_buffers(HEADERS_TYPE, rows, [None, list_offsets], 0, children=[headers])
 
 
-def _batch_columns(headers: list[BatchHeader], spans: _Spans) -> list[pa.Array]:
-    """Constant from the first to the last row of each batch."""
-    filled = [
-        (header, last)
-        for header, (_, first, last) in zip(headers, spans, strict=True)
-        if last > first
-    ]
-    if not filled:
-        return [pa.array([], pa.int32()), pa.array([], pa.int32())]
-    ends = pa.array([last for _, last in filled], pa.int32())
-    types = [int(header.is_log_append_time) for header, _ in filled]
-    epochs = [
-        None if header.partition_leader_epoch < 0 else header.partition_leader_epoch
-        for header, _ in filled
-    ]
-    return [
-        pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(values, pa.int32())))
-        for values in (types, epochs)
-    ]
+def _batch_columns(headers: list[BatchHeader], rows: list[int]) -> list[pa.Array]:
+    epochs = _of_batches([header.partition_leader_epoch for header in headers], rows, pa.int32())
+    if any(header.partition_leader_epoch < 0 for header in headers):
+        epochs = pc.if_else(pc.less(epochs, 0), None, epochs)
+    types = [header.is_log_append_time for header in headers]
+    return [_of_batches(types, rows, pa.int32()), epochs]
+
+
+def _of_batches(values: list[int] | list[bool], rows: list[int], type_: pa.DataType) -> pa.Array:
+    """Returns a column that has one value for all rows of a batch. `rows`: how many each batch has."""
+    import numpy as np
+
+    return pa.array(np.repeat(np.array(values, type_.to_pandas_dtype()), rows))
 
 
 def _text(keys: _ColumnBuffers) -> pa.Array:
@@ -279,7 +289,9 @@ def _advance(options: BatchOptions, rows: int) -> BatchOptions:
     return replace(options, base_offset=options.base_offset + rows, base_sequence=sequence)
 
 
-def _record_writer(part: pa.RecordBatch, default_timestamp_ms: int) -> writer.RecordWriter:
+def _record_writer(
+    part: pa.RecordBatch, default_timestamp_ms: int, batch_headers: Sequence[Header]
+) -> writer.RecordWriter:
     names = part.schema.names
     if "value" not in names:
         raise InvalidRecord(f"a column named value is needed; there are {names}")
@@ -289,7 +301,7 @@ def _record_writer(part: pa.RecordBatch, default_timestamp_ms: int) -> writer.Re
     headers = _header_source(part.column("headers")) if "headers" in names else None
     return writer.RecordWriter(
         _binary_source(key, "key"), _binary_source(part.column("value"), "value"),
-        _fixed_width(timestamps, "q"), headers,
+        _fixed_width(timestamps, "q"), headers, batch_headers,
     )  # fmt: skip
 
 

@@ -112,13 +112,17 @@ class HeaderSource:
         return len(self._list_offsets) - 1
 
     @cython.cfunc
+    def count(self, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        return self._list_offsets[row + 1] - self._list_offsets[row]
+
+    @cython.cfunc
     def size(self, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Bytes of the header count and the headers of a row."""
+        """Bytes of the headers of a row, without their count."""
         first: cython.Py_ssize_t = self._list_offsets[row]
         last: cython.Py_ssize_t = self._list_offsets[row + 1]
         index: cython.Py_ssize_t
         length: cython.Py_ssize_t
-        total: cython.Py_ssize_t = _varint_size(last - first)
+        total: cython.Py_ssize_t = 0
         for index in range(first, last):
             length = self._keys.length(index)
             if length < 0:
@@ -133,11 +137,9 @@ class HeaderSource:
         at: cython.Py_ssize_t,
         row: cython.Py_ssize_t,
     ) -> cython.Py_ssize_t:
-        first: cython.Py_ssize_t = self._list_offsets[row]
-        last: cython.Py_ssize_t = self._list_offsets[row + 1]
+        """Write the headers of a row; the place behind them."""
         index: cython.Py_ssize_t
-        at = _put_varint(out, at, last - first)
-        for index in range(first, last):
+        for index in range(self._list_offsets[row], self._list_offsets[row + 1]):
             at = self._keys.put(out, at, index)
             at = self._values.put(out, at, index)
         return at
@@ -145,13 +147,18 @@ class HeaderSource:
 
 @cython.cclass
 class RecordWriter:
-    """Rows of keys, values, timestamps (int64, ms) and perhaps headers, to be written batch by batch."""
+    """Rows of keys, values, timestamps (int64, ms) and perhaps headers, to be written batch by batch.
+
+    The first record of each batch has `batch_headers` before its own.
+    """
 
     _keys: BinarySource
     _values: BinarySource
     _timestamps: cython.const[cython.longlong][::1]
     _headers: HeaderSource | None
     _rows: cython.Py_ssize_t
+    _batch_headers: cython.const[cython.uchar][::1]
+    _batch_header_count: cython.Py_ssize_t
 
     def __init__(
         self,
@@ -159,6 +166,7 @@ class RecordWriter:
         values: BinarySource,
         timestamps: memoryview,
         headers: HeaderSource | None,
+        batch_headers: Sequence[Header] = (),
     ) -> None:
         rows = len(timestamps)
         if keys.rows() != rows or values.rows() != rows:
@@ -170,6 +178,8 @@ class RecordWriter:
         self._timestamps = timestamps
         self._headers = headers
         self._rows = rows
+        self._batch_headers = encode_headers(batch_headers)
+        self._batch_header_count = len(batch_headers)
 
     def timestamp(self, row: cython.Py_ssize_t) -> int:
         if row < 0 or row >= self._rows:
@@ -227,12 +237,31 @@ class RecordWriter:
             at = _put_varint(data, at, row - first)
             at = self._keys.put(data, at, row)
             at = self._values.put(data, at, row)
-            if self._headers is not None:
-                at = self._headers.put(data, at, row)
-            else:
-                data[at] = 0
-                at += 1
+            at = self._put_headers(data, at, first, row)
         return at
+
+    @cython.cfunc
+    def _put_headers(
+        self,
+        out: cython.pointer[cython.uchar],
+        at: cython.Py_ssize_t,
+        first: cython.Py_ssize_t,
+        row: cython.Py_ssize_t,
+    ) -> cython.Py_ssize_t:
+        index: cython.Py_ssize_t
+        at = _put_varint(out, at, self._header_count(first, row))
+        if row == first:
+            for index in range(len(self._batch_headers)):
+                out[at + index] = self._batch_headers[index]
+            at += len(self._batch_headers)
+        if self._headers is not None:
+            at = self._headers.put(out, at, row)
+        return at
+
+    @cython.cfunc
+    def _header_count(self, first: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        count: cython.Py_ssize_t = self._batch_header_count if row == first else 0
+        return count if self._headers is None else count + self._headers.count(row)
 
     @cython.cfunc
     def _body_size(self, first: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
@@ -240,9 +269,10 @@ class RecordWriter:
         size: cython.Py_ssize_t = 1 + _varint_size(self._timestamps[row] - self._timestamps[first])
         size += _varint_size(row - first)
         size += _field_size(self._keys.length(row)) + _field_size(self._values.length(row))
-        if self._headers is not None:
-            return size + self._headers.size(row)
-        return size + 1
+        size += _varint_size(self._header_count(first, row))
+        if row == first:
+            size += len(self._batch_headers)
+        return size if self._headers is None else size + self._headers.size(row)
 
 
 @cython.cfunc
@@ -294,11 +324,13 @@ def encode_record(
     )
     if not headers:
         return _varint(len(body) + 1) + body + b"\x00"
-    parts = [body, _varint(len(headers))]
-    for name, content in headers:
-        parts += (_field(name.encode()), _field(content))
-    body = b"".join(parts)
+    body += _varint(len(headers)) + encode_headers(headers)
     return _varint(len(body)) + body
+
+
+def encode_headers(headers: Sequence[Header]) -> bytes:
+    """Headers as they stand in a record, without their count."""
+    return b"".join(_field(name.encode()) + _field(content) for name, content in headers)
 
 
 @cython.cfunc

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from millstream.streams import OnError, StreamsBuilder, StreamsConfig
 from millstream.streams.kernel import RawBatch, StreamTask, TaskTopics
-from millstream.streams.kernel.columns.origins import Origins
+from millstream.streams.kernel.columns.origins import OriginBatch
 from millstream.streams.kernel.task.output import PreparedCommit
 from millstream.streams.kernel.task.upstreams import AT_ITS_END
 from millstream.streams.serdes import long, string
@@ -118,7 +118,7 @@ class Runner:
         rows = self.inputs[topic][self.read[topic] : self.read[topic] + number]
         self.read[topic] += len(rows)
         if rows:
-            self.task.add(topic, raw_batch(rows, is_aligned=topic in ALIGNED))
+            self.task.add(topic, batch_of(rows, is_aligned=topic in ALIGNED))
 
     def tell(self, vague: int) -> None:
         for topic in ALIGNED:
@@ -152,17 +152,19 @@ class Runner:
         return self.committed
 
 
-def raw_batch(rows: list[Record], *, is_aligned: bool) -> RawBatch:
-    origins = Origins(
-        np.array([each.upstream for each in rows], np.int64),
-        np.array([each.time for each in rows], np.int64),
-    )
-    return RawBatch(
+def batch_of(rows: list[Record], *, is_aligned: bool) -> RawBatch | OriginBatch:
+    times = [each.time for each in rows]
+    offsets = [each.offset for each in rows]
+    values: list[bytes | None] = [each.value for each in rows]
+    if not is_aligned:
+        return RawBatch([None] * len(rows), values, times, offsets)
+    return OriginBatch(
         [None] * len(rows),
-        [each.value for each in rows],
-        [each.time for each in rows],
-        [each.offset for each in rows],
-        origins=origins if is_aligned else None,
+        values,
+        timestamps=np.array(times, np.int64),
+        offsets=np.array(offsets, np.int64),
+        upstreams=np.array([each.upstream for each in rows], np.int64),
+        origin_times=np.array(times, np.int64),
     )
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.streams.kernel.columns.batch import RawBatch
-from millstream.streams.kernel.columns.origins import UNKNOWN_UPSTREAM, Origins
+from millstream.streams.kernel.columns.origins import UNKNOWN_UPSTREAM, OriginBatch
 from millstream.streams.kernel.task.upstreams import (
     AT_ITS_END,
     NOT_BEGUN,
@@ -91,7 +90,7 @@ class Runner:
     def add(self, number: int) -> None:
         rows = self.partition[self.read : self.read + number]
         self.read += len(rows)
-        self.merge.add(raw_batch(rows))
+        self.merge.add(origin_batch(rows))
 
     def tell(self, number: int) -> None:
         """Tells bounds that are true, and more or less exact."""
@@ -138,18 +137,16 @@ class Runner:
         return self.committed
 
 
-def raw_batch(rows: list[Record]) -> RawBatch:
-    origins = Origins(
-        np.array([each.upstream for each in rows], np.int64),
-        np.array([each.time for each in rows], np.int64),
-    )
+def origin_batch(rows: list[Record]) -> OriginBatch:
     nothing: list[bytes | None] = [None] * len(rows)
-    return RawBatch(
+    times = np.array([each.time for each in rows], np.int64)
+    return OriginBatch(
         nothing,
         nothing,
-        [each.time for each in rows],
-        [each.offset for each in rows],
-        origins=origins,
+        timestamps=times,
+        offsets=np.array([each.offset for each in rows], np.int64),
+        upstreams=np.array([each.upstream for each in rows], np.int64),
+        origin_times=times,
     )
 
 

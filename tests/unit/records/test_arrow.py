@@ -150,6 +150,41 @@ def test_record_beyond_the_limit_gets_its_own_batch() -> None:
     assert [read_header(batch).record_count for batch in batches] == [1, 1, 1]
 
 
+def test_the_first_record_of_each_batch_has_the_headers_of_batches_before_its_own() -> None:
+    own = pa.array(
+        [[], [], [{"key": "b", "value": b"2"}]], SCHEMA_WITH_HEADERS.field("headers").type
+    )
+    table = pa.table({"value": [b"x" * 10] * 3, "headers": own})
+    of_batches = [("a", b"1"), ("", None)]
+    with_room_for_two = 61 + 2 * 17 + 6
+    batches = from_arrow(table, batch_bytes_max=with_room_for_two, batch_headers=of_batches)
+    assert [[r.headers for r in records_in([batch])] for batch in batches] == [
+        [of_batches, []],
+        [[*of_batches, ("b", b"2")]],
+    ]
+    without = table.drop_columns("headers")
+    batches = from_arrow(without, batch_bytes_max=with_room_for_two, batch_headers=of_batches)
+    assert [[r.headers for r in records_in([batch])] for batch in batches] == [
+        [of_batches, []],
+        [of_batches],
+    ]
+
+
+def test_whole_batches_come_from_their_first_records_on() -> None:
+    records = [Record(value=b"%d" % number) for number in range(3)]
+    log = build_batch(records, BatchOptions(base_offset=10)) + build_batch(
+        records, BatchOptions(base_offset=13)
+    )
+    table = to_arrow(log, 14, ReadOptions(whole_batches=True))
+    assert table.schema.names == [*SCHEMA.names, "baseOffset"]
+    assert table.column("offset").to_pylist() == [13, 14, 15]
+    assert table.column("baseOffset").to_pylist() == [13, 13, 13]
+    table = to_arrow(log, 11, ReadOptions(whole_batches=True))
+    assert table.column("offset").to_pylist() == list(range(10, 16))
+    assert table.column("baseOffset").to_pylist() == [10, 10, 10, 13, 13, 13]
+    assert to_arrow(log, 16, ReadOptions(whole_batches=True)).num_rows == 0
+
+
 def test_slices_and_chunks_are_followed() -> None:
     values = [None if i % 4 == 0 else b"%d" % i for i in range(50)]
     table = pa.table({"key": values, "value": values, "timestamp": list(range(50))}).slice(3, 40)

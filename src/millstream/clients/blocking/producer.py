@@ -31,6 +31,8 @@ from millstream.foreign_names.explanation import explain_construction
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from millstream.records.record import Header
+
 _Metadata = TypeVar("_Metadata")
 
 
@@ -152,10 +154,19 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
         return Delivery(batch, index, self._settlements, self._loop)
 
     def send_batch(
-        self, topic: str, records: pa.RecordBatch, *, partition: int | None = None
+        self,
+        topic: str,
+        records: pa.RecordBatch,
+        *,
+        partition: int | None = None,
+        batch_headers: Sequence[Header] = (),
     ) -> BatchDelivery:
         """Queue an Arrow batch; waits while memory is full."""
-        delivery = self._loop.run(self._client.send_batch(topic, records, partition=partition))
+        delivery = self._loop.run(
+            self._client.send_batch(
+                topic, records, partition=partition, batch_headers=batch_headers
+            )
+        )
         return BatchDelivery(delivery, self._loop)
 
     @contextlib.contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -253,12 +253,17 @@ class Consumer(Generic[Key, Value]):
                     return records
 
     async def poll_arrow(
-        self, *, timeout_ms: int = _POLL_MS, headers: bool = False
+        self,
+        *,
+        timeout_ms: int = _POLL_MS,
+        headers: bool = False,
+        whole_batches_of: Collection[str] = (),
     ) -> list[ArrowRecords]:
         """Returns everything fetched so far as Arrow batches, at least one as soon as there is any; empty after `timeout_ms`.
 
         Like `poll`, but no Python object is made per record, and deserializers and interceptors are not asked. The
-        column `headers` is there when asked for. A batch without rows tells of a position behind markers or aborted records.
+        column `headers` is there when asked for. Of the topics in `whole_batches_of` the records come that stand before the position
+        in the same record batch, too, and the columns `baseOffset`, `timestampType` and `leaderEpoch` say what batch each is of. A batch without rows tells of a position behind markers or aborted records.
         """
         deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
         self._check()
@@ -266,7 +271,9 @@ class Consumer(Generic[Key, Value]):
             while True:
                 await self._look_after_group(deadline_ms)
                 batches = await self._collector.take_arrow(
-                    check_crcs=self.config.check_crcs, headers=headers
+                    check_crcs=self.config.check_crcs,
+                    headers=headers,
+                    whole_batches_of=whole_batches_of,
                 )
                 if batches or not await self._wait_for_data(deadline_ms):
                     return batches

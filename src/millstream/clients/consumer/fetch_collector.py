@@ -6,6 +6,7 @@ Records pass deserializers, then interceptors. A call that is cancelled here giv
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from millstream.clients.cluster.cluster import Cluster
@@ -76,12 +77,16 @@ class FetchCollector(Generic[Key, Value]):
                 return records
         return self.undelivered.take(count_max)
 
-    async def take_arrow(self, *, check_crcs: bool, headers: bool) -> list[ArrowRecords]:
+    async def take_arrow(
+        self, *, check_crcs: bool, headers: bool, whole_batches_of: Collection[str]
+    ) -> list[ArrowRecords]:
         """Returns all chunks that are there. What cannot be read ends it, and is raised when nothing stands before it."""
         self.undelivered.give_back(self._subscription.partitions)
         partitions = self._subscription.partitions.values()
         before = [(state, state.position, state.leader_epoch) for state in partitions]
-        batches = self._arrow_batches(check_crcs=check_crcs, headers=headers)
+        batches = self._arrow_batches(
+            check_crcs=check_crcs, headers=headers, whole_batches_of=whole_batches_of
+        )
         if batches:
             try:
                 await self._fetcher.send_next()
@@ -92,7 +97,9 @@ class FetchCollector(Generic[Key, Value]):
                 raise
         return batches
 
-    def _arrow_batches(self, *, check_crcs: bool, headers: bool) -> list[ArrowRecords]:
+    def _arrow_batches(
+        self, *, check_crcs: bool, headers: bool, whole_batches_of: Collection[str]
+    ) -> list[ArrowRecords]:
         from millstream.clients.core.arrow_batches import readable_rows
 
         batches: list[ArrowRecords] = []
@@ -100,7 +107,13 @@ class FetchCollector(Generic[Key, Value]):
         while (item := fetched.next_chunk()) is not None:
             state, start, chunk = item
             rows, broken = readable_rows(
-                chunk, state.topic_partition, start, check_crcs=check_crcs, headers=headers
+                chunk,
+                state.topic_partition,
+                start,
+                check_crcs=check_crcs,
+                headers=headers,
+                batch_columns=state.topic_partition.topic in whole_batches_of,
+                whole_batches=state.topic_partition.topic in whole_batches_of,
             )
             if broken is not None and not rows.num_rows and not batches:
                 raise broken

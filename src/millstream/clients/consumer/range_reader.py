@@ -66,7 +66,7 @@ class _Source:
 
 
 _OF_BATCHES: Final = frozenset({"timestampType", "leaderEpoch"})
-_FURTHER_COLUMNS: Final = _OF_BATCHES | {"headers"}
+_FURTHER_COLUMNS: Final = _OF_BATCHES | {"headers", "baseOffset"}
 
 
 class RangeReader:
@@ -124,8 +124,9 @@ class RangeReader:
         """Yields the records with start_offset <= offset < end_offset, in order, in batches that are not empty.
 
         Columns: key, value (binary), offset, timestamp (int64, ms), and of `columns` headers, timestampType
-        (0 create time, 1 log append time) and leaderEpoch, the last two together. Offsets that hold no record
-        (compacted, control) are passed over. Waits for records that are not written yet.
+        (0 create time, 1 log append time) and leaderEpoch, the last two together, and baseOffset, with which the records
+        come that stand before the start in the same record batch, too. Offsets that hold no record (compacted, control)
+        are passed over. Waits for records that are not written yet.
 
         Raises ConfigError for other columns, OffsetOutOfRange when the start is no longer, or not yet, in the log,
         TopicDeleted when the topic is deleted meanwhile or has another id than `topic_id`, RequestTimedOut after
@@ -149,6 +150,7 @@ class RangeReader:
                     check_crcs=self.config.check_crcs,
                     headers="headers" in columns,
                     batch_columns=not _OF_BATCHES.isdisjoint(columns),
+                    whole_batches="baseOffset" in columns,
                 )
                 records = rows_before(records, end_offset)
                 if records.num_rows:

@@ -5,7 +5,7 @@ The only module of the clients that knows pyarrow, which takes long to import; i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,7 @@ from millstream.runtime.native import load_leaf
 
 if TYPE_CHECKING:
     from millstream.clients.producer.core import murmur2
+    from millstream.records.record import Header
 else:
     murmur2 = load_leaf("millstream.clients.producer.core.murmur2")
 
@@ -55,7 +56,11 @@ def rows_by_partition(
 
 
 def encode_rows(
-    rows: pa.RecordBatch, options: BatchOptions, batch_bytes_max: int, now_ms: int
+    rows: pa.RecordBatch,
+    options: BatchOptions,
+    batch_bytes_max: int,
+    now_ms: int,
+    batch_headers: Sequence[Header] = (),
 ) -> Iterator[tuple[bytearray, int]]:
     """Record batches of the rows with their record counts, encoded as they are asked for."""
     step = max(1, rows.num_rows * _SLICE_BYTES // max(rows.nbytes, 1))
@@ -65,6 +70,7 @@ def encode_rows(
             options,
             batch_bytes_max=batch_bytes_max,
             default_timestamp_ms=now_ms,
+            batch_headers=batch_headers,
         ):
             patch_offset_and_epoch(memoryview(encoded), 0, -1)  # brokers insist on offset 0
             yield encoded, _RECORD_COUNT.unpack_from(encoded, _RECORD_COUNT_AT)[0]
@@ -77,12 +83,15 @@ def chunk_to_arrow(
     check_crcs: bool,
     headers: bool = False,
     batch_columns: bool = False,
+    whole_batches: bool = False,
 ) -> pa.RecordBatch:
-    """Returns the visible records of a fetched chunk from `start_offset` on."""
+    """Returns the visible records of a fetched chunk from `start_offset` on; `whole_batches` as in `ReadOptions`."""
     accept = None
     if chunk.aborted:
         accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
-    options = ReadOptions(headers, batch_columns, check_crcs=check_crcs, accept=accept)
+    options = ReadOptions(
+        headers, batch_columns, whole_batches, check_crcs=check_crcs, accept=accept
+    )
     return to_arrow(chunk.records, start_offset, options)
 
 
@@ -94,10 +103,15 @@ def readable_rows(
     check_crcs: bool,
     headers: bool = False,
     batch_columns: bool = False,
+    whole_batches: bool = False,
 ) -> tuple[pa.RecordBatch, CorruptBatch | None]:
     """Returns rows as `chunk_to_arrow`, up to the first batch that cannot be read, and what is wrong with that one."""
     to_rows = partial(
-        chunk_to_arrow, check_crcs=check_crcs, headers=headers, batch_columns=batch_columns
+        chunk_to_arrow,
+        check_crcs=check_crcs,
+        headers=headers,
+        batch_columns=batch_columns,
+        whole_batches=whole_batches,
     )
     try:
         rows = to_rows(chunk, start_offset)

@@ -55,6 +55,8 @@ from millstream.runtime import Random
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from millstream.records.record import Header
+
 
 @explain_construction
 class Producer(Generic[Key, Value]):
@@ -162,14 +164,20 @@ class Producer(Generic[Key, Value]):
         return Delivery(batch, index, self._settlements)
 
     async def send_batch(
-        self, topic: str, records: pa.RecordBatch, *, partition: int | None = None
+        self,
+        topic: str,
+        records: pa.RecordBatch,
+        *,
+        partition: int | None = None,
+        batch_headers: Sequence[Header] = (),
     ) -> BatchDelivery:
         """Queue an Arrow batch with the columns `value` and, if wanted, `key`, `timestamp` (ms) and `headers`.
 
         Without `partition` rows with a key go where their key says, the others to one partition. The order of rows
-        within a partition is kept. No Python object is made per record.
+        within a partition is kept. `batch_headers`: the first record of each record batch that is made has them before its own.
+        No Python object is made per record.
         """
-        return await self._appender.append_rows(topic, records, partition)
+        return await self._appender.append_rows(topic, records, partition, batch_headers)
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
         """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""

@@ -6,7 +6,7 @@ Owns the path that every record takes, so it does there only what each record ne
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING
 
 from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
@@ -35,6 +35,8 @@ from millstream.runtime import Clock
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from millstream.records.record import Header
 
 Appended = tuple[ProducerBatch, int, bool]
 """The batch, the record's index in it, and whether the sender should look now."""
@@ -139,7 +141,11 @@ class RecordAppender:
             appended.close()  # the topic is gone again
 
     async def append_rows(
-        self, topic: str, records: pa.RecordBatch, partition: int | None
+        self,
+        topic: str,
+        records: pa.RecordBatch,
+        partition: int | None,
+        batch_headers: Sequence[Header] = (),
     ) -> BatchDelivery:
         """Appends whole encoded batches, cut by request size; each waits for its own bytes."""
         from millstream.clients.core.arrow_batches import encode_rows
@@ -156,7 +162,9 @@ class RecordAppender:
         parts = []
         for target, rows in self._rows_by_partition(metadata, records, partition):
             wall_ms = self._clock.wall_ms()
-            for encoded, count in encode_rows(rows, options, self._record_bytes_max, wall_ms):
+            for encoded, count in encode_rows(
+                rows, options, self._record_bytes_max, wall_ms, batch_headers
+            ):
                 await self._wait_for_topic_and_room(topic, len(encoded), self.block_deadline_ms())
                 with self.lock:
                     if self._transaction is not None:
@@ -167,6 +175,7 @@ class RecordAppender:
                         count,
                         self._cluster.now_ms(),
                     )
+                    batch.batch_headers = batch_headers
                 parts.append(Delivery(batch, 0, self._sender.settlements))
                 self._sender.wake()
         return BatchDelivery(parts)

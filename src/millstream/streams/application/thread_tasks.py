@@ -218,7 +218,10 @@ class ThreadTasks:
         if not owners:
             await asyncio.sleep(timeout_ms / 1000)
             return read
-        for batch in await self._consumer.poll_arrow(timeout_ms=timeout_ms, headers=True):
+        aligned = {topic for each in self._running.values() for topic in each.active.aligned.read}
+        for batch in await self._consumer.poll_arrow(
+            timeout_ms=timeout_ms, headers=True, whole_batches_of=aligned
+        ):
             task, each = owners[batch.topic, batch.partition]
             if self._running.get(task) is not each:
                 continue  # it has failed on the batch before

@@ -21,7 +21,7 @@ from millstream.streams.state.cache import NOWHERE, ProcessorRecordContext
 from millstream.streams.topology.operators import AsyncCaller
 
 if TYPE_CHECKING:
-    from millstream.streams.kernel.columns.origins import Numbers
+    from millstream.streams.kernel.columns.batch import Numbers
 
 T = TypeVar("T")
 NO_RAW: Sequence[bytes | None] = ()
@@ -57,7 +57,7 @@ class TaskContext:
     `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
     finds its own. In a punctuation there is no topic, and nothing has an offset. `origin_time` is the largest of the runs before.
 
-    `timestamps` are those of the run, and `time_before` is the stream time before it, where they are known.
+    `timestamps` and `ordinals` are those of the run, and `time_before` is the stream time before it, where they are known.
 
     `ordinal` is that of the row being processed, `origin` where it comes from; kept where a cache may make room meanwhile.
     `failed_ordinal` is the row at which an operator stopped in the middle of a batch. `node` is the node whose operator is
@@ -79,6 +79,7 @@ class TaskContext:
         "node",
         "offsets",
         "ordinal",
+        "ordinals",
         "origin",
         "origin_time",
         "origin_times",
@@ -117,6 +118,7 @@ class TaskContext:
         self.wall_clock_ms = 0
         self.dropped = DroppedTally()
         self.timestamps: Sequence[int] = ()
+        self.ordinals: Sequence[int] = ()
         self.time_before = -1
         self.counts = Counter[tuple[str, str]]()
         self.produced = Counter[tuple[str, str]]()
@@ -158,11 +160,12 @@ class TaskContext:
         self.offsets = offsets
         self.raw_keys = raw_keys
         self.raw_values = raw_values
-        self.timestamps = ()
+        self.timestamps = self.ordinals = ()
 
-    def note_times(self, timestamps: Sequence[int]) -> None:
-        """Notes the timestamps of the rows of the run, before stream time goes on."""
-        self.timestamps, self.time_before = timestamps, self.stream_time
+    def note_times(self, timestamps: Sequence[int], ordinals: Sequence[int]) -> None:
+        """Notes the timestamps of the rows of the run and their ordinals, before stream time goes on."""
+        self.timestamps, self.ordinals = timestamps, ordinals
+        self.time_before = self.stream_time
 
     def stream_time_at(self, ordinal: int) -> int:
         """Returns the stream time when this row came, whatever rows are processed with it."""
@@ -210,6 +213,8 @@ class TaskContext:
 
         if self.origin_times is None:
             return np.full(len(ordinals), self.origin_time, np.int64)
+        if ordinals is self.ordinals:  # no operator has left rows out, or made more of them
+            return self.origin_times
         times: Numbers = self.origin_times[np.asarray(ordinals, np.int64)]
         return times
 

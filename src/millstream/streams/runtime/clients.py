@@ -36,6 +36,10 @@ _LATEST: Final = -1
 _Result = TypeVar("_Result")
 
 
+_WITH_HEADERS: Final = ("headers",)
+_WHOLE_BATCHES: Final = ("headers", "baseOffset", "timestampType")
+
+
 class GroupMember(Protocol):
     """A member of the group in whose name offsets are committed."""
 
@@ -188,10 +192,11 @@ class TaskClients:
         return {tp: found.result(tp).offset for tp in partitions}
 
     async def read(
-        self, topic: str, partition: int, start: int, end: int
+        self, topic: str, partition: int, start: int, end: int, *, whole_batches: bool = False
     ) -> AsyncIterator[pa.RecordBatch]:
-        """Yields the records of a range. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
-        reading = self.reader.read(topic, partition, start, end, columns=("headers",))
+        """Yields the records of a range, with `whole_batches` also those before it in its first record batch. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
+        columns = _WHOLE_BATCHES if whole_batches else _WITH_HEADERS
+        reading = self.reader.read(topic, partition, start, end, columns=columns)
 
         async def next_batch() -> pa.RecordBatch | None:
             return await anext(reading, None)

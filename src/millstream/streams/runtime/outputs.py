@@ -15,6 +15,7 @@ from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
 from millstream.streams.kernel.task.output import TaskOutput
 from millstream.streams.runtime.columns import record_batch
+from millstream.streams.runtime.upstreams.origin_headers import batch_header
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,11 +114,12 @@ async def _send(producer: Producer, batch: SinkBatch, task: int) -> list[BatchDe
     rows = record_batch(batch, task)
     columns = rows.column("key"), rows.column("value")
     batch.data_bytes = sum(ArrowBytes(each).size_bytes for each in columns)
+    of_batches = () if batch.origin_times is None else (batch_header(task),)
     targets = await target_partitions(producer, batch)
     if targets is None:
-        return [await producer.send_batch(batch.topic, rows)]
+        return [await producer.send_batch(batch.topic, rows, batch_headers=of_batches)]
     return [
-        await producer.send_batch(batch.topic, part, partition=partition)
+        await producer.send_batch(batch.topic, part, partition=partition, batch_headers=of_batches)
         for partition, part in _by_partition(rows, targets)
     ]
 

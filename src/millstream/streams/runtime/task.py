@@ -34,7 +34,7 @@ from millstream.streams.queries.result import (
     StateQueryRequest,
     furthest,
 )
-from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.columns import origin_batch, raw_batch
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.covered import last_offsets
@@ -181,11 +181,14 @@ class ActiveTask:
         return await self.commit(renew=renew)
 
     async def add(self, topic: str, records: pa.RecordBatch) -> None:
-        """Queues records of an input topic, in the order of offsets."""
-        is_aligned = topic in self.aligned.read
-        add = partial(_add_rows, self._open_task, topic, records, is_aligned=is_aligned)
-        await self._environment.in_kernel(add)
-        self._done.read += records.num_rows
+        """Queues records of an input topic, in the order of offsets; of aligned ones whole record batches, though some of it was read before."""
+        if topic in self.aligned.read:
+            add = partial(_add_aligned, self._open_task, topic, records, self._read_to[topic])
+        else:
+            add = partial(_add_rows, self._open_task, topic, records)
+        self._done.read += await self._environment.in_kernel(add)
+        if records.num_rows:
+            self.has_read_to(topic, records.column("offset")[-1].as_py() + 1)
 
     def has_read_to(self, topic: str, offset: int) -> None:
         """Says that all records before this offset have been added: between the last one and it there may be none to read."""
@@ -321,7 +324,13 @@ class ActiveTask:
             start = self._read_to[topic]
             if start >= end:
                 continue
-            async for batch in self._clients.read(topic, self._partition, start, end):
+            async for batch in self._clients.read(
+                topic,
+                self._partition,
+                start,
+                end,
+                whole_batches=topic in self.aligned.read,
+            ):
                 await self.add(topic, batch)
             self.has_read_to(topic, end)
 
@@ -413,8 +422,17 @@ class ActiveTask:
         self._environment.observe(step, self.id)
 
 
-def _add_rows(task: StreamTask, topic: str, rows: pa.RecordBatch, *, is_aligned: bool) -> None:
-    task.add(topic, raw_batch(rows, is_aligned=is_aligned))
+def _add_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> int:
+    records = raw_batch(rows)
+    task.add(topic, records)
+    return len(records)
+
+
+def _add_aligned(task: StreamTask, topic: str, rows: pa.RecordBatch, first_offset: int) -> int:
+    records = origin_batch(rows)
+    new = records.part(int(records.offsets.searchsorted(first_offset)), len(records))
+    task.add(topic, new)
+    return len(new)
 
 
 def _process(

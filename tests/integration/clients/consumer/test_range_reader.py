@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from millstream.clients import Admin, NewTopic, Producer, RangeReader, TopicDeleted
+from millstream.clients import Admin, Consumer, NewTopic, Producer, RangeReader, TopicDeleted
 from millstream.errors import ConfigError
 from millstream.protocol.api import ApiKey
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
@@ -107,6 +108,36 @@ async def test_batches_are_known_by_their_headers(bootstrap: str, new_topic: New
         "read_committed": [(0, 1, 1_005), (2, 3, 3_005), (4, 4, None), (5, 5, None)],
         "read_uncommitted": [(0, 1, 1_005), (2, 3, 3_005), (4, 4, 9_000), (5, 5, None)],
     }
+
+
+async def test_whole_batches_are_read_from_their_first_record_on(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    of_batches = [("of", b"all")]
+    async with (
+        Admin(bootstrap_servers=bootstrap) as admin,
+        Producer(bootstrap_servers=bootstrap) as producer,
+        RangeReader(bootstrap_servers=bootstrap) as reader,
+        Consumer(bootstrap_servers=bootstrap) as consumer,
+    ):
+        (await admin.create_topics([NewTopic(topic, 1)])).raise_errors()
+        for _ in range(2):
+            rows = pa.RecordBatch.from_pydict({"value": [b"a", b"b", b"c"]})
+            await (await producer.send_batch(topic, rows, batch_headers=of_batches))
+        columns = ("headers", "baseOffset")
+        read = [batch async for batch in reader.read(topic, 0, 4, 6, columns=columns)]
+        consumer.assign([(topic, 0)])
+        consumer.seek((topic, 0), 1)
+        polled = await consumer.poll_arrow(
+            timeout_ms=LONG_ENOUGH_MS, headers=True, whole_batches_of={topic}
+        )
+    table = pa.Table.from_batches(read)
+    assert table.column("offset").to_pylist() == [3, 4, 5]
+    assert table.column("baseOffset").to_pylist() == [3, 3, 3]
+    assert [len(each) for each in table.column("headers").to_pylist()] == [1, 0, 0]
+    assert polled[0].records.column("offset").to_pylist()[:3] == [0, 1, 2]
+    assert polled[0].records.column("baseOffset").to_pylist()[:3] == [0, 0, 0]
 
 
 async def test_a_column_that_there_is_not_is_named(bootstrap: str, new_topic: NewName) -> None:

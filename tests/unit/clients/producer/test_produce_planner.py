@@ -34,8 +34,9 @@ from millstream.protocol.generated.produce import (
     TopicProduceResponse,
 )
 from millstream.records.batch import read_header
+from millstream.records.builder import build_batch
 from millstream.records.compression import Codec
-from millstream.records.record import iterate_records
+from millstream.records.record import Record, iterate_records
 
 TOPIC_ID = Uuid(b"t" * 16)
 
@@ -168,6 +169,12 @@ def values(planned: PlannedProduce) -> list[bytes | None]:
     encoded = batch_of(planned).encoded
     assert encoded is not None
     return [record.value for record in iterate_records(read_header(encoded), encoded)]
+
+
+def headers(planned: PlannedProduce) -> list[list[tuple[str, bytes | None]]]:
+    encoded = batch_of(planned).encoded
+    assert encoded is not None
+    return [list(record.headers) for record in iterate_records(read_header(encoded), encoded)]
 
 
 def error_of(batch: ProducerBatch) -> KafkaError:
@@ -333,6 +340,24 @@ def test_a_batch_that_is_too_large_is_cut_in_two_and_deliveries_follow() -> None
     world.answer(second, offset=11)
     assert [batch.metadata_of(index).offset for index in range(3)] == [10, 11, 12]
     assert world.accumulator.memory_used == 0
+
+
+def test_each_half_of_a_batch_begins_with_the_headers_of_batches() -> None:
+    world = World()
+    of_batches, own = ("a", b"1"), ("b", b"2")
+    encoded = build_batch(
+        [Record(value=b"x", headers=[of_batches]), Record(value=b"y", headers=[own])]
+    )
+    queue = world.accumulator.queue("t", 0)
+    batch = world.accumulator.append_encoded(queue, encoded, 2, world.now_ms)
+    batch.batch_headers = (of_batches,)
+    (planned,) = world.drain()
+    world.answer(planned, code=10)
+    (first,) = world.drain()
+    assert headers(first) == [[of_batches]]
+    world.answer(first, offset=10)
+    (second,) = world.drain()
+    assert headers(second) == [[of_batches, own]]
 
 
 def test_one_record_that_is_too_large_fails() -> None:

@@ -28,8 +28,11 @@ class SharedProducer:
         self.flushed: list[str] = []
         self.closed = False
 
-    async def send_batch(self, topic: str, _rows: object, partition: int = 0) -> BatchDelivery:
+    async def send_batch(
+        self, topic: str, _rows: object, partition: int = 0, batch_headers: tuple[()] = ()
+    ) -> BatchDelivery:
         assert partition == 0
+        assert not batch_headers
         if topic == "missing":
             raise UnknownTopicOrPartition(topic)
         self.sent.append(topic)

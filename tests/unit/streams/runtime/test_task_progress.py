@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -58,8 +58,13 @@ class Cluster:
         """Keeps them."""
 
     async def send_batch(
-        self, topic: str, rows: pa.RecordBatch, partition: int | None = None
+        self,
+        topic: str,
+        rows: pa.RecordBatch,
+        partition: int | None = None,
+        batch_headers: Sequence[tuple[str, bytes]] = (),
     ) -> BatchDelivery:
+        assert bool(batch_headers) == (topic == R), "records of R say who has written them"
         if topic == R:
             self.end += rows.num_rows
         return cast("BatchDelivery", Written(topic, self.end - 1))

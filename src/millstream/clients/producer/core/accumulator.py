@@ -153,6 +153,10 @@ class RecordAccumulator:
                 batch.topic_partition, (*batch.order, part), batch.created_ms, batch.deadline_ms
             )
             half.columns = columns.slice(start, stop)
+            half.batch_headers = batch.batch_headers
+            if part and batch.batch_headers:  # the first half has them already
+                own = half.columns.headers.get(0, ())
+                half.columns.headers[0] = [*batch.batch_headers, *own]
             half.record_count = stop - start
             half.size_bytes = batch.size_bytes * (stop - start) // batch.record_count
             half.attempts = batch.attempts

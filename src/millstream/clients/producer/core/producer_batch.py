@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from millstream.clients.core.values import Headers, RecordMetadata
 from millstream.clients.producer.core.interceptors import DeliveryCallback
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
+from millstream.records.record import Header
 
 RECORD_OVERHEAD_BYTES = 21
 """Upper bound of what the format adds to key and value (lengths, deltas, attributes)."""
@@ -72,6 +74,8 @@ class ProducerBatch:
     """A caller awaited a record of this batch and was told of its error."""
     is_open: bool = True
     """It may take more records: it was not sent, and nothing has encoded it."""
+    batch_headers: Sequence[Header] = ()
+    """What the first record has before its own headers, in each half, too, should the batch be split."""
     callbacks: list[tuple[int, DeliveryCallback]] | None = None
     """Whom to tell of which record, in the order of the records."""
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.column import AnyColumn, Data, values_of
-from millstream.streams.kernel.columns.origins import Origins, origins_one_after_the_other
 
 if TYPE_CHECKING:
-    from millstream.streams.kernel.columns.origins import Numbers
+    import numpy as np
+    import numpy.typing as npt
+
+    Numbers = npt.NDArray[np.int64]
 
 Headers = tuple[tuple[str, bytes | None], ...]
 T = TypeVar("T")
@@ -196,7 +198,7 @@ class RawBatch:
     timestamps: list[int]
     offsets: Sequence[int]
     headers: list[Headers] | None = None
-    origins: Origins | None = None
+    origin_times: Numbers | None = None
     """Of the records of a repartition topic that is read in the order of origin time."""
 
     def __len__(self) -> int:
@@ -212,21 +214,7 @@ class RawBatch:
             self.timestamps[first:end],
             self.offsets[first:end],
             None if self.headers is None else self.headers[first:end],
-            None if self.origins is None else self.origins.part(first, end),
-        )
-
-    def take(self, rows: Numbers) -> RawBatch:
-        """Returns these rows, in their order: no longer that of offsets."""
-        import numpy as np
-
-        places = rows.tolist()
-        return RawBatch(
-            _taken(self.keys, rows),
-            _taken(self.values, rows),
-            np.asarray(self.timestamps, np.int64)[rows].tolist(),
-            np.asarray(self.offsets, np.int64)[rows].tolist(),
-            None if self.headers is None else [self.headers[place] for place in places],
-            None if self.origins is None else self.origins.take(rows),
+            None if self.origin_times is None else self.origin_times[first:end],
         )
 
     @property
@@ -247,33 +235,13 @@ def joined(batches: Sequence[RawBatch]) -> RawBatch:
     """Returns the records of several batches of one topic partition, in offset order, as one."""
     if len(batches) == 1:
         return batches[0]
-    headers = None
-    if any(batch.headers is not None for batch in batches):
-        headers = _one_after_the_other(
-            batch.headers or [NO_HEADERS] * len(batch) for batch in batches
-        )
     return RawBatch(
-        _data_one_after_the_other([batch.keys for batch in batches]),
-        _data_one_after_the_other([batch.values for batch in batches]),
+        data_one_after_the_other([batch.keys for batch in batches]),
+        data_one_after_the_other([batch.values for batch in batches]),
         _one_after_the_other(batch.timestamps for batch in batches),
         _one_after_the_other(batch.offsets for batch in batches),
-        headers,
-        _origins_of([batch.origins for batch in batches]),
+        headers_one_after_the_other([(batch.headers, len(batch)) for batch in batches]),
     )
-
-
-def _taken(column: Sequence[bytes | None], rows: Numbers) -> Sequence[bytes | None]:
-    if not isinstance(column, ArrowBytes):
-        return [column[row] for row in rows.tolist()]
-    import pyarrow as pa
-
-    return ArrowBytes(column.array.take(pa.array(rows)))
-
-
-def _origins_of(columns: Sequence[Origins | None]) -> Origins | None:
-    """Returns those of several batches, which all have them or none."""
-    known = [column for column in columns if column is not None]
-    return origins_one_after_the_other(known) if known else None
 
 
 @dataclass(slots=True)
@@ -331,8 +299,8 @@ def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
         return batches[0]
     return SinkBatch(
         batches[0].topic,
-        _data_one_after_the_other([batch.keys for batch in batches]),
-        _data_one_after_the_other([batch.values for batch in batches]),
+        data_one_after_the_other([batch.keys for batch in batches]),
+        data_one_after_the_other([batch.values for batch in batches]),
         _one_after_the_other(batch.timestamps for batch in batches),
         _one_after_the_other(batch.headers for batch in batches),
         _partitions(batches),
@@ -389,7 +357,16 @@ def _partition_keys(batches: Sequence[SinkBatch]) -> Data | None:
     )
 
 
-def _data_one_after_the_other(
+def headers_one_after_the_other(
+    columns: Sequence[tuple[list[Headers] | None, int]],
+) -> list[Headers] | None:
+    """Returns those of several batches, each given with its number of records; None where no record has any."""
+    if all(headers is None for headers, _ in columns):
+        return None
+    return _one_after_the_other(headers or [NO_HEADERS] * rows for headers, rows in columns)
+
+
+def data_one_after_the_other(
     columns: Sequence[Sequence[bytes | None]],
 ) -> Sequence[bytes | None]:
     """Arrow stays Arrow where all of it is."""

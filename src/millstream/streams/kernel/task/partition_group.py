@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from millstream.streams.kernel.columns.batch import RawBatch
+from millstream.streams.kernel.columns.origins import OriginBatch
 from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.kernel.task.queues import RecordQueue, Run
 from millstream.streams.kernel.task.upstreams import AT_ITS_END
@@ -23,10 +24,10 @@ class PartitionGroup:
         self._unplaced: list[RecordQueue] = []
         """Queues that take their places in this order when the next run is wanted; nothing is decoded before."""
 
-    def add(self, topic: str, raw: RawBatch) -> None:
+    def add(self, topic: str, records: RawBatch | OriginBatch) -> None:
         """Queues records of a topic, in the order of offsets."""
         queue = self.queues[topic]
-        queue.add(raw)
+        queue.add(records)
         if not queue.is_waiting:
             queue.is_waiting = True
             self._unplaced.append(queue)
@@ -77,9 +78,9 @@ class AlignedGroup:
     def __init__(self, queues: dict[str, RecordQueue]) -> None:
         self.queues = queues
 
-    def add(self, topic: str, raw: RawBatch) -> None:
+    def add(self, topic: str, records: RawBatch | OriginBatch) -> None:
         """Queues records of a topic, in the order of offsets."""
-        self.queues[topic].add(raw)
+        self.queues[topic].add(records)
 
     def take(self, rows_max: int) -> Run | None:
         """The next run: rows of one topic before which no other topic has one, nor can get one from an upstream task."""

@@ -23,7 +23,7 @@ from millstream.streams.kernel.columns.batch import (
     rows_of,
 )
 from millstream.streams.kernel.columns.column import source_column
-from millstream.streams.kernel.columns.origins import never_back
+from millstream.streams.kernel.columns.origins import OriginBatch, never_back
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.dropped import DropPlace
 from millstream.streams.kernel.task.failures import Failures
@@ -32,7 +32,7 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
 
 if TYPE_CHECKING:
-    from millstream.streams.kernel.columns.origins import Numbers
+    from millstream.streams.kernel.columns.batch import Numbers
 
 _JOINED_ROWS_MAX: Final = 65_536
 _JOINED_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -123,11 +123,11 @@ class RecordQueue:
         """Whether an upstream task has more to write: others wait for what that is, not for the topic."""
         return self.upstreams is not None and self.upstreams.bound[0] != AT_ITS_END
 
-    def add(self, raw: RawBatch) -> None:
+    def add(self, records: RawBatch | OriginBatch) -> None:
         if self.upstreams is not None:
-            self.upstreams.add(raw)
-        elif len(raw):
-            self._raw.append(raw)
+            self.upstreams.add(records)
+        elif len(records):
+            self._raw.append(records if isinstance(records, RawBatch) else records.raw())
 
     def head_timestamp(self) -> int | None:
         """The timestamp of the next row, or None if there is none; raises what keeps it from being read."""
@@ -275,9 +275,9 @@ class RecordQueue:
 
     def _find_origin_times(self, raw: RawBatch, partition_time: int) -> Numbers:
         """Returns those of the rows: what upstream tasks say, or else the largest timestamp up to each."""
-        if raw.origins is None:
+        if raw.origin_times is None:
             return never_back(self._rows.timestamps, partition_time)
-        return raw.origins.times if self._kept is None else raw.origins.times[self._kept]
+        return raw.origin_times if self._kept is None else raw.origin_times[self._kept]
 
     def _decode_columns(self, raw: RawBatch) -> Batch | None:
         """All rows at once, or None where they must be looked at one by one."""

@@ -15,7 +15,7 @@ from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.dropped_records import DroppedRecords
 from millstream.streams.handlers import OutgoingRecord
 from millstream.streams.kernel.columns.batch import Batch, RawBatch
-from millstream.streams.kernel.columns.origins import never_back
+from millstream.streams.kernel.columns.origins import OriginBatch, never_back
 from millstream.streams.kernel.compile import make_operator
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -261,9 +261,9 @@ class StreamTask:
         """Has punctuations timed by a clock of the runner's. Without one they take no time."""
         self._measured_ms = now_ms
 
-    def add(self, topic: str, raw: RawBatch) -> None:
+    def add(self, topic: str, records: RawBatch | OriginBatch) -> None:
         """Queue records of one input topic, in offset order."""
-        self._group.add(topic, raw)
+        self._group.add(topic, records)
 
     def expect(self, topic: str, reached: Mapping[int, int]) -> None:
         """Says how far the upstream tasks of a repartition topic have come, as `UpstreamMerge.expect` takes it."""
@@ -352,7 +352,7 @@ class StreamTask:
             if times is not None:
                 times = never_back(times, self._context.origin_time)
             self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values, times)
-            self._context.note_times(run.batch.timestamps)
+            self._context.note_times(run.batch.timestamps, run.batch.ordinals)
             self._metrics.began(run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, run.newest)
             if self._tracer is None:

@@ -6,17 +6,20 @@ far upstream tasks have come nor how that is found out: the runner tells it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from millstream.streams.kernel.columns.batch import RawBatch, joined
-from millstream.streams.kernel.columns.origins import Origins, never_back, of_unknown_upstream
+from millstream.streams.kernel.columns.batch import RawBatch
+from millstream.streams.kernel.columns.origins import (
+    OriginBatch,
+    of_unknown_upstream,
+    one_after_the_other,
+)
 
 if TYPE_CHECKING:
-    from millstream.streams.kernel.columns.origins import Numbers
+    from millstream.streams.kernel.columns.batch import Numbers
 
 AT_ITS_END: Final = 2**63 - 1
 """The time that an upstream task has reached which has nothing left to read: it holds nobody up."""
@@ -44,7 +47,7 @@ class _Upstream:
 
     reached: int = NOT_BEGUN
     """The largest origin time that was read."""
-    waiting: deque[RawBatch] = field(default_factory=deque)
+    waiting: deque[OriginBatch] = field(default_factory=deque)
 
 
 class UpstreamMerge:
@@ -61,7 +64,7 @@ class UpstreamMerge:
         self._begin: tuple[int, DoneBehind] | None = None
         self._committed: tuple[int, DoneBehind] | None = None
         """Where `clear` leaves off: what is done behind an offset is not to come again."""
-        self._ready: deque[RawBatch] = deque()
+        self._ready: deque[OriginBatch] = deque()
         """In order, and not given out: a batch has a bounded size."""
         self._released: tuple[Numbers, Numbers] | None = None
         """Upstream tasks and offsets of the records in order that are not done."""
@@ -78,13 +81,15 @@ class UpstreamMerge:
         self.is_told = True
         self._reached = reached
 
-    def add(self, raw: RawBatch) -> None:
+    def add(self, records: RawBatch | OriginBatch) -> None:
         """Takes records in the order of offsets."""
-        if not len(raw):
+        if not len(records):
             return
-        for number, rows in _by_upstream(raw):
+        if isinstance(records, RawBatch):
+            records = of_unknown_upstream(records)
+        for number, rows in _by_upstream(records):
             self._wait(number, self._not_done(number, rows))
-        self._read_to = raw.offsets[-1] + 1
+        self._read_to = int(records.offsets[-1]) + 1
         if self._begin is not None and self._read_to >= self._begin[1].until:
             self._begin = None
 
@@ -111,9 +116,9 @@ class UpstreamMerge:
             self._put_in_order()
         if not self._ready:
             return None
-        raw = self._ready.popleft()
-        self.waiting -= len(raw)
-        return raw
+        records = self._ready.popleft()
+        self.waiting -= len(records)
+        return records.raw()
 
     def take(self, rows: int) -> None:
         """Says that so many of the released records are done, or left out for good."""
@@ -159,21 +164,20 @@ class UpstreamMerge:
         upstream = self._upstreams.get(number)
         return NOT_BEGUN if upstream is None else upstream.reached
 
-    def _not_done(self, number: int, rows: RawBatch) -> RawBatch:
+    def _not_done(self, number: int, rows: OriginBatch) -> OriginBatch:
         """Returns the rows that are not done since before the resumed position was committed."""
         if self._begin is None:
             return rows
         held = self._begin[1]
-        return rows.part(bisect_left(rows.offsets, held.first.get(number, held.until)), len(rows))
+        done = int(rows.offsets.searchsorted(held.first.get(number, held.until)))
+        return rows.part(done, len(rows))
 
-    def _wait(self, number: int, rows: RawBatch) -> None:
+    def _wait(self, number: int, rows: OriginBatch) -> None:
         if not len(rows):
             return
         upstream = self._upstreams.setdefault(number, _Upstream())
-        assert rows.origins is not None, "rows are cut by their origins"
-        times = never_back(rows.origins.times, upstream.reached)
-        rows.origins = Origins(rows.origins.upstreams, times)
-        upstream.reached = int(times[-1])
+        rows = rows.never_back(upstream.reached)
+        upstream.reached = int(rows.origin_times[-1])
         upstream.waiting.append(rows)
         self.waiting += len(rows)
 
@@ -182,16 +186,16 @@ class UpstreamMerge:
         time, last = self.bound
         parts = [
             part
-            for number, upstream in self._upstreams.items()
+            for number, upstream in sorted(self._upstreams.items())
             for part in _up_to(upstream.waiting, time, is_inclusive=number <= last)
         ]
         if not parts:
             return
-        raw = _in_order(joined(parts))
-        assert raw.origins is not None, "those of all parts are known"
-        self._released = raw.origins.upstreams, _numbers(raw.offsets)
+        records = _in_order(one_after_the_other(parts))
+        self._released = records.upstreams, records.offsets
         self._ready.extend(
-            raw.part(first, first + _RELEASED_MAX) for first in range(0, len(raw), _RELEASED_MAX)
+            records.part(first, first + _RELEASED_MAX)
+            for first in range(0, len(records), _RELEASED_MAX)
         )
 
     def _first_waiting(self) -> dict[int, int]:
@@ -199,7 +203,7 @@ class UpstreamMerge:
         import numpy as np
 
         first = {
-            number: upstream.waiting[0].offsets[0]
+            number: int(upstream.waiting[0].offsets[0])
             for number, upstream in self._upstreams.items()
             if upstream.waiting
         }
@@ -210,31 +214,26 @@ class UpstreamMerge:
         return first
 
 
-def _by_upstream(raw: RawBatch) -> Iterator[tuple[int, RawBatch]]:
+def _by_upstream(records: OriginBatch) -> Iterator[tuple[int, OriginBatch]]:
     """Yields the rows of each upstream task in their order, perhaps in several parts."""
     import numpy as np
 
-    if raw.origins is None:
-        raw.origins = of_unknown_upstream(raw.timestamps)
-    upstreams = raw.origins.upstreams
-    ends = [*(np.flatnonzero(np.diff(upstreams)) + 1).tolist(), len(raw)]
+    upstreams = records.upstreams
+    ends = [*(np.flatnonzero(np.diff(upstreams)) + 1).tolist(), len(records)]
     numbers = np.unique(upstreams) if len(ends) > 1 else upstreams[:1]
     if len(ends) <= _PARTS_MAX * len(numbers):  # batches of a topic have one writer each
         for first, end in zip([0, *ends], ends, strict=False):
-            yield int(upstreams[first]), raw.part(first, end)
+            yield int(upstreams[first]), records.part(first, end)
         return
     for number in numbers.tolist():
-        yield number, raw.take(np.flatnonzero(upstreams == number))
+        yield number, records.take(np.flatnonzero(upstreams == number))
 
 
-def _up_to(waiting: deque[RawBatch], time: int, *, is_inclusive: bool) -> Iterator[RawBatch]:
+def _up_to(waiting: deque[OriginBatch], time: int, *, is_inclusive: bool) -> Iterator[OriginBatch]:
     """Takes out the rows before a time, or up to it, and yields them."""
-    import numpy as np
-
     while waiting:
         rows = waiting[0]
-        assert rows.origins is not None, "rows are cut by their origins"
-        end = int(np.searchsorted(rows.origins.times, time, "right" if is_inclusive else "left"))
+        end = int(rows.origin_times.searchsorted(time, "right" if is_inclusive else "left"))
         if end < len(rows):
             if end:
                 waiting[0] = rows.part(end, len(rows))
@@ -243,17 +242,11 @@ def _up_to(waiting: deque[RawBatch], time: int, *, is_inclusive: bool) -> Iterat
         yield waiting.popleft()
 
 
-def _in_order(raw: RawBatch) -> RawBatch:
-    """Returns rows of several upstream tasks, each in its order, by origin time; those of equal time by upstream task."""
-    import numpy as np
+def _in_order(records: OriginBatch) -> OriginBatch:
+    """Returns rows by origin time; those of equal time stay as they stand, one upstream task after the other.
 
-    assert raw.origins is not None, "those of all parts are known"
-    order = np.lexsort((raw.origins.upstreams, raw.origins.times))
-    is_sorted = bool((np.diff(order) == 1).all())
-    return raw if is_sorted else raw.take(order)
-
-
-def _numbers(offsets: Sequence[int]) -> Numbers:
-    import numpy as np
-
-    return np.asarray(offsets, np.int64)
+    Each upstream task's rows are in order, which a stable sort makes use of: it merges them.
+    """
+    order = records.origin_times.argsort(kind="stable")
+    is_sorted = bool((order[1:] > order[:-1]).all())
+    return records if is_sorted else records.take(order)
