@@ -29,6 +29,8 @@ from millstream.streams.topology import StoreKind
 ORIGIN_HEADER: Final = "_origin"
 ORIGIN: Final = struct.Struct(">iq")
 """The partition of the task that wrote a record of a repartition topic, and its origin time."""
+OF_BATCH: Final = struct.Struct(">i")
+"""The partition alone: of the task that wrote this record and all that follow it in its batch, at their timestamps."""
 SHOWN_MAX: Final = 3
 UNCOMPARED: Final = (*BUFFERS, StoreKind.UNMATCHED)
 Log = tuple[str, int]
@@ -61,23 +63,35 @@ def differences_by_record(
 def _repartition_differences(
     by_task: Mapping[TaskKey, Sequence[Sent]], got: Sequence[Written]
 ) -> Iterator[str]:
-    if any(_origin(record) is not None for record in got):
-        sequences = [
-            [_with_origin(sent, partition) for sent in written]
-            for (_, partition), written in by_task.items()
-        ]
-    else:  # "kafka": records have no origin
+    if not any(name == ORIGIN_HEADER for record in got for name, _ in record.headers):
         sequences = [[each.record for each in sent] for sent in by_task.values()]
-    return _differences(sequences, got)
+        return _differences(sequences, got)  # "kafka": records have no origin
+    sequences = [
+        [_with_origin(sent.record, partition, sent.origin) for sent in written]
+        for (_, partition), written in by_task.items()
+    ]
+    return _differences(sequences, list(_told_one_by_one(got)))
 
 
-def _with_origin(sent: Sent, partition: int) -> Written:
-    header = (ORIGIN_HEADER, ORIGIN.pack(partition, sent.origin))
-    return sent.record._replace(headers=(*sent.record.headers, header))
+def _with_origin(record: Written, partition: int, time: int) -> Written:
+    header = (ORIGIN_HEADER, ORIGIN.pack(partition, time))
+    return record._replace(headers=(*record.headers, header))
 
 
-def _origin(record: Written) -> bytes | None:
-    return next((value for name, value in record.headers if name == ORIGIN_HEADER), None)
+def _told_one_by_one(got: Sequence[Written]) -> Iterator[Written]:
+    """Records of batches of which each begins with one that says who wrote it, as if each of them said so."""
+    writer: int | None = None
+    for record in got:
+        headers = list(record.headers)
+        if (
+            headers
+            and headers[0][0] == ORIGIN_HEADER
+            and len(headers[0][1] or b"") == OF_BATCH.size
+        ):
+            (writer,) = OF_BATCH.unpack(headers.pop(0)[1] or b"")
+        own = record._replace(headers=tuple(headers))
+        tells = bool(headers) and headers[-1][0] == ORIGIN_HEADER
+        yield own if tells or writer is None else _with_origin(own, writer, record.timestamp)
 
 
 def _differences(sequences: Sequence[Sequence[Written]], got: Sequence[Written]) -> Iterator[str]:
