@@ -106,6 +106,8 @@ class ThreadTasks:
         self.has_more = False
         """Whether a task has queued more than it was to process in the last round."""
         self.waits_for_upstreams = False
+        self.idle_turns = 0
+        """How many turns in a row have neither read nor processed any record."""
         """Whether a task waits for one that may not run in this thread: no record has to come for it to go on."""
         self.misses_topic = False
         """Whether a topic of a task is not there. Set back by whoever has seen it."""
@@ -232,6 +234,8 @@ class ThreadTasks:
             each.active.has_read_to(batch.topic, batch.next_offset)
             each.has_news = True
             read += batch.records.num_rows
+        if read:
+            self.idle_turns = 0
         self.misses_topic |= bool(self._consumer.missing_topics())
         if self._follows_upstreams:
             self._note_ends()
@@ -277,6 +281,7 @@ class ThreadTasks:
                     self.has_more |= _is_due(each.active.next_punctuation_ms, now_ms)
                     done = done.plus(work)
         TaskMeasures.end_turn(each.measures for each in self._running.values())
+        self.idle_turns = 0 if done.records else self.idle_turns + 1
         self._pause()
         return done
 
