@@ -32,6 +32,7 @@ from streams.spec_topology import SpecProcessorTopology, SpecTopology
 
 from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.streams import StreamsBuilder, StreamsConfig, Topology, TopologyBuilder
+from millstream.streams.config import TimeAcrossRepartitions
 from millstream.streams.kernel import Headers
 from millstream.streams.topology import StoreKind
 from millstream.streams.topology.partition_counts import partition_counts
@@ -435,4 +436,8 @@ def _is_unordered(case: LiveCase, before: Input, given: Input) -> bool:
 
 
 def with_application(case: LiveCase, application: str) -> StreamsConfig:
-    return replace(case.config, application_id=application)
+    return replace(
+        case.config,
+        application_id=application,
+        time_across_repartitions=TimeAcrossRepartitions.KAFKA,
+    )
