@@ -63,7 +63,7 @@ def random_case(seed: int, number: int, *, live: bool = False) -> Case:
         spec = random_topology(f"{seed}-{number}", rng, grace_ms=grace_ms)
         partitions = random_partitions(spec["topics"], rng)
         pace = random_pace(rng, late_ms=LATE_MS if live else None)
-        inputs = _at_odd_times(random_inputs(spec["topics"], partitions, pace, rng))
+        inputs = random_inputs(spec["topics"], partitions, pace, rng)
         try:
             case = made_case(
                 f"{seed}/{number}", spec, partitions, _portions(inputs, rng, live=live)
@@ -73,16 +73,6 @@ def random_case(seed: int, number: int, *, live: bool = False) -> Case:
         if not goes_round(case):
             return case
     raise AssertionError(f"seed {seed} has no case {number}")
-
-
-def _at_odd_times(inputs: list[Input]) -> list[Input]:
-    """The same, with times that no two topics share: which of them a task without repartition topics takes first is chance."""
-    topics = sorted({record.topic for record in inputs})
-    step = len(topics)
-    return [
-        record._replace(timestamp=record.timestamp // step * step + topics.index(record.topic))
-        for record in inputs
-    ]
 
 
 def made_case(

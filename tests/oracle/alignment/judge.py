@@ -1,7 +1,7 @@
 """What a case must give: each task on the kernel alone, fed in the order of docs/adr/0021, one record at a time.
 
-A task that reads no repartition topic takes the topic whose next record has the smallest timestamp, as in Kafka Streams; cases do not have
-equal ones there.
+A task that reads no repartition topic takes the topic whose next record has the smallest timestamp, as in Kafka Streams; among equal ones
+the topic whose name comes first.
 
 Tasks go level by level, those that write a repartition topic before those that read it, so that all a task will ever read is there
 when it begins: its records are then sorted. Nothing here knows of threads, micro-batches, offsets or waiting.
@@ -106,7 +106,7 @@ def _external(case: Case) -> Iterator[tuple[tuple[str, int], Candidate]]:
 
 
 def _by_timestamps(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The topic whose next record has the smallest timestamp goes first."""
+    """The topic whose next record has the smallest timestamp goes first; among equal ones the one whose name does."""
     queues: dict[str, deque[Candidate]] = {}
     for each in candidates:
         queues.setdefault(each.topic, deque()).append(each)

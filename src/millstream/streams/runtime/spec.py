@@ -103,9 +103,14 @@ class TaskSpec:
     @property
     def alignment(self) -> Alignment:
         """The repartition topics of the application whose records go on by origin time."""
-        if self.config.time_across_repartitions is TimeAcrossRepartitions.KAFKA:
+        if self.takes_ties_by_arrival:
             return Alignment()
         return aligned_topics(self.topology, self.application)
+
+    @property
+    def takes_ties_by_arrival(self) -> bool:
+        """Whether among records of one time the topic goes first whose record came first; else the one whose name does."""
+        return self.config.time_across_repartitions is TimeAcrossRepartitions.KAFKA
 
     def task_id(self, partition: int) -> str:
         """Returns Kafka Streams' id of a task, by numbers: for people, metrics and processors. Nothing is found by it that outlives the process."""

@@ -295,7 +295,9 @@ class TaskStart:
             self._partition,
             lambda _: stores,
             config,
-            topics=TaskTopics(spec.sources, spec.sources, self._aligned),
+            topics=TaskTopics(
+                spec.sources, spec.sources, self._aligned, by_arrival=spec.takes_ties_by_arrival
+            ),
             global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
             restore_listener=self._environment.restore_listener,

@@ -31,6 +31,8 @@ class TaskTopics:
     matched: Iterable[str] = ()
     aligned: AlignedTopics = NOTHING_ALIGNED
     """Those whose records go on, or are to go on elsewhere, in the order of origin time."""
+    by_arrival: bool = True
+    """Whether among records of one time the topic goes first whose record came first, as in Kafka Streams."""
 
 
 class Inputs:
@@ -51,8 +53,11 @@ class Inputs:
         self._aligned = topics.aligned
         self.pattern_of_topic: dict[str, str] = {}
         """The pattern by which a topic is read, for topics that are read by one."""
+        is_behind = bool(topics.aligned.read)
         self.group: PartitionGroup | AlignedGroup = (
-            AlignedGroup({}) if topics.aligned.read else PartitionGroup({})
+            PartitionGroup({})
+            if topics.by_arrival and not is_behind
+            else AlignedGroup({}, by_origin=is_behind)
         )
         for source in self._sources.values():
             for topic in source.topics:

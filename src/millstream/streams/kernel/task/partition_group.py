@@ -1,4 +1,4 @@
-"""Chooses the queue of a task's input that goes next: by timestamp as Kafka Streams does, or by origin time (ADR 0021)."""
+"""Chooses the queue of a task's input that goes next: as Kafka Streams does, or whatever came when (ADR 0021)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from millstream.streams.kernel.columns.batch import RawBatch
 from millstream.streams.kernel.columns.origins import OriginBatch
 from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.kernel.task.queues import RecordQueue, Run
-from millstream.streams.kernel.task.upstreams import AT_ITS_END
 
 _ORDERED_ALONE_MAX: Final = 2
 """Among so few others, taking and offering a queue again leaves them in their order."""
@@ -73,10 +72,14 @@ class PartitionGroup:
 
 
 class AlignedGroup:
-    """The queues of a task with repartition topics, by origin time. Among equal times the topic whose name comes first goes first."""
+    """The queues of a task whose order does not depend on what came when: among equal times the topic whose name comes first goes first.
 
-    def __init__(self, queues: dict[str, RecordQueue]) -> None:
+    A task with repartition topics goes by origin time, another one by timestamp.
+    """
+
+    def __init__(self, queues: dict[str, RecordQueue], *, by_origin: bool) -> None:
         self.queues = queues
+        self._by_origin = by_origin
 
     def add(self, topic: str, records: RawBatch | OriginBatch) -> None:
         """Queues records of a topic, in the order of offsets."""
@@ -87,20 +90,25 @@ class AlignedGroup:
         heads: list[tuple[int, str]] = []
         limits: list[tuple[int, str]] = []
         for topic, queue in self.queues.items():
-            time = queue.head_origin_time()
+            time = queue.head_origin_time() if self._by_origin else queue.head_timestamp()
             if time is not None:
                 heads.append((time, topic))
-            elif queue.upstreams is not None:
+            elif queue.waits_for_upstreams:
+                assert queue.upstreams is not None, "it waits for them"
                 limits.append((queue.upstreams.bound[0], topic))
         if not heads:
             return None
         first = min(heads)
         heads.remove(first)
-        limit = min([*heads, *limits], default=(AT_ITS_END, ""))
-        if limit < first:
+        limit = min([*heads, *limits], default=None)
+        if limit is not None and limit < first:
             return None
-        topic = first[1]
-        return self.queues[topic].take_up_to(rows_max, limit[0], is_inclusive=topic < limit[1])
+        queue, before = self.queues[first[1]], None
+        if limit is not None:  # rows of the same time, too, where this topic's name comes first
+            before = limit[0] + (first[1] < limit[1])
+        if self._by_origin:
+            return queue.take_by_origin(rows_max, before)
+        return queue.take(rows_max, before)
 
     @property
     def stream_time(self) -> int:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from millstream.streams.dropped_records import DropReason
 from millstream.streams.errors import StreamsError
@@ -156,16 +156,14 @@ class RecordQueue:
             end = next((i for i in range(first + 1, end) if timestamps[i] >= before), end)
         return self._take(end)
 
-    def take_up_to(self, rows_max: int, origin_time: int, *, is_inclusive: bool) -> Run:
-        """The head row, and following ones whose origin times are smaller than this, or equal to it."""
-        import numpy as np
-
+    def take_by_origin(self, rows_max: int, before: int | None) -> Run:
+        """The head row, and following ones whose origin times are smaller than `before`."""
         first = self._at
         end = min(len(self._rows), first + rows_max)
         assert self._origin_times is not None, "the queues of such a task know them"
-        side: Literal["left", "right"] = "right" if is_inclusive else "left"
-        fitting = np.searchsorted(self._origin_times[first + 1 : end], origin_time, side)
-        return self._take(first + 1 + int(fitting))
+        if before is not None and before <= AT_ITS_END:  # else none is as late
+            end = first + 1 + int(self._origin_times[first + 1 : end].searchsorted(before))
+        return self._take(end)
 
     def _take(self, end: int) -> Run:
         first, timestamps = self._at, self._rows.timestamps
