@@ -4,7 +4,7 @@ A row of the matrix is a shape of topology with a kind of stores and of stream t
 copies. In each row every victim is killed at every moment. With one node the broker is the coordinator, too.
 
 `make soak` kills `KILLS`, 500 unless it says otherwise, which takes a quarter of an hour on two cores that have nothing else to do, and begins with the seed
-MILLSTREAM_KILL_SEED: 36 of them go through all rows. A failure says the line that repeats it. `make soak KAFKA=1` does it on Apache Kafka, out
+MILLSTREAM_KILL_SEED: 52 of them go through all rows. A failure says the line that repeats it. `make soak KAFKA=1` does it on Apache Kafka, out
 of MILLSTREAM_KAFKA_CLASSPATH, with one node and with three, whose coordinator is killed, too.
 """
 

@@ -1,18 +1,25 @@
-"""An application that is killed, on Spark, over everything that there is: `python -m ... SHAPE SERVERS DIRECTORY LIMIT MASTER`."""
+"""An application that is killed, on Spark, over everything that there is: `python -m ... SHAPE SERVERS DIRECTORY LIMIT MASTER [OPTION...]`.
+
+A limit of 0 is none. Options: `at_least_once`; `continuous` for one that goes on by itself and ends when it has done everything.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from unittest import mock
 
 from millstream.spark import Progress, RunnerOptions, SparkOptions, SparkStreams, configure
 from millstream.spark.pipeline.jobs import TaskJobs
 from millstream.spark.pipeline.messages import Reply, RunTask
+from millstream.streams.config import ProcessingGuarantee
 from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.orders import PLANNED, Orders
-from tests.support.kills.shapes import SHAPES
+from tests.support.kills.shapes import CONTINUOUS, SHAPES
+from tests.support.kills.until_done import until_done
 
 SETTINGS: Final = {
     "spark.python.daemon.module": "tests.support.kills.worker_daemon",
@@ -39,13 +46,13 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-def main(shape: str, servers: str, directory: str, limit: str, master: str) -> None:
+def main(shape: str, servers: str, directory: str, limit: str, master: str, *given: str) -> None:
     session = configure(SparkOptions(master=master, short_lived=True), **SETTINGS)
     session.sparkContext.setLogLevel("OFF")
     options = RunnerOptions(
         bootstrap_servers=servers,
         directory=directory,
-        records_per_trigger_max=int(limit),
+        records_per_trigger_max=int(limit) or None,
         client_settings=WAITS_FOR_CLUSTER,
     )
 
@@ -53,11 +60,20 @@ def main(shape: str, servers: str, directory: str, limit: str, master: str) -> N
         say("batch", made.sub_topology, made.batch_id)
 
     killed = SHAPES[shape]
+    config = killed.config
+    if ProcessingGuarantee.AT_LEAST_ONCE in given:
+        config = replace(config, processing_guarantee=ProcessingGuarantee.AT_LEAST_ONCE)
     with (
         mock.patch("millstream.spark.pipeline.spark_streams.TaskJobs", KilledJobs),
-        SparkStreams(killed.topology(), killed.config, session, options) as application,
+        SparkStreams(killed.topology(), config, session, options) as application,
     ):
-        application.run_available(progress)
+        if CONTINUOUS in given:
+            application.on_progress(progress)
+            application.start()
+            asyncio.run(until_done(killed.topology(), servers))
+            application.await_termination(0)  # raises where it has failed
+        else:
+            application.run_available(progress)
     say("done")
     session.stop()
 

@@ -69,7 +69,12 @@ def main(described: str, servers: str, directory: str) -> None:
     application = KafkaStreams(
         way.killed.topology(Processing(orders)),
         replace(way.config, state_dir=directory),
-        {"bootstrap_servers": servers, **WAITS_FOR_CLUSTER, **CLIENTS},
+        {
+            "bootstrap_servers": servers,
+            "max_partition_fetch_bytes": way.fetch_bytes,
+            **WAITS_FOR_CLUSTER,
+            **CLIENTS,
+        },
         observe=orders.observe,
         restore_listener=Restoring(orders),
         on_uncaught_error=replaced,

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -17,28 +16,26 @@ from typing import Any, Final, Self
 
 import orjson
 
-from millstream.clients import Admin, RangeReader
-from millstream.model import TopicPartition
 from millstream.streams.runtime.steps import StandbyStep
-from tests.patience import LONG_ENOUGH_S, WAITS_FOR_CLUSTER, until
-from tests.support.kills.driven import APPLICATION_ID, LATEST, base_ms, put
+from tests.patience import LONG_ENOUGH_S, until
+from tests.support.kills.driven import APPLICATION_ID, base_ms, put
 from tests.support.kills.orders import INSTANCE_MODULE, VARIABLE, Order, Orders
 from tests.support.kills.remains import held_below
 from tests.support.kills.run import ROOT
 from tests.support.kills.shapes import check_nothing_is_open
+from tests.support.kills.until_done import until_done
 from tests.support.kills.watched_broker import watched_broker, watched_cluster
 from tests.support.kills.ways import LACKING, Way
 
 _LOGGER = logging.getLogger(__name__)
-INSTANCES: Final = 2
 EMPTY_DISKS: Final = 0.4
 """So often an instance comes back without its disk."""
 PORTIONS_A_KILL: Final = 6
 PORTION_EVERY_S: Final = 0.4
 MISSED_AFTER_S: Final = 5.0
 """By then the tasks of an instance that was killed are elsewhere, so that they are warmed up where it comes back."""
-PATIENCE_S: Final = 3 * LONG_ENOUGH_S
-"""Its instances may have to be missed first, and tasks restored."""
+STAYS_AWAY: Final = 0.4
+"""So often one that was killed over a backlog comes back so late, if there is another one."""
 PASSED_OVER_AFTER_S: Final = 30.0
 """An order whose moment does not come: nothing is to be restored, or a copy has all that it lacks."""
 SETTINGS: Final[Mapping[str, str]] = {
@@ -71,11 +68,17 @@ async def killed(way: Way, wanted: Sequence[Order], seed: int, directory: Path) 
                     way, servers, orders, nursery, directory / str(number),
                     random.Random(chance.random()),
                 )
-                for number in range(INSTANCES)
+                for number in range(way.instances)
             ]  # fmt: skip
+            if shape.is_backlog:
+                await put(servers, shape.given(), base_ms())
             async with _running(instances):
-                passed_over = await _feed(way, servers, orders)
-                await _until_done(way, servers)
+                if shape.is_backlog:
+                    await until_done(way.killed.topology(), servers)
+                    passed_over = _give_up(orders)
+                else:
+                    passed_over = await _feed(way, servers, orders)
+                    await until_done(way.killed.topology(), servers)
         await until(lambda: not [*held_below(directory)])  # threads whose application was killed
         await check_nothing_is_open(servers)
         await shape.check(servers, directory)
@@ -181,10 +184,16 @@ class _Instance:
                 assert code in {0, -signal.SIGTERM}, f"ended with {code}: {self._log}"
             else:
                 assert code == -signal.SIGKILL, f"ended by itself with {code}: {self._log}"
-                if self.orders.next_moment == StandbyStep.UPDATED and not self.way.standby_replicas:
+                if self._is_to_be_missed():
                     await asyncio.sleep(MISSED_AFTER_S)
                 is_lost = self.orders.next_moment in LACKING or self.chance.random() < EMPTY_DISKS
                 self.disks += is_lost
+
+    def _is_to_be_missed(self) -> bool:
+        if self.orders.next_moment == StandbyStep.UPDATED and not self.way.standby_replicas:
+            return True
+        has_others = self.way.killed.is_backlog and self.way.instances > 1
+        return has_others and self.chance.random() < STAYS_AWAY
 
     @property
     def _disk(self) -> Path:
@@ -225,37 +234,9 @@ async def _feed(way: Way, servers: str, orders: Orders) -> frozenset[int | None]
     return frozenset(passed_over)
 
 
-async def _until_done(way: Way, servers: str) -> None:
-    """Waits until the application has committed all that there is to read."""
-    topology = way.killed.topology()
-    topics = {
-        topic
-        for group in topology.sub_topologies
-        if not group.is_global
-        for topic in topology.topics_of(group, APPLICATION_ID).sources
-    }
-    async with (
-        Admin(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as admin,
-        RangeReader(
-            **WAITS_FOR_CLUSTER, bootstrap_servers=servers, isolation_level="read_committed"
-        ) as reader,
-    ):
-
-        async def left() -> dict[str, int]:
-            """What is written later is not committed by then, and neither are the ends of open transactions."""
-            found = (await admin.list_consumer_group_offsets([APPLICATION_ID])).result(
-                APPLICATION_ID
-            )
-            committed = {tp: found.result(tp).offset for tp in found}
-            missing = {}
-            for topic in sorted(topics):
-                for partition, end in (await reader.offsets(topic, LATEST)).items():
-                    done = committed.get(TopicPartition(topic, partition), 0)
-                    if done < end:
-                        missing[f"{topic}-{partition}"] = end - done
-            return missing
-
-        deadline = time.monotonic() + PATIENCE_S
-        while missing := await left():
-            assert time.monotonic() < deadline, f"is not processed: {missing}"
-            await asyncio.sleep(0.1)  # nobody tells when a group has committed
+def _give_up(orders: Orders) -> frozenset[int | None]:
+    """Has nobody killed any more. Returns the numbers of the orders that were passed over: there is nothing left in whose middle they would come."""
+    passed_over: set[int | None] = set()
+    while orders.left():
+        passed_over.add(orders.pass_over())
+    return frozenset(passed_over)

@@ -51,11 +51,18 @@ class Run:
 
     @classmethod
     def of_application(
-        cls, shape: str, servers: str, directory: Path, limit: int, master: str = "local[2]"
+        cls,
+        shape: str,
+        servers: str,
+        directory: Path,
+        limit: int | None,
+        master: str = "local[2]",
+        *options: str,
     ) -> Self:
-        """A topology of `shapes`."""
+        """A topology of `shapes`. `options` as `application` takes them."""
         place = place_of(directory, master)
-        return cls(directory, "application", shape, servers, place, str(limit), master)
+        arguments = (shape, servers, place, str(limit or 0), master, *options)
+        return cls(directory, "application", *arguments)
 
     def __enter__(self) -> Self:
         return self

@@ -25,6 +25,7 @@ from tests.support.kills.driven import APPLICATION_ID, DrivenShape, read
 from tests.support.kills.driven_shapes import CACHE_BYTES, DRIVEN
 
 FLIGHTS: Final = 6_000
+CONTINUOUS: Final = "continuous"
 ENDED: Final = {"Empty", "CompleteCommit", "CompleteAbort"}
 
 

@@ -48,10 +48,14 @@ class Way:
     is_kafka: bool = False
     has_nodes: bool = False
     """Apache Kafka has several nodes, so that the coordinator may be killed and move."""
+    instances: int = 2
+    guarantee: ProcessingGuarantee = ProcessingGuarantee.EXACTLY_ONCE_V2
+    fetch_bytes: int = 1 << 20
+    """What is read of a partition at a time."""
 
     @classmethod
     def of_seed(cls, seed: int, *, is_kafka: bool) -> Self:
-        """Thirty-six seeds in a row have all shapes with all kinds of stores and of threads."""
+        """Fifty-two seeds in a row have all shapes with all kinds of stores and of threads."""
         kinds = [*product(StoreType, (False, True))]
         shape = list(ON_THREADS)[seed % len(ON_THREADS)]
         store_type, use_processes = kinds[seed % len(kinds)]
@@ -77,13 +81,16 @@ class Way:
 
     @property
     def killed(self) -> DrivenShape:
-        return replace(ON_THREADS[self.shape], store_type=StoreType(self.store_type))
+        return replace(
+            ON_THREADS[self.shape],
+            store_type=StoreType(self.store_type),
+            guarantee=ProcessingGuarantee(self.guarantee),
+        )
 
     @property
     def config(self) -> StreamsConfig:
         return replace(
             self.killed.config,
-            processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2,
             batch_records_max=ROWS_MAX, commit_interval_ms=50, poll_ms=20,
             group_protocol=self.protocol, use_processes=self.use_processes,
             num_stream_threads=self.threads, num_standby_replicas=self.standby_replicas,
