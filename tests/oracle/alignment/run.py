@@ -7,6 +7,7 @@
     --orders N     counts so many orders in all ways instead, 16,000 for the case with which it began
     --live         input comes in slices while the application runs, every time; otherwise in one case of five
     --spark        on Spark, local[2]
+    --kills        by instances that are processes and are killed with SIGKILL at any step of their tasks
     --in-process   as --spark, but its jobs are runs of a task host in this process, which takes a tenth of the time
     --kafka        over Apache Kafka 4.3.1, from the jars of MILLSTREAM_KAFKA_CLASSPATH, in place of our broker
     --at ADDR      over brokers that run already
@@ -34,6 +35,7 @@ from live_cases.running import carry_functions
 from run_cases import say
 
 from alignment.case import random_case
+from alignment.on_killed import BROKER_SETTINGS, KilledRunner
 from alignment.on_spark import SparkRunner
 from alignment.on_threads import ThreadsRunner
 from alignment.orders import counted, orders_case
@@ -50,7 +52,9 @@ def main() -> int:
     numbers = range(options.count) if options.case is None else [options.case] * options.times
     started = time.monotonic()
     with contextlib.ExitStack() as stack:
-        cluster = stack.enter_context(Cluster(servers_of(options, stack)))
+        cluster = stack.enter_context(
+            Cluster(servers_of(options, stack, BROKER_SETTINGS if options.kills else None))
+        )
         runner = stack.enter_context(_runner(options))
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="alignment-")))
         if options.orders:
@@ -68,6 +72,8 @@ def main() -> int:
                 say(f"{done + 1} cases, {differ} differ, {time.monotonic() - started:.0f} s")
     for line in comparison.counts.lines():
         say(line)
+    if isinstance(runner, KilledRunner):
+        say(f"{runner.kills} kills")
     return 1 if comparison.counts.different else 0
 
 
@@ -95,6 +101,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--orders", type=int, default=0)
     parser.add_argument("--live", action="store_true")
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--kills", action="store_true")
     parser.add_argument("--in-process", action="store_true")
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--at", default="")
@@ -103,6 +110,9 @@ def _options() -> argparse.Namespace:
 
 @contextlib.contextmanager
 def _runner(options: argparse.Namespace) -> Iterator[Runner]:
+    if options.kills:
+        yield KilledRunner()
+        return
     if not (options.spark or options.in_process):
         carry_functions()
         yield ThreadsRunner()

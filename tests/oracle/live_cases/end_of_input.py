@@ -28,9 +28,9 @@ class EndOfInput:
         self._cluster, self._application = cluster, application_id
         self._sources, self._begun_late = sources, begun_late
 
-    async def wait(self, instances: Sequence[KafkaStreams]) -> None:
+    async def wait(self, instances: Sequence[KafkaStreams], patience_s: float = PATIENCE_S) -> None:
         """Raises ApplicationFailed, and AssertionError where it does not come to an end."""
-        ends_s = time.monotonic() + PATIENCE_S
+        ends_s = time.monotonic() + patience_s
         while not await self._is_reached(instances):
             if time.monotonic() > ends_s:
                 raise AssertionError(f"does not come to an end: {await self._shown(instances)}")

@@ -24,7 +24,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,14 +91,19 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def servers_of(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
+def servers_of(
+    options: argparse.Namespace,
+    stack: contextlib.ExitStack,
+    more_settings: Mapping[str, str] | None = None,
+) -> str:
     """Those of `--at`, a broker of Apache Kafka with `--kafka`, or one of ours."""
+    settings = {**BROKER_SETTINGS, **(more_settings or {})}
     if options.at:
         return str(options.at)
     if not options.kafka:
         from millstream.testing.broker import Broker
 
-        broker = stack.enter_context(Broker(in_process=False, settings=BROKER_SETTINGS))
+        broker = stack.enter_context(Broker(in_process=False, settings=settings))
         return broker.bootstrap_servers
     from tests.oracle.broker import servers
 
@@ -108,7 +113,7 @@ def servers_of(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
     # Its coordinator hears late of topics that the next case makes anew, and members wait for two heartbeats.
     names = ("group.streams.heartbeat.interval.ms", "group.streams.min.heartbeat.interval.ms")
     return stack.enter_context(
-        servers.kafka(classpath, {**BROKER_SETTINGS, **dict.fromkeys(names, "1000")})
+        servers.kafka(classpath, {**settings, **dict.fromkeys(names, "1000")})
     )
 
 

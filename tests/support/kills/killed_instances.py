@@ -7,26 +7,24 @@ import logging
 import os
 import random
 import signal
-import sys
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
-
-import orjson
+from typing import Any, Final
 
 from millstream.streams.runtime.steps import StandbyStep
 from tests.patience import LONG_ENOUGH_S, until
 from tests.support.kills.driven import APPLICATION_ID, base_ms, put
-from tests.support.kills.orders import INSTANCE_MODULE, VARIABLE, Order, Orders
+from tests.support.kills.nursed import Nursery
+from tests.support.kills.orders import VARIABLE, Order, Orders
 from tests.support.kills.remains import held_below
-from tests.support.kills.run import ROOT
 from tests.support.kills.shapes import check_nothing_is_open
 from tests.support.kills.until_done import until_done
 from tests.support.kills.watched_broker import watched_broker, watched_cluster
 from tests.support.kills.ways import LACKING, Way
 
+INSTANCE: Final = "tests.support.kills.instance"
 _LOGGER = logging.getLogger(__name__)
 EMPTY_DISKS: Final = 0.4
 """So often an instance comes back without its disk."""
@@ -62,7 +60,7 @@ async def killed(way: Way, wanted: Sequence[Order], seed: int, directory: Path) 
     with _watched(way, orders) as servers:
         await shape.create_topics(servers)
         chance = random.Random(seed)
-        async with _Nursery.open(orders) as nursery:
+        async with Nursery.open(INSTANCE, {VARIABLE: str(orders.directory)}) as nursery:
             instances = [
                 _Instance(
                     way, servers, orders, nursery, directory / str(number),
@@ -91,66 +89,6 @@ def _watched(way: Way, orders: Orders) -> AbstractContextManager[str]:
     return watched_broker(orders.broker, is_kafka=way.is_kafka, settings=SETTINGS)
 
 
-class _Nursery:
-    """Starts processes of instances; a start of Python for each would take most of the time."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-        self._started: asyncio.Queue[int] = asyncio.Queue()
-        self._turn = asyncio.Lock()
-        self._ended: dict[int, asyncio.Future[int]] = {}
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, orders: Orders) -> AsyncIterator[Self]:
-        environment = os.environ | {
-            VARIABLE: str(orders.directory),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", INSTANCE_MODULE,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment, cwd=ROOT,
-        )  # fmt: skip
-        nursery = cls(process)
-        hearing = asyncio.create_task(nursery._hear())
-        try:
-            yield nursery
-        finally:
-            await nursery._kill_all()
-            process.kill()
-            await process.wait()
-            await hearing
-
-    async def start(self, log: Path, *arguments: str) -> tuple[int, asyncio.Future[int]]:
-        """Returns the process id, and the exit code to be waited for."""
-        assert self._process.stdin is not None, "it is a pipe"
-        async with self._turn:
-            self._process.stdin.write(orjson.dumps([str(log), *arguments]) + b"\n")
-            async with asyncio.timeout(LONG_ENOUGH_S):
-                pid = await self._started.get()
-        return pid, self._ended[pid]
-
-    async def _hear(self) -> None:
-        assert self._process.stdout is not None, "it is a pipe"
-        async for line in self._process.stdout:
-            match line.decode().split():
-                case ["started", pid]:
-                    self._ended[int(pid)] = asyncio.get_running_loop().create_future()
-                    self._started.put_nowait(int(pid))
-                case ["ended", pid, code]:
-                    self._ended[int(pid)].set_result(int(code))
-                case other:
-                    raise AssertionError(f"no nursery says {other}")
-
-    async def _kill_all(self) -> None:
-        """Nothing goes on, whatever has failed."""
-        running = {pid: ended for pid, ended in self._ended.items() if not ended.done()}
-        for pid in running:
-            os.kill(pid, signal.SIGKILL)  # it stays until the nursery has told its end
-        if running:
-            await asyncio.wait(running.values(), timeout=LONG_ENOUGH_S)
-
-
 @dataclass
 class _Instance:
     """A place of the application, where a process is started again whenever it was killed: `directory` has its disks, one after another."""
@@ -158,7 +96,7 @@ class _Instance:
     way: Way
     servers: str
     orders: Orders
-    nursery: _Nursery
+    nursery: Nursery
     directory: Path
     chance: random.Random
     disks: int = 0

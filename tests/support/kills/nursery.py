@@ -1,20 +1,20 @@
-"""Starts instances that are killed, by forks of a process that has imported everything: `python -m ...`.
+"""Starts instances that are killed, by forks of a process that has imported everything: `python -m ... MODULE`.
 
-A line of its input has the arguments of an instance and where its log is. Lines of its output say which process was started, and which one
+A line of its input has where the log of an instance is, and the arguments of its `main`, which is that of the module. Lines of its output say which process was started, and which one
 has ended with which code.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import select
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 
 import orjson
-
-from tests.support.kills import instance
 
 _READ_BYTES = 65_536
 
@@ -26,14 +26,15 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes)
     running: set[int] = set()
+    instance: Callable[..., None] = importlib.import_module(sys.argv[1]).main
     try:
-        _serve(woken, running)
+        _serve(instance, woken, running)
     finally:
         for pid in running:
             os.kill(pid, signal.SIGKILL)
 
 
-def _serve(woken: int, running: set[int]) -> None:
+def _serve(instance: Callable[..., None], woken: int, running: set[int]) -> None:
     rest = b""
     while True:
         readable, _, _ = select.select([sys.stdin, woken], [], [])
@@ -46,7 +47,7 @@ def _serve(woken: int, running: set[int]) -> None:
                 return
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                running.add(_started(*orjson.loads(line)))
+                running.add(_started(instance, *orjson.loads(line)))
 
 
 def _told_ends() -> set[int]:
@@ -63,7 +64,7 @@ def _told_ends() -> set[int]:
         told.add(pid)
 
 
-def _started(log: str, *arguments: str) -> int:
+def _started(instance: Callable[..., None], log: str, *arguments: str) -> int:
     pid = os.fork()
     if pid:
         _say("started", pid)
@@ -78,7 +79,7 @@ def _started(log: str, *arguments: str) -> int:
         )
         for given, standard in ((nothing, 0), (written, 1), (written, 2)):
             os.dup2(given, standard)
-        instance.main(*arguments)
+        instance(*arguments)
         code = 0
     except BaseException:  # noqa: BLE001  # it must not go on as the process that it was forked from
         traceback.print_exc()
