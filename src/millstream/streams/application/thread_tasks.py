@@ -276,7 +276,8 @@ class ThreadTasks:
                     self.waits_for_upstreams |= any(each.active.held.values())
                     elapsed_ms = self._now_ms - began_ms
                     each.measures.worked(work, elapsed_ms)
-                    records_ms = elapsed_ms - work.punctuation_ms
+                    # Brokers answer after as long whatever a round has: small ones would not be faster.
+                    records_ms = elapsed_ms - work.punctuation_ms - work.writing_ms
                     self.has_more |= each.rounds.end(work.records, records_ms, target_ms)
                     self.has_more |= _is_due(each.active.next_punctuation_ms, now_ms)
                     done = done.plus(work)

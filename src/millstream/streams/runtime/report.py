@@ -36,11 +36,12 @@ class TaskReport:
 
 
 class ProcessedWork(NamedTuple):
-    """Records and punctuations, and how long the punctuations took."""
+    """Records and punctuations, how long the punctuations took, and how long it was waited until outputs were written."""
 
     records: int = 0
     punctuations: int = 0
     punctuation_ms: int = 0
+    writing_ms: int = 0
 
     def plus(self, other: ProcessedWork) -> ProcessedWork:
         """Returns both together."""
@@ -48,6 +49,7 @@ class ProcessedWork(NamedTuple):
             self.records + other.records,
             self.punctuations + other.punctuations,
             self.punctuation_ms + other.punctuation_ms,
+            self.writing_ms + other.writing_ms,
         )
 
 

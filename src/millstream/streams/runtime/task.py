@@ -214,12 +214,15 @@ class ActiveTask:
             partial(_process, task, now_ms, 0 if is_idle else records_max, lags, reached)
         )
         self._done.processed += output.processed
+        writing_ms = 0
         if self._spec.is_exact:
             self._output.append(output)
         else:
+            began_ms = self._environment.clock.now().monotonic_ms
             self._count(await self._commits.write(task, output))
+            writing_ms = self._environment.clock.now().monotonic_ms - began_ms
             self.progress = self._progress_so_far(task)
-        return ProcessedWork(output.processed, output.punctuated, output.punctuation_ms)
+        return ProcessedWork(output.processed, output.punctuated, output.punctuation_ms, writing_ms)
 
     async def commit(self, *, renew: bool = False) -> TaskReport:
         """Makes everything processed so far durable, with its position. `renew` as `run` has it."""

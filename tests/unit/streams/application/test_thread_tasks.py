@@ -14,6 +14,7 @@ import pytest
 from millstream.clients import Consumer, TopicDeleted
 from millstream.errors import ProducerFenced, RebalanceInProgress
 from millstream.model import TopicPartition
+from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.application import thread_tasks as thread_tasks_module
@@ -30,6 +31,7 @@ from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.runtime.upstreams.progress import TaskProgress
 from millstream.streams.topology import Topology
 from millstream.streams.topology.alignment import NOTHING_ALIGNED
+from tests.unit.streams.application.manual_clock import MovedClock
 
 TASK = StreamsTaskId(0, 0)
 
@@ -50,7 +52,10 @@ class AssignedOnly:
 
 
 def thread_tasks(
-    task_timeout_ms: int, consumer: object = None, buffered_records: int = 10_000
+    task_timeout_ms: int,
+    consumer: object = None,
+    buffered_records: int = 10_000,
+    clock: Clock | None = None,
 ) -> ThreadTasks:
     config = StreamsConfig(
         application_id="app",
@@ -58,7 +63,7 @@ def thread_tasks(
         buffered_records_per_partition=buffered_records,
     )
     environment = TaskEnvironment(
-        cast("TaskClients", None), SystemClock(), ThreadPoolExecutor(1)
+        cast("TaskClients", None), clock or SystemClock(), ThreadPoolExecutor(1)
     )  # no client is asked
     return ThreadTasks(
         environment,
@@ -218,6 +223,39 @@ async def test_a_task_that_has_retries_left_is_not_kept_waiting_for_records(
     await settle(tasks)
     await tasks.process(now_ms=5)
     assert tasks.has_more is has_more
+    await tasks.close(commit=False)
+
+
+async def test_rounds_do_not_get_smaller_where_brokers_take_long_to_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At least once each round writes. Smaller ones wait as long, down to one record for each answer of a broker."""
+    clock, sizes = MovedClock(), list[int]()
+
+    class Running(WithoutUpstreams):
+        position = queued = MappingProxyType[str, int]({})
+        has_queued = True
+        next_punctuation_ms = None
+        id = "0_0"
+
+        async def process(self, *, records_max: int, **_: Any) -> ProcessedWork:  # Any: lags
+            sizes.append(records_max)
+            clock.pass_ms(400)
+            return ProcessedWork(records_max, writing_ms=400)
+
+        async def close(self) -> None:
+            pass
+
+    async def start(*_: Any) -> Any:  # Any: stands for a task
+        return Running()
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    tasks = thread_tasks(task_timeout_ms=60_000, clock=clock)
+    tasks.take({TASK: SPEC})
+    await settle(tasks)
+    for _ in range(3):
+        await tasks.process(now_ms=1)
+    assert sizes == [128, 256, 512]
     await tasks.close(commit=False)
 
 

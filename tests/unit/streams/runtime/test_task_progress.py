@@ -16,11 +16,11 @@ from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.values import RecordMetadata
 from millstream.model import TopicPartition
 from millstream.records.arrow import HEADERS_TYPE
-from millstream.runtime.system import SystemClock
 from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.kernel import StreamTask, TaskTopics
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.report import ProcessedWork
 from millstream.streams.runtime.snapshots.tasks import TaskSnapshots
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import StartedTask, TaskStart
@@ -29,7 +29,9 @@ from millstream.streams.runtime.upstreams.progress import TaskProgress
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology
+from tests.unit.streams.application.manual_clock import MovedClock
 
+WRITING_MS = 40
 R = "app-r-repartition"
 ENDS = {TopicPartition(R, 0): 30, TopicPartition(R, 1): 7}
 
@@ -37,7 +39,8 @@ ENDS = {TopicPartition(R, 0): 30, TopicPartition(R, 1): 7}
 class Cluster:
     """Stands for clients and for a producer, which writes all there is to partition 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: MovedClock) -> None:
+        self._clock = clock
         self.config = parse_settings(ProducerConfig, {"bootstrap_servers": "x:1"})
         self.end = ENDS[TopicPartition(R, 0)]
 
@@ -70,7 +73,8 @@ class Cluster:
         return cast("BatchDelivery", Written(topic, self.end - 1))
 
     async def flush(self) -> None:
-        """All is written at once."""
+        """All is written when it ends."""
+        self._clock.pass_ms(WRITING_MS)
 
 
 class Written:
@@ -120,7 +124,8 @@ async def started(
 
     monkeypatch.setattr(TaskStart, "start", start)
     with ThreadPoolExecutor(1) as executor:
-        environment = TaskEnvironment(cast("TaskClients", Cluster()), SystemClock(), executor)
+        clock = MovedClock()
+        environment = TaskEnvironment(cast("TaskClients", Cluster(clock)), clock, executor)
         active = await ActiveTask.start(spec, 0, environment)
         yield active
         await active.close()
@@ -150,7 +155,7 @@ async def test_a_task_says_from_its_start_on_how_far_it_had_written(
         assert task.progress == TaskProgress({"in": 3}, 50, ENDS)
         await task.add("in", records(("a", 60), ("b", 55)))
         task.has_read_to("in", 5)
-        await task.process()
+        assert await task.process() == ProcessedWork(records=2, writing_ms=WRITING_MS)
         assert task.progress == TaskProgress(
             {"in": 5}, 60, {TopicPartition(R, 0): 32, TopicPartition(R, 1): 7}
         )
