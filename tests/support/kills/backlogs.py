@@ -79,6 +79,7 @@ class OnThreads:
             instances=self.instances,
             guarantee=guarantee,
             fetch_bytes=chance.choice(FETCHES),
+            rows_max=chance.choice((20, 100)),
         )
         return asyncio.run(killed(way, self._orders(guarantee, chance), seed, directory))
 

@@ -18,7 +18,7 @@ from tests.support.kills.driven_shapes import ON_THREADS
 from tests.support.kills.orders import PROCESSING, RESTORING, Moment, Order, Victim
 
 ROWS_MAX: Final = 7
-"""The records of a run through the operators: a batch has several."""
+"""The records of a run through the operators, and of a turn of a thread: a batch has several."""
 LACKING: Final = (RESTORING, StandbyStep.UPDATED)
 """Moments that come where a disk is lost."""
 STARTING: Final = (RESTORING, Step.RESTORED, *RebalanceStep, StandbyStep.UPDATED)
@@ -52,6 +52,7 @@ class Way:
     guarantee: ProcessingGuarantee = ProcessingGuarantee.EXACTLY_ONCE_V2
     fetch_bytes: int = 1 << 20
     """What is read of a partition at a time."""
+    rows_max: int = ROWS_MAX
 
     @classmethod
     def of_seed(cls, seed: int, *, is_kafka: bool) -> Self:
@@ -91,7 +92,7 @@ class Way:
     def config(self) -> StreamsConfig:
         return replace(
             self.killed.config,
-            batch_records_max=ROWS_MAX, commit_interval_ms=50, poll_ms=20,
+            batch_records_max=self.rows_max, commit_interval_ms=50, poll_ms=20,
             group_protocol=self.protocol, use_processes=self.use_processes,
             num_stream_threads=self.threads, num_standby_replicas=self.standby_replicas,
             acceptable_recovery_lag=0, probing_rebalance_interval_ms=1_000,
