@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -10,6 +13,17 @@ from tests.quarantine import quarantine
 # Nothing here may depend on how fast the machine is today: no deadline for an example, none for drawing its data.
 settings.register_profile("millstream", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("millstream")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected lives to the end. To look through it for garbage again and again is a third of the work."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
