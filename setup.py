@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from setuptools import Extension, setup
+from setuptools._distutils.ccompiler import new_compiler
+from setuptools._distutils.errors import CompileError, DistutilsPlatformError
+from setuptools._distutils.sysconfig import customize_compiler
 
 LEAVES = [
     "millstream.clients.consumer.core.consumer_record",
@@ -22,6 +27,22 @@ LEAVES = [
 
 ASKS_FOR_METADATA = {"egg_info", "dist_info"}
 """Commands with which pip asks, before it builds: they need no C, which takes a while to make."""
+
+
+def a_compiler_works() -> bool:
+    """Asked with the headers of this Python, before C is made, which takes a quarter of a minute."""
+    compiler = new_compiler()
+    customize_compiler(compiler)  # CC and CFLAGS count
+    headers = [sysconfig.get_path(kind) for kind in ("include", "platinclude")]
+    with TemporaryDirectory() as directory:
+        source = Path(directory, "asked.c")
+        source.write_text("#include <Python.h>\n")
+        try:
+            compiler.compile([str(source)], output_dir=directory, include_dirs=headers)
+        except (CompileError, DistutilsPlatformError) as refused:
+            sys.stderr.write(f"building without compiled parts: no C compiler works ({refused})\n")
+            return False
+    return True
 
 
 def leaves() -> list[Extension]:
@@ -80,7 +101,7 @@ def requests() -> list[Extension]:
 
 
 def extensions() -> list[Extension]:
-    if ASKS_FOR_METADATA.intersection(sys.argv):
+    if ASKS_FOR_METADATA.intersection(sys.argv) or not a_compiler_works():
         return []
     built = [*leaves(), *requests()]
     for extension in built:

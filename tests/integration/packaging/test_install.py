@@ -57,12 +57,21 @@ def test_it(request):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as pip installs it from a clone where no compiler works. Its dependencies are those of the tests."""
+    """The package as pip installs it from a clone where no leaf can be compiled and mypy is missing.
+
+    Its dependencies are those of the tests. Without any compiler: test_wheel.py.
+    """
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(source)], check=True)
+    compiler, without_mypy = source / "cc", source / "without/mypyc"
+    compiler.write_text("#!/bin/sh\ncase $* in *asked.c*) ;; *) exit 1 ;; esac\n")
+    compiler.chmod(0o755)
+    without_mypy.mkdir(parents=True)
+    (without_mypy / "__init__.py").write_text("raise ImportError\n")
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", str(target), "."],
-        cwd=source, env={**os.environ, "CC": "/bin/false", "CXX": "/bin/false"}, check=True, timeout=500,
+        cwd=source, env={**os.environ, "CC": str(compiler), "CXX": "/bin/false", "PYTHONPATH": str(without_mypy.parent)},
+        check=True, timeout=500,
     )  # fmt: skip
     return target
 
