@@ -1,7 +1,7 @@
-"""A well-behaved client beside an attack, in a process of its own: `python -m tests.support.bystander HOST:PORT`.
+"""A well-behaved client beside an attack, in a process of its own: `python -m tests.support.bystander HOST:PORT REST_S`.
 
-It writes one record after the other to the topic `bystander` with acks=all and asks for the topic's metadata, with a short rest
-between, and measures how long each answer takes. Each line on standard input is answered by one line of JSON: what came since
+It writes one record after the other to the topic `bystander` with acks=all and asks for the topic's metadata, with a rest of REST_S
+seconds between, and measures how long each answer takes. Each line on standard input is answered by one line of JSON: what came since
 the last one. It ends with its input.
 """
 
@@ -18,15 +18,15 @@ from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequ
 from tests.support.clients.raw_client import RawClient, batch_of
 
 TOPIC = "bystander"
-_REST_S = 0.002
 
 
 class Bystander:
     """One connection. `run` never returns; `take` is called from another thread."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, rest_s: float) -> None:
         self._client = RawClient(bootstrap)
         self._client.create_topic(TOPIC)
+        self._rest_s = rest_s
         self._latencies_ms: list[float] = []
         self._acknowledged = 0
 
@@ -34,7 +34,7 @@ class Bystander:
         while True:
             self._write_one()
             self._ask_metadata()
-            time.sleep(_REST_S)
+            time.sleep(self._rest_s)
 
     def _write_one(self) -> None:
         value = b"%d" % self._acknowledged
@@ -71,8 +71,8 @@ def _at(ordered: list[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)] if ordered else float("inf")
 
 
-def _main(bootstrap: str) -> None:
-    bystander = Bystander(bootstrap)
+def _main(bootstrap: str, rest_s: float) -> None:
+    bystander = Bystander(bootstrap, rest_s)
     threading.Thread(target=bystander.run, daemon=True).start()
     print("ready", flush=True)
     for _ in sys.stdin:
@@ -80,4 +80,4 @@ def _main(bootstrap: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(sys.argv[1], float(sys.argv[2]))

@@ -14,13 +14,20 @@ import pytest
 
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
+from millstream.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from tests.patience import LONG_ENOUGH_MS
 from tests.support.attacks import AttackedNode
+from tests.support.bystander import TOPIC
 from tests.support.watched_node import LoopWatch
 
 
-@pytest.fixture
-def node(tmp_path: Path) -> Iterator[AttackedNode]:
-    with AttackedNode(tmp_path) as node:
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedNode]:
+    with AttackedNode(tmp_path_factory.mktemp("node")) as node:
         yield node
 
 
@@ -35,6 +42,18 @@ def test_ordinary_requests_are_no_attack(node: AttackedNode) -> None:
 def test_a_loop_that_is_held_is_seen(node: AttackedNode) -> None:
     with pytest.raises(AssertionError, match="the loop was held for"), node.attack(held_ms_max=0):
         pass
+
+
+def test_an_acknowledged_record_that_is_gone_is_seen(tmp_path: Path) -> None:
+    first = DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 1)])
+    request = DeleteRecordsRequest([first], timeout_ms=LONG_ENOUGH_MS)
+    with (
+        AttackedNode(tmp_path) as node,
+        pytest.raises(AssertionError, match="error_code=1,"),
+        node.attack(),
+        node.client() as client,
+    ):
+        client.ask(ApiKey.DELETE_RECORDS, 2, request)
 
 
 def test_many_short_callbacks_of_one_round_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
