@@ -151,6 +151,11 @@ class DataPlane:
         self.images.append(image)
         return partition
 
+    def host_again(self, partition: Partition) -> None:
+        """One that another data plane has opened."""
+        partition._on_progress = self.purgatory.wake
+        self.hosted[partition.topic_partition] = partition
+
     def get(self, topic: str, number: int) -> Partition:
         if (topic, number) not in self.hosted:
             raise UnknownTopicOrPartition

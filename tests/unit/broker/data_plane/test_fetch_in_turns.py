@@ -16,6 +16,7 @@ from millstream.protocol.generated.fetch import (
     FetchTopic,
 )
 from millstream.records.batch import iterate_batches
+from tests.unit.broker.data_plane.conftest import DataPlane
 
 PARTITIONS = 400
 TURNS_MAX = 50
@@ -23,11 +24,24 @@ FIRST, MIDDLE, LAST = 0, PARTITIONS // 2, PARTITIONS - 1
 NO_SESSION, FIRST_EPOCH = -1, 0
 
 
-@pytest.fixture
-def wide(plane):
-    """The data plane with so many partitions."""
+@pytest.fixture(scope="module")
+def opened():
+    """So many partitions for all tests: to open them takes several times as long as a test."""
+    plane = DataPlane()
     for number in range(len(plane.hosted), PARTITIONS):
         plane.host("t", number)
+    return plane
+
+
+@pytest.fixture
+def wide(plane, opened):
+    """The data plane with so many partitions, all of them empty."""
+    for number in range(len(plane.hosted), PARTITIONS):
+        partition = opened.get("t", number)
+        if partition.log.log_end_offset > 0:
+            opened.disk.remove_tree(f"/d/t-{number}")
+            partition = opened.host("t", number)
+        plane.host_again(partition)
     return plane
 
 
