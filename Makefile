@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean speed-turns
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev check-types check-style clean speed-turns
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -20,9 +20,14 @@ test: setup-dev  ## every test but those of `make cluster`
 	@$(PYTHON_BIN) -m pytest $(PYTEST_FLAGS)
 
 check: setup-dev  ## format, lint, types, layers, generated code
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check-types check-style
+
+check-types:
+	@.venv/bin/mypy
+
+check-style:
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
-	@.venv/bin/mypy
 	@.venv/bin/basedpyright
 	@.venv/bin/lint-imports
 	@$(PYTHON_BIN) -m codegen --check
