@@ -1,4 +1,4 @@
-"""One broker for the tests of a module; topics have names of their own.
+"""One broker for all tests of a process; topics have names of their own.
 
 With MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT the same tests run against an Apache Kafka.
 """
@@ -17,7 +17,7 @@ from millstream.testing.broker import Broker
 _numbers = itertools.count(time.time_ns() // 1_000_000)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bootstrap() -> Iterator[str]:
     kafka = os.environ.get("MILLSTREAM_KAFKA_BOOTSTRAP")
     if kafka:

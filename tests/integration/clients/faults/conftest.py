@@ -18,7 +18,7 @@ QUICK_GROUPS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bootstrap() -> Iterator[str]:
     kafka = os.environ.get("MILLSTREAM_KAFKA_BOOTSTRAP")
     if kafka:
