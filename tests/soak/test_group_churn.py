@@ -27,7 +27,7 @@ from millstream.protocol.generated.offset_fetch import OffsetFetchRequest, Offse
 from millstream.testing.broker import Broker
 from tests.support.clients.raw_client import RawClient
 
-SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "8"))
+SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "4"))
 PARTITIONS = 6
 MEMBERS_MAX = 8
 LIMIT_S = 60

@@ -54,6 +54,7 @@ def consumer(broker: Broker, group: str | None = None) -> KafkaConsumer:
     return KafkaConsumer(
         bootstrap_servers=broker.bootstrap_servers, group_id=group, auto_offset_reset="earliest",
         enable_auto_commit=False, session_timeout_ms=30_000, heartbeat_interval_ms=200,
+        reconnect_backoff_max_ms=200,  # a broker that restarts is asked again soon
     )  # fmt: skip
 
 
