@@ -103,7 +103,7 @@ def requests() -> list[Extension]:
 def extensions() -> list[Extension]:
     if ASKS_FOR_METADATA.intersection(sys.argv) or not a_compiler_works():
         return []
-    built = [*leaves(), *requests()]
+    built = [*requests(), *leaves()]  # the largest first: it takes as long as all others beside it
     for extension in built:
         extension.optional = True
     return built
