@@ -16,7 +16,7 @@ import pytest
 from millstream.compiled.finder import MODULES
 from tests.patience import LONG_ENOUGH_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -39,7 +39,7 @@ def build(target: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(ROOT / "scripts/wheel"), str(target)],
         env={**os.environ, "PYTHON": sys.executable, **environment},
-        capture_output=True, text=True, timeout=500, check=False,
+        capture_output=True, text=True, timeout=1_700, check=False,  # a minute of the compiler's, or many on a busy machine
     )  # fmt: skip
 
 
@@ -59,9 +59,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of programs of an environment with the wheel. What it depends on is taken from the tests' own."""
     home = tmp_path_factory.mktemp("environment")
-    venv.create(home, with_pip=True)
+    venv.create(home)  # a pip of its own would take longer than all the rest
     subprocess.run(
-        [home / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)],
+        [sys.executable, "-m", "pip", "--python", home / "bin/python", "install", "--quiet", "--no-index", "--no-deps", str(wheel)],
         check=True, timeout=LONG_ENOUGH_S,
     )  # fmt: skip
     (site,) = home.glob("lib/python*/site-packages")
