@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -13,6 +14,12 @@ from tests.quarantine import quarantine
 # Nothing here may depend on how fast the machine is today: no deadline for an example, none for drawing its data.
 settings.register_profile("millstream", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("millstream")
+
+
+def pytest_configure() -> None:
+    """A shell that runs the tests in the background has them ignore SIGINT, as would all programs that they start and send it to."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
