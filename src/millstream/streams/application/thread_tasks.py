@@ -42,10 +42,9 @@ from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import TaskStart
 from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.upstreams.followed_tasks import FollowedTasks
 from millstream.streams.runtime.upstreams.progress import Reached
-from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS, RunAhead
-from millstream.streams.runtime.upstreams.timeouts import UpstreamTimeouts
-from millstream.streams.runtime.upstreams.watch import LocalTask, WaitingInput
+from millstream.streams.runtime.upstreams.watch import LocalTask
 
 RETRY_FIRST_S: Final = 0.1
 RETRY_LAST_S: Final = 5.0
@@ -59,20 +58,11 @@ class _Running:
     spec: TaskSpec
     measures: TaskMeasures
     rounds: ProcessingRounds
-    writes_aligned: bool
-    upstream_timeouts: UpstreamTimeouts
-    """Of those that write what the task reads."""
-    like_it: UpstreamTimeouts
-    """Of those that write beside it."""
+    others: FollowedTasks
     paused: set[str] = field(default_factory=set)
     queued_bytes: dict[str, QueuedBytes] = field(default_factory=dict)
     has_news: bool = False
     """Something was processed since the last commit."""
-    is_held_up: bool = False
-    """It has queued records and could process none of them."""
-    waiting: dict[str, WaitingInput] = field(default_factory=dict)
-    """By aligned topic."""
-    run_ahead: RunAhead = field(default_factory=RunAhead)
     ends: dict[str, int] = field(default_factory=dict)
     """By input topic, the end as the consumer has known it last."""
 
@@ -106,9 +96,9 @@ class ThreadTasks:
         self.has_more = False
         """Whether a task has queued more than it was to process in the last round."""
         self.waits_for_upstreams = False
+        """Whether a task waits for one that may not run in this thread: no record has to come for it to go on."""
         self.idle_turns = 0
         """How many turns in a row have neither read nor processed any record."""
-        """Whether a task waits for one that may not run in this thread: no record has to come for it to go on."""
         self.misses_topic = False
         """Whether a topic of a task is not there. Set back by whoever has seen it."""
         self.created = self.closed = 0
@@ -194,16 +184,9 @@ class ThreadTasks:
                 active, level = starting.result(), spec.config.metrics_recording_level
                 measures = TaskMeasures(active.id, level, lambda: self._now_ms)
                 rounds = ProcessingRounds(records_min(spec.topology, spec.sub_topology))
-                aligned = active.aligned
-                waiting = {
-                    topic: WaitingInput(TopicPartition(topic, task.partition))
-                    for topic in aligned.read & active.position.keys()
-                }
-                self._running[task] = _Running(
-                    *(active, spec, measures, rounds, bool(aligned.written)),
-                    *self._upstream_timeouts(task, spec),
-                    waiting=waiting,
-                )
+                others = FollowedTasks(str(task), task.partition, spec, self._upstreams)
+                others.read(active.aligned.read & active.position.keys())
+                self._running[task] = _Running(active, spec, measures, rounds, others)
                 self.created += 1
                 self._assign()
                 for topic, offset in self._running[task].active.position.items():
@@ -256,7 +239,7 @@ class ThreadTasks:
         for task, each in sorted(self._running.items(), key=_by_time):
             due_ms = each.active.next_punctuation_ms
             if each.active.has_queued or _is_due(due_ms, now_ms):
-                is_ahead = self._is_far_ahead(task, each)
+                is_ahead = each.others.is_far_ahead(self._now_ms)
                 self.waits_for_upstreams |= is_ahead
                 if is_ahead and not _is_due(due_ms, now_ms):
                     continue
@@ -265,14 +248,15 @@ class ThreadTasks:
                 began_ms = self._now_ms
                 processing = each.active.process(
                     lags=lags,
-                    reached=self._reached(task, each),
+                    reached=self._reached(each),
                     records_max=0 if is_ahead else each.rounds.records_max,
                 )
                 work = await self._guarded(task, processing)
                 self._upstreams.begin_turn()
                 if work is not None:
-                    each.is_held_up = not (work.records or is_ahead) and each.active.has_queued
-                    each.run_ahead.note(work.records, each.active.progress.origin_time)
+                    is_held_up = not (work.records or is_ahead) and each.active.has_queued
+                    origin_time = each.active.progress.origin_time
+                    each.others.note(work.records, origin_time, is_held_up=is_held_up)
                     self.waits_for_upstreams |= any(each.active.held.values())
                     elapsed_ms = self._now_ms - began_ms
                     each.measures.worked(work, elapsed_ms)
@@ -341,7 +325,9 @@ class ThreadTasks:
     @property
     def is_watched(self) -> bool:
         """Whether a task of another process may wait for one of these: it sees what they commit."""
-        writes = any(each.writes_aligned and each.has_news for each in self._running.values())
+        writes = any(
+            each.active.aligned.written and each.has_news for each in self._running.values()
+        )
         return writes and not self._upstreams.all_here
 
     @property
@@ -386,49 +372,12 @@ class ThreadTasks:
             for topic, lag in self._lags(task, each).items():
                 each.ends[topic] = each.active.has_read(topic) + lag
 
-    def _reached(self, task: StreamsTaskId, each: _Running) -> Reached:
+    def _reached(self, each: _Running) -> Reached:
         """Returns how far the tasks have come that write the repartition topics of a task."""
-        if not each.waiting:
-            return {}
-        reached = {}
-        for topic, waiting in each.waiting.items():
-            read_to, newest = each.active.has_read(topic), each.active.newest_origin_time(topic)
-            told = self._upstreams.reached(waiting, task.sub_topology, read_to, newest)
-            reached[topic] = each.upstream_timeouts.judge(
-                topic, told, self._now_ms, is_waiting=each.is_held_up
-            )
-        for overdue in each.upstream_timeouts.take_overdue():
+        reached = each.others.reached(each.active, self._now_ms)
+        for overdue in each.others.take_overdue():
             _LOGGER.warning("%s %s", self._log_prefix, overdue.text)
         return reached
-
-    def _is_far_ahead(self, task: StreamsTaskId, each: _Running) -> bool:
-        """Whether those that read what a task writes would have to hold much back until the slowest of its like has come so far.
-
-        One that does not move any more is not waited for here either, or nobody would get to those that wait behind it.
-        """
-        if not each.writes_aligned:
-            return False
-        if each.run_ahead.maybe_check():
-            self._upstreams.look_at(task.sub_topology)
-        others = self._upstreams.origin_times(task.sub_topology)
-        others.pop(task.partition, None)
-        if not others or each.run_ahead.beyond(min(others.values())) <= RUN_AHEAD_RECORDS:
-            return False
-        self._upstreams.look_at(task.sub_topology)
-        moving = each.like_it.judge("", others, self._now_ms, is_waiting=True)
-        each.like_it.take_overdue()  # told by those that wait for what it writes
-        return each.run_ahead.beyond(min(moving.values())) > RUN_AHEAD_RECORDS
-
-    def _upstream_timeouts(
-        self, task: StreamsTaskId, spec: TaskSpec
-    ) -> tuple[UpstreamTimeouts, UpstreamTimeouts]:
-        """Returns those of the tasks that write what this one reads, and of those that write beside it."""
-        timeout_ms = spec.config.upstream_timeout_ms
-        like_it = {"": task.sub_topology}
-        return (
-            UpstreamTimeouts(str(task), spec.alignment.writers, timeout_ms),
-            UpstreamTimeouts(str(task), like_it, timeout_ms),
-        )
 
     def _lags(self, task: StreamsTaskId, each: _Running) -> dict[str, int]:
         """Returns, by topic, how many records lie behind those that are queued, as far as that is known."""

@@ -1,0 +1,84 @@
+"""Follows the tasks that one task of a thread heeds: those that write what it reads, and those that write beside it (ADR 0021).
+
+Owns what is known of them since the task was started; how far they are is found out by the watch that all threads share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from millstream.model import TopicPartition
+from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.upstreams.progress import Reached
+from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS, RunAhead
+from millstream.streams.runtime.upstreams.timeouts import OverdueUpstream, UpstreamTimeouts
+from millstream.streams.runtime.upstreams.watch import UpstreamWatch, WaitingInput
+
+
+class Following(Protocol):
+    """The task that follows others, by what it has read."""
+
+    def has_read(self, topic: str) -> int:
+        """Returns the offset before which it has read everything."""
+
+    def newest_origin_time(self, topic: str) -> int:
+        """Returns the largest origin time that it has read."""
+
+
+class FollowedTasks:
+    """`name` and `partition` are those of the task that follows."""
+
+    def __init__(self, name: str, partition: int, spec: TaskSpec, watch: UpstreamWatch) -> None:
+        alignment, timeout_ms = spec.alignment, spec.config.upstream_timeout_ms
+        self._partition = partition
+        self._sub_topology = spec.sub_topology
+        self._writes_aligned = bool(alignment.of(spec.sub_topology).written)
+        self._watch = watch
+        self._inputs: dict[str, WaitingInput] = {}
+        self._upstream = UpstreamTimeouts(name, alignment.writers, timeout_ms)
+        self._beside = UpstreamTimeouts(name, {"": spec.sub_topology}, timeout_ms)
+        self._run_ahead = RunAhead()
+        self._is_held_up = False
+
+    def read(self, topics: Iterable[str]) -> None:
+        """Says which aligned topics the task reads."""
+        self._inputs = {
+            topic: WaitingInput(TopicPartition(topic, self._partition)) for topic in topics
+        }
+
+    def note(self, records: int, origin_time: int, *, is_held_up: bool) -> None:
+        """Notes a round of the task. `is_held_up`: it had records queued, and could process none of them."""
+        self._is_held_up = is_held_up
+        self._run_ahead.note(records, origin_time)
+
+    def reached(self, task: Following, now_ms: int) -> Reached:
+        """Returns, by aligned topic, how far the tasks have come that write it."""
+        reached = {}
+        for topic, waiting in self._inputs.items():
+            read_to, newest = task.has_read(topic), task.newest_origin_time(topic)
+            told = self._watch.reached(waiting, self._sub_topology, read_to, newest)
+            reached[topic] = self._upstream.judge(topic, told, now_ms, is_waiting=self._is_held_up)
+        return reached
+
+    def take_overdue(self) -> Sequence[OverdueUpstream]:
+        """Returns those that have not come forward in time since the last call; they are not waited for."""
+        return self._upstream.take_overdue()
+
+    def is_far_ahead(self, now_ms: int) -> bool:
+        """Whether those that read what the task writes would have to hold much back until the slowest of its like has come so far.
+
+        One that does not move any more is not waited for here either, or nobody would get to those that wait behind it.
+        """
+        if not self._writes_aligned:
+            return False
+        if self._run_ahead.maybe_check():
+            self._watch.look_at(self._sub_topology)
+        others = self._watch.origin_times(self._sub_topology)
+        others.pop(self._partition, None)
+        if not others or self._run_ahead.beyond(min(others.values())) <= RUN_AHEAD_RECORDS:
+            return False
+        self._watch.look_at(self._sub_topology)
+        moving = self._beside.judge("", others, now_ms, is_waiting=True)
+        self._beside.take_overdue()  # told by those that wait for what it writes
+        return self._run_ahead.beyond(min(moving.values())) > RUN_AHEAD_RECORDS
