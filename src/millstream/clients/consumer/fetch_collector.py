@@ -100,7 +100,7 @@ class FetchCollector(Generic[Key, Value]):
     def _arrow_batches(
         self, *, check_crcs: bool, headers: bool, whole_batches_of: Collection[str]
     ) -> list[ArrowRecords]:
-        from millstream.clients.core.arrow_batches import readable_rows
+        from millstream.clients.core.arrow_batches import readable_rows, rows_from
 
         batches: list[ArrowRecords] = []
         fetched = self._fetcher.records
@@ -118,7 +118,7 @@ class FetchCollector(Generic[Key, Value]):
             if broken is not None and not rows.num_rows and not batches:
                 raise broken
             next_offset = chunk.next_offset if broken is None else max(start, broken.offset)
-            self._fetcher.counters.records_consumed += rows.num_rows
+            self._fetcher.counters.records_consumed += rows_from(rows, start)
             if next_offset > start:
                 batches.append(ArrowRecords(*state.topic_partition, rows, next_offset))
             if broken is not None:

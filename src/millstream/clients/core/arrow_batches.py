@@ -123,6 +123,14 @@ def readable_rows(
     return rows, None
 
 
+def rows_from(records: pa.RecordBatch, start_offset: int) -> int:
+    """Returns how many rows have this offset or a larger one: of whole batches some may stand before it."""
+    count: int = records.num_rows
+    if not count or records.column("offset")[0].as_py() >= start_offset:
+        return count
+    return count - int(records.column("offset").to_numpy().searchsorted(start_offset))
+
+
 def rows_before(records: pa.RecordBatch, end_offset: int) -> pa.RecordBatch:
     """Returns the rows with an offset below `end_offset`. Offsets rise, so these come first."""
     count = records.num_rows

@@ -211,9 +211,10 @@ class ThreadTasks:
             if self._running.get(task) is not each:
                 continue  # it has failed on the batch before
             if batch.records.num_rows:
+                adding = each.active.add(batch.topic, batch.records)
+                added = await self._guarded(task, adding) or 0
                 queued_bytes = each.queued_bytes.setdefault(batch.topic, QueuedBytes())
-                queued_bytes.add(batch.records.num_rows, batch.records.nbytes)
-                await self._guarded(task, each.active.add(batch.topic, batch.records))
+                queued_bytes.add(added, batch.records.nbytes)
             each.active.has_read_to(batch.topic, batch.next_offset)
             each.has_news = True
             read += batch.records.num_rows

@@ -180,15 +180,20 @@ class ActiveTask:
         await self.process(lags=lags, reached=reached)
         return await self.commit(renew=renew)
 
-    async def add(self, topic: str, records: pa.RecordBatch) -> None:
-        """Queues records of an input topic, in the order of offsets; of aligned ones whole record batches, though some of it was read before."""
+    async def add(self, topic: str, records: pa.RecordBatch) -> int:
+        """Queues records of an input topic, in the order of offsets, and returns how many. Of aligned topics it takes whole record batches.
+
+        What was read of the first one before is not queued again.
+        """
         if topic in self.aligned.read:
             add = partial(_add_aligned, self._open_task, topic, records, self._read_to[topic])
         else:
             add = partial(_add_rows, self._open_task, topic, records)
-        self._done.read += await self._environment.in_kernel(add)
+        added = await self._environment.in_kernel(add)
+        self._done.read += added
         if records.num_rows:
             self.has_read_to(topic, records.column("offset")[-1].as_py() + 1)
+        return added
 
     def has_read_to(self, topic: str, offset: int) -> None:
         """Says that all records before this offset have been added: between the last one and it there may be none to read."""

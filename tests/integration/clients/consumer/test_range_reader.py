@@ -132,12 +132,14 @@ async def test_whole_batches_are_read_from_their_first_record_on(
         polled = await consumer.poll_arrow(
             timeout_ms=LONG_ENOUGH_MS, headers=True, whole_batches_of={topic}
         )
+        consumed = consumer.metrics().counters.records_consumed
     table = pa.Table.from_batches(read)
     assert table.column("offset").to_pylist() == [3, 4, 5]
     assert table.column("baseOffset").to_pylist() == [3, 3, 3]
     assert [len(each) for each in table.column("headers").to_pylist()] == [1, 0, 0]
     assert polled[0].records.column("offset").to_pylist()[:3] == [0, 1, 2]
     assert polled[0].records.column("baseOffset").to_pylist()[:3] == [0, 0, 0]
+    assert consumed == sum(each.records.num_rows for each in polled) - 1, "not the one before"
 
 
 async def test_a_column_that_there_is_not_is_named(bootstrap: str, new_topic: NewName) -> None:
