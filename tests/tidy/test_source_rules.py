@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import subprocess
 import tokenize
@@ -55,7 +56,14 @@ def where(path: Path, line: int = 0) -> str:
 
 @cache
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(), str(path))
+    """Kept to the end. The garbage collector would look through all trees again and again, for longer than parsing takes."""
+    gc.disable()
+    try:
+        parsed = ast.parse(path.read_text(), str(path))
+        gc.freeze()
+    finally:
+        gc.enable()
+    return parsed
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
