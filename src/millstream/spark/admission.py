@@ -1,7 +1,7 @@
 """Limits what a micro-batch reads, and shares it among partitions.
 
-Rows of a DataFrame are shared in proportion to what lies there, as Spark's Kafka connector does: so the partitions of a topic
-come forward in event time together, as a watermark over all of them needs it.
+Rows of a DataFrame are shared in proportion to what lies there, as Spark's Kafka connector does, and all partitions are then read up to
+the same time: Spark's watermark is the largest time of all rows so far, behind which what a partition has left would be late.
 The topics of a task are read up to the same time. A join would otherwise meet a sparse topic hours before the dense one that it
 belongs to, and take the records of the dense one for late when they come.
 
@@ -55,6 +55,78 @@ def in_proportion(
         share = max(1, records_max * size // total)
         end[partition] = Offset(start.get(partition, Offset(0)) + share)
     return end
+
+
+def in_slices(
+    start: Offsets,
+    available: Offsets,
+    records_max: int | None,
+    times_at: TimesAt,
+    offsets_after: OffsetsAfter,
+) -> dict[TopicPartition, Offset]:
+    """`in_proportion`, but all partitions are read no further than to the same time.
+
+    A slice with less than half of `records_max` is planned once more, with shares by what it has of each partition: one that is far
+    behind the others would otherwise come forward by its small share alone.
+    """
+    limits = in_proportion(start, available, records_max)
+    end = time_slice(start, available, limits, times_at, offsets_after)
+    taken = _backlog(start, end)
+    total = sum(taken.values())
+    if records_max is None or not 0 < 2 * total <= records_max or end == limits:
+        return end
+    wider = advanced(start, available)
+    for tp in _backlog(start, wider):
+        share = max(1, records_max * taken.get(tp, 0) // total)
+        wider[tp] = Offset(min(wider[tp], start.get(tp, 0) + share))
+    other = time_slice(start, available, wider, times_at, offsets_after)
+    return other if sum(_backlog(start, other).values()) > total else end
+
+
+def time_slice(
+    start: Offsets,
+    available: Offsets,
+    limits: Offsets,
+    times_at: TimesAt,
+    offsets_after: OffsetsAfter,
+) -> dict[TopicPartition, Offset]:
+    """The ends of a slice of time within `limits`: no record of it is later than its time, and what is left of each partition begins later.
+
+    Its time is the least that a limit leaves a partition to reach. The first record beyond it ends each partition, the slowest, too: where
+    the records of a partition are out of order, those that are left are late by no more than that.
+    """
+    full = advanced(start, available)
+    cut = [tp for tp, limit in limits.items() if limit < full[tp]]
+    if not cut or len(_backlog(start, full)) == 1:
+        return dict(limits)
+    begin = {tp: start.get(tp, Offset(0)) for tp in limits}
+    times = times_at(
+        {
+            tp: Sample(Offset(max(begin[tp], limits[tp] - SAMPLE_OFFSETS)), limits[tp], full[tp])
+            for tp in cut
+        }
+    )
+    end = _read_to(times, begin, limits, offsets_after)
+    if _backlog(begin, end) or not times:
+        return end
+    # Every partition begins with a record out of order, which is later than what comes behind it. That is what each has reached.
+    heads = times_at({tp: Sample(begin[tp], Offset(begin[tp] + 1), full[tp]) for tp in cut})
+    times = {tp: max(time, heads.get(tp, time)) for tp, time in times.items()}
+    return _read_to(times, begin, limits, offsets_after)
+
+
+def _read_to(
+    times: Mapping[TopicPartition, int],
+    begin: Offsets,
+    limits: Offsets,
+    offsets_after: OffsetsAfter,
+) -> dict[TopicPartition, Offset]:
+    """`limits`, but before the first record that is later than the least of the times, if there are any."""
+    if not times:
+        return dict(limits)
+    time = min(times.values())
+    wanted = {tp: Later(time, begin[tp], limits[tp]) for tp in _backlog(begin, limits)}
+    return {**limits, **offsets_after(wanted)}
 
 
 def in_time(

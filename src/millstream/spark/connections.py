@@ -184,8 +184,9 @@ class Connections:
             first = found[tp]
             if first is None or first.offset >= each.end:
                 continue
-            if first.offset >= each.start:  # it is this one, or was aborted
-                searches[tp] = _first_later(sampler, tp, each._replace(start=Offset(first.offset)))
+            if first.offset >= each.start:
+                from_here = each._replace(start=Offset(first.offset))
+                searches[tp] = _first_later_from(sampler, tp, from_here)
             else:
                 searches[tp] = _first_later(reader, tp, each)
         return self.run(_found(searches))
@@ -329,22 +330,23 @@ async def _times(
 async def _time(reader: RangeReader, partition: TopicPartition, sample: Sample) -> int | None:
     import pyarrow.compute as pc
 
-    batches = reader.read(partition.topic, partition.partition, sample.start, sample.available)
     latest: int | None = None
-    try:
-        async for rows in batches:
-            times = rows.column("timestamp").filter(pc.less(rows.column("offset"), sample.end))
-            if len(times):
-                latest = max(-1 if latest is None else latest, pc.max(times).as_py())
-            elif latest is None:
-                latest = rows.column("timestamp")[0].as_py()
-            if rows.column("offset")[-1].as_py() >= sample.end - 1:
-                break
-    except OffsetOutOfRange:  # the reading task says what was lost
-        return None
-    finally:
-        await closed(batches)
-    return latest
+    # A reader fetches ahead within its range, so most samples are one fetch.
+    for start, end in ((sample.start, sample.end), (sample.end, sample.available)):
+        batches = reader.read(partition.topic, partition.partition, start, end)
+        try:
+            async for rows in batches:
+                if start == sample.end:
+                    return int(rows.column("timestamp")[0].as_py())
+                newest = pc.max(rows.column("timestamp")).as_py()
+                latest = newest if latest is None else max(latest, newest)
+        except OffsetOutOfRange:  # the reading task says what was lost
+            return None
+        finally:
+            await closed(batches)
+        if latest is not None:
+            return latest
+    return None
 
 
 async def _found(
@@ -370,6 +372,17 @@ async def _first_later(
     finally:
         await closed(batches)
     return None
+
+
+async def _first_later_from(
+    reader: RangeReader, partition: TopicPartition, wanted: Later
+) -> Offset | None:
+    """The same where the first offset is most likely that of the record, unless it is of a marker or was aborted: that one alone is looked at first."""
+    here = Offset(wanted.start + 1)
+    found = await _first_later(reader, partition, wanted._replace(end=here))
+    if found is not None or here >= wanted.end:
+        return found
+    return await _first_later(reader, partition, wanted._replace(start=here))
 
 
 async def acknowledged(producer: Producer, deliveries: Iterable[BatchDelivery]) -> None:

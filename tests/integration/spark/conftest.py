@@ -78,11 +78,11 @@ class Topics:
 
         asyncio.run(put())
 
-    def put_arrow(self, topic: str, rows: pa.Table) -> None:
+    def put_arrow(self, topic: str, rows: pa.Table, partition: int | None = None) -> None:
         async def put() -> None:
             async with Producer(bootstrap_servers=self.bootstrap_servers) as producer:
                 for batch in rows.to_batches():
-                    await producer.send_batch(topic, batch)
+                    await producer.send_batch(topic, batch, partition=partition)
 
         asyncio.run(put())
 

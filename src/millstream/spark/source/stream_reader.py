@@ -307,16 +307,23 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> PlannedBatch:
         """The end of the next micro-batch, within all limits, and the times in its batches' heads."""
         options, link = self._options, link_of(self._options)
-        if options.copartition:
-            times_at, offsets_after = link.times_at, link.offsets_after
+        event_time = options.event_time
+        times_at, offsets_after = link.times_at, link.offsets_after
+        if event_time.is_sliced and event_time.bytes_max is None:
+            end = admission.in_slices(begin, available, records_max, times_at, offsets_after)
+        elif options.copartition:
             end = admission.in_time(begin, available, records_max, times_at, offsets_after)
         else:
             end = admission.in_proportion(begin, available, records_max)
-        if not (options.event_time.has_watermark or options.event_time.needs_walk):
+        if not (event_time.has_watermark or event_time.needs_walk):
             return PlannedBatch(end)
         log_end = available if self._last is None else look_up(options, LATEST)
         backlog = BatchBounds(begin, end, available, log_end, frozenset(ended))
-        return self._planner.planned(backlog, self._walked, _CLOCK.now())
+        planned = self._planner.planned(backlog, self._walked, _CLOCK.now())
+        if not event_time.is_sliced:
+            return planned
+        end = admission.time_slice(begin, available, planned.end, times_at, offsets_after)
+        return planned._replace(end=end)
 
     def _is_delayed(
         self,

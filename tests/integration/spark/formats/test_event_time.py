@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from pyspark.sql.functions import window
@@ -223,8 +225,10 @@ def rows_of(spark: Any, topics: Any, topic: str, **options: str) -> Any:
     """All rows of a topic, a few in each micro-batch."""
     return (
         spark.readStream.format("millstream")
-        .options(subscribe=topic, startingOffsets="earliest", maxRecordsPerTrigger="8")
-        .options(**{"bootstrap.servers": topics.bootstrap_servers}, **options)
+        .options(subscribe=topic, startingOffsets="earliest")
+        .options(
+            **{"bootstrap.servers": topics.bootstrap_servers, "maxRecordsPerTrigger": "8"} | options
+        )
         .load()
     )
 
@@ -269,25 +273,87 @@ def closed_windows(spark: Any, rows: Any, time: str, path: Path) -> dict[int, in
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("is_ours", [True, False])
-def test_windows_keep_the_records_of_a_slow_partition(
-    spark: Any, topics: Any, tmp_path: Path, is_ours: bool
+def test_windows_by_our_watermark_keep_the_records_of_a_slow_partition(
+    spark: Any, topics: Any, tmp_path: Path
 ) -> None:
-    """A plain watermark follows the fast partition, and takes the records of the slow one for late."""
     topic = topics.new(partitions=2)
     put(topics, topic, 0, *FAST)
     put(topics, topic, 1, *SLOW)
-    event_time = {"watermark": "periodic"} if is_ours else {}
-    rows = rows_of(spark, topics, topic, **event_time)
-    if is_ours:
-        rows = rows.withWatermark("wm", "0 seconds")
+    rows = rows_of(spark, topics, topic, watermark="periodic").withWatermark("wm", "0 seconds")
     found = closed_windows(spark, rows, "timestamp", tmp_path)
     reference = Counter(at - at % WINDOW_MS for at in FAST + SLOW)
     closed = {start: n for start, n in reference.items() if start + WINDOW_MS <= max(SLOW)}
-    is_right = all(n == reference[start] for start, n in found.items())
-    assert is_right is is_ours
-    if is_ours:
-        assert len(found) >= len(closed) // 2
+    assert all(n == reference[start] for start, n in found.items())
+    assert len(found) >= len(closed) // 2
+
+
+ORDERS = 16_000
+LAST_MS = BASE_MS + 3_600_000
+
+
+def put_orders(topics: Any, topic: str) -> None:
+    """10 ms apart, each partition in order of time. Every 20 s another one of the four has the most of them.
+
+    The last of each partition is an hour later and closes all windows before it.
+    """
+    choice = random.Random(5)
+    times: list[list[int]] = [[], [], [], []]
+    for number in range(ORDERS):
+        dense = 8 * number // ORDERS % 4
+        (of,) = choice.choices(range(4), [9 if each == dense else 1 for each in range(4)])
+        times[of].append(BASE_MS + number * 10)
+    for partition, mine in enumerate(times):
+        mine.append(LAST_MS)
+        columns = {
+            "key": pa.array([b"c%d" % (at // 10 * 7919 % 100) for at in mine], pa.binary()),
+            "value": pa.array([b"%d" % at for at in mine], pa.binary()),
+            "timestamp": pa.array(mine, pa.int64()).cast(pa.timestamp("ms", tz="UTC")),
+        }
+        topics.put_arrow(topic, pa.table(columns), partition)
+
+
+class Interrupted(Exception):
+    """The sink of a query has failed."""
+
+
+def counted_orders(rows: Any, path: Path, interrupted_at: int) -> int:
+    """How many orders the windows of 10 s by customer count, with a delay of 2 s and a query that fails once and is started again."""
+    counts = rows.withWatermark("timestamp", "2 seconds").groupBy(
+        window("timestamp", "10 seconds"), "key"
+    )
+    counted: dict[int, int] = {}
+    failures = [interrupted_at]
+
+    def keep(closed: Any, batch: int) -> None:
+        if batch in failures:
+            failures.remove(batch)
+            raise Interrupted
+        counted[batch] = closed.agg({"count": "sum"}).collect()[0][0] or 0
+
+    query = counts.count().writeStream.foreachBatch(keep).trigger(availableNow=True)
+    query = query.option("checkpointLocation", str(path))
+    with pytest.raises(Exception, match="Interrupted"):
+        started(lambda: query.start().awaitTermination(400))
+    assert started(lambda: query.start().awaitTermination(400))
+    return sum(counted.values())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("is_sliced", [True, False])
+def test_windows_over_a_backlog_count_every_order_where_micro_batches_are_slices_of_time(
+    spark: Any, topics: Any, tmp_path: Path, is_sliced: bool
+) -> None:
+    """Without it micro-batches carry Spark's watermark as far as their fastest partition has come."""
+    topic = topics.new("orders", partitions=4)
+    put_orders(topics, topic)
+    more = {} if is_sliced else {"sliceByTimestamp": "false"}
+    rows = rows_of(spark, topics, topic, **more, maxRecordsPerTrigger="3000")
+    counted = counted_orders(rows, tmp_path, interrupted_at=2)
+    if is_sliced:
+        assert counted == ORDERS
+    else:
+        assert counted < ORDERS * 0.9
 
 
 @pytest.mark.slow

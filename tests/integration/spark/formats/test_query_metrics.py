@@ -166,6 +166,7 @@ def test_metrics_of_a_query_are_those_that_kafka_gives_and_its_last_micro_batch_
         subscribe=topic,
         startingOffsets="earliest",
         maxRecordsPerTrigger="8",
+        sliceByTimestamp="false",
         **{"bootstrap.servers": topics.bootstrap_servers, "group.id": group},
     )
 

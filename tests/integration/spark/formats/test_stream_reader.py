@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from itertools import pairwise
 from threading import Timer
 
+import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from millstream.clients import Producer
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
 from millstream.spark.source.options import parse_source_options
@@ -69,6 +73,68 @@ def test_without_copartition_partitions_come_forward_in_proportion(topics) -> No
     topics.put(topic, [{"value": b"x", "partition": int(i >= 30)} for i in range(40)])
     end = reader(topics, topic).latestOffset(OffsetsOf(topic, 0, 0), ReadMaxRows(20))
     assert end == OffsetsOf(topic, 15, 5)
+
+
+def slices(source: StreamReader, start: dict) -> list[list[int]]:
+    """The times that each micro-batch reads of all that is there now."""
+    source.prepareForTriggerAvailableNow()
+    read = []
+    while (end := source.latestOffset(start, source.getDefaultReadLimit())) != start:
+        rows = [rows for each in source.partitions(start, end) for rows in source.read(each)]
+        times_us = [batch.column("timestamp").cast(pa.int64()).to_pylist() for batch in rows]
+        read.append([at_us // 1000 for mine in times_us for at_us in mine])
+        start = end
+    return [times for times in read if times]
+
+
+def in_a_transaction(
+    topics, topic: str, partition: int, *times: int, aborted: bool = False
+) -> None:
+    async def put() -> None:
+        settings = {"transactional_id": f"{topic}-writer"}
+        async with Producer(bootstrap_servers=topics.bootstrap_servers, **settings) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            for at in times:
+                await producer.send(topic, value=b"x", partition=partition, timestamp_ms=at)
+            await (producer.abort_transaction() if aborted else producer.commit_transaction())
+
+    asyncio.run(put())
+
+
+@pytest.mark.parametrize("limit", [{"maxRecordsPerTrigger": "20"}, {"maxBytesPerTrigger": "600"}])
+def test_micro_batches_are_slices_of_time_whatever_else_lies_in_the_log(topics, limit) -> None:
+    """Markers have the time of the clock, and what was aborted is far ahead: neither is a record."""
+    topic = topics.new(partitions=3)
+    for at in range(1_000, 1_400, 100):
+        in_a_transaction(topics, topic, 0, *range(at, at + 100, 5))
+        in_a_transaction(topics, topic, 1, 9_000, 9_001, aborted=True)
+        in_a_transaction(topics, topic, 1, *range(at, at + 100, 20))
+    given = limit | {"kafka.isolation.level": "read_committed"}
+    read = slices(reader(topics, topic, **given), OffsetsOf(topic, 0, 0, 0))
+    assert sorted(at for times in read for at in times) == sorted(
+        [*range(1_000, 1_400, 5), *range(1_000, 1_400, 20)]
+    )
+    assert len(read) >= 4
+    for earlier, later in pairwise(read):
+        assert max(earlier) <= min(later)
+
+
+def test_a_planned_micro_batch_is_read_as_it_was_planned_when_the_option_has_changed(
+    topics,
+) -> None:
+    topic = topics.new(partitions=2)
+    for partition, step in ((0, 1), (1, 10)):
+        times = range(1_000, 1_000 + 40 * step, step)
+        topics.put(
+            topic, [{"value": b"x", "partition": partition, "timestamp_ms": at} for at in times]
+        )
+    start, limit = OffsetsOf(topic, 0, 0), {"maxRecordsPerTrigger": "20"}
+    planned = reader(topics, topic, **limit).latestOffset(start, ReadMaxRows(20))
+    assert planned == OffsetsOf(topic, 10, 1), "both to 1009"
+    other = reader(topics, topic, **limit, sliceByTimestamp="false")
+    assert len(values(other, start, planned)) == 11
+    assert other.latestOffset(start, ReadMaxRows(20)) == OffsetsOf(topic, 10, 10)
 
 
 def test_available_now_ends_where_the_topic_ended_at_the_start(topics) -> None:

@@ -14,7 +14,9 @@ from millstream.spark.admission import (
     Sample,
     fair_shares,
     in_proportion,
+    in_slices,
     in_time,
+    time_slice,
     with_heads,
 )
 from millstream.spark.offsets import Offsets, advanced
@@ -30,6 +32,12 @@ LOGS = st.dictionaries(
     min_size=1,
 )
 """Timestamps by offset."""
+ANY_ORDER = st.dictionaries(
+    st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 2)),
+    st.lists(st.integers(-1, 200), max_size=120),
+    min_size=1,
+)
+"""The same, as records lie that come out of order."""
 
 
 def at(**numbers: int) -> dict[TopicPartition, Offset]:
@@ -59,6 +67,20 @@ class Logs:
 
     def admitted(self, start: Offsets, limit: int | None) -> dict[TopicPartition, Offset]:
         return in_time(start, self.ends, limit, self.times_at, self.offsets_after)
+
+    def sliced(self, start: Offsets, limit: int | None) -> dict[TopicPartition, Offset]:
+        return in_slices(start, self.ends, limit, self.times_at, self.offsets_after)
+
+    def slices(self, limit: int | None) -> list[dict[TopicPartition, list[int]]]:
+        """The timestamps that each micro-batch over all of the logs reads, by partition."""
+        start: Mapping[TopicPartition, Offset] = dict.fromkeys(self.timestamps, Offset(0))
+        read = []
+        while start != self.ends:
+            end = self.sliced(start, limit)
+            assert record_count(start, end) > 0, "it comes to its end"
+            read.append({tp: self.timestamps[tp][start[tp] : end[tp]] for tp in end})
+            start = end
+        return read
 
 
 @pytest.mark.parametrize("share", [fair_shares, in_proportion])
@@ -136,3 +158,68 @@ def test_what_has_been_read_says_nothing_about_what_comes() -> None:
     """A record of the far future that lies behind does not keep its partition back while the others go on."""
     logs = Logs({A0: [1_000, *range(1, 20)], B0: list(range(1, 20))})
     assert logs.admitted(at(a0=1, b0=0), 4) == at(a0=3, b0=2)
+
+
+def test_a_dense_partition_and_a_sparse_one_are_read_to_the_same_time() -> None:
+    """The shares are 24 and 15: the dense one reaches 23 with its own, and the sparse one would reach 50."""
+    logs = Logs({A0: list(range(100)), A1: [*range(0, 40, 10), *range(40, 100)]})
+    assert logs.sliced({}, 40) == at(a0=24, a1=3)
+
+
+def test_no_time_is_asked_for_where_all_is_read_or_one_partition_alone_has_more() -> None:
+    def refused(_: object) -> dict[TopicPartition, int]:
+        raise AssertionError("nothing is to be asked")
+
+    available = at(a0=9, a1=4)
+    for limit in (None, 13):
+        assert in_slices(at(a0=1), available, limit, refused, refused) == available
+    assert in_slices(at(a0=1, a1=4), available, 5, refused, refused) == at(a0=6, a1=4), (
+        "nobody else"
+    )
+
+
+def test_one_partition_far_behind_the_others_fills_its_micro_batches() -> None:
+    """Its share alone is a thirteenth; the others have nothing so old."""
+    past = {A0: list(range(1_000))}
+    present = {TopicPartition("b", n): list(range(5_000, 6_000)) for n in range(12)}
+    sizes = [sum(map(len, read.values())) for read in Logs(past | present).slices(520)]
+    assert len(sizes) <= 2 * 13_000 // 520
+    assert sizes[:2] == [520, 480 + 12], "the past, and the first record of the present"
+
+
+def test_the_slowest_partition_ends_before_a_record_that_is_ahead_of_its_time() -> None:
+    """One that goes beyond the slice would make the records late that others have yet to give."""
+    slow = [*range(100), 5_000, *range(100, 300)]
+    logs = Logs({A0: slow, A1: list(range(0, 600, 2))})
+    end = time_slice(
+        at(a0=0, a1=0), logs.ends, at(a0=200, a1=250), logs.times_at, logs.offsets_after
+    )
+    assert end == at(a0=100, a1=100)
+
+
+def test_a_partition_that_begins_ahead_of_time_waits_for_the_others() -> None:
+    """It does not make slices of one record."""
+    logs = Logs({A0: [150, *range(100)], A1: list(range(120, 220))})
+    assert logs.sliced({}, 40) == at(a0=1, a1=31), "both to 150"
+    assert logs.sliced({}, 20) == at(a0=0, a1=20), "one to 139, as far as the limit goes"
+
+
+@given(ANY_ORDER, st.integers(1, 60))
+def test_a_watermark_over_slices_of_time_takes_no_record_for_late_that_is_late_by_less_in_its_partition(
+    timestamps: dict[TopicPartition, list[int]], limit: int
+) -> None:
+    """The delay of the watermark is how far the records of a partition are out of order."""
+    delay = max(
+        (
+            max(times[: n + 1]) - time
+            for times in timestamps.values()
+            for n, time in enumerate(times)
+        ),
+        default=0,
+    )
+    watermark = -1_000
+    for read in Logs(timestamps).slices(limit):
+        times = [time for mine in read.values() for time in mine]
+        assert min(times) >= watermark
+        assert len(times) <= limit + len(timestamps)
+        watermark = max(watermark, max(times) - delay)

@@ -196,6 +196,23 @@ def parsed(
     return parse_event_time(given, records_max, is_copartitioned=copartition)
 
 
+@pytest.mark.parametrize(
+    ("records_max", "given", "is_sliced"),
+    [
+        (None, {}, False),
+        (9, {}, True),
+        (9, {"slicebytimestamp": "false"}, False),
+        (None, {"maxbytespertrigger": "9"}, True),
+        (9, {"watermark": "periodic"}, False),
+        (9, {"replay": "opaque"}, False),
+    ],
+)
+def test_micro_batches_that_a_limit_ends_are_slices_of_time(
+    records_max: int | None, given: dict[str, str], is_sliced: bool
+) -> None:
+    assert parsed(records_max, **given).is_sliced is is_sliced
+
+
 def test_options_are_understood() -> None:
     assert parsed() == EventTimeOptions()
     assert parsed(

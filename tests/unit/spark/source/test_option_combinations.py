@@ -12,6 +12,7 @@ from millstream.spark.source.options import KNOWN
 
 GROUP = {"group.id": "g"}
 OPAQUE = {"replay": "opaque", "replayTopic": "r"}
+SLICED = {"maxRecordsPerTrigger": "9", "sliceByTimestamp": "true"}
 COMMITTED = GROUP | {"startingOffsets": "committed"}
 END = {"endOfStream": "os.path:isabs"}
 BOTH, STREAM, BATCH, NEITHER = (True, True), (True, False), (False, True), (False, False)
@@ -46,6 +47,13 @@ COMBINATIONS = [
     (GROUP | {"maxOffsetBehind": "9"}, NEITHER),
     ({"maxRecordsPerTrigger": "9"}, STREAM),
     ({"maxOffsetsPerTrigger": "9"}, STREAM),
+    ({"maxRecordsPerTrigger": "9", "sliceByTimestamp": "false"}, STREAM),
+    ({"maxBytesPerTrigger": "9", "sliceByTimestamp": "true"}, STREAM),
+    ({"sliceByTimestamp": "true"}, NEITHER),
+    ({"sliceByTimestamp": "false", "minOffsetsPerTrigger": "9"}, NEITHER),
+    (SLICED | {"watermark": "none", "copartition": "true"}, STREAM),
+    (SLICED | {"watermark": "periodic"}, NEITHER),
+    (SLICED | OPAQUE, NEITHER),
     ({"pollTimeoutMs": "9"}, STREAM),
     ({"discoveryIntervalMs": "9"}, STREAM),
     ({"minPartitions": "9"}, BOTH),

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from millstream.errors import ConfigError
-from millstream.spark.format_options import choice, duration_ms, optional_number
+from millstream.spark.format_options import choice, duration_ms, flag, optional_number
 from millstream.spark.named_functions import function_named
 from millstream.spark.source.event_time.header_times import OPTION as EVENT_TIME_HEADER
 from millstream.spark.source.event_time.record_times import OPTION as BAD_TIMESTAMPS
@@ -16,10 +16,11 @@ from millstream.spark.source.event_time.record_times import BadTimestamps
 
 OPTIONS: Final = (
     "watermark", "watermarkFunction", "eventTimeHeader", "maxOutOfOrderness", "idleTimeout", "maxWatermarkDrift",
-    "maxBytesPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "badTimestamps",
+    "maxBytesPerTrigger", "sliceByTimestamp", "minOffsetsPerTrigger", "maxTriggerDelay", "badTimestamps",
 )  # fmt: skip
 WATERMARK_COLUMN: Final = "wm"
 WATERMARK_FUNCTION: Final = "watermarkFunction"
+SLICE_BY_TIMESTAMP: Final = "sliceByTimestamp"
 DELAY_MS: Final = 15 * 60_000
 """The maxTriggerDelay of Spark's Kafka connector."""
 
@@ -38,6 +39,7 @@ class EventTimeOptions:
 
     `drift_max_ms`: no partition is read further ahead of the one that is furthest behind. `offsets_min` and `delay_max_ms`:
     a micro-batch waits until so much is there, or so long. `bytes_max`: of one micro-batch, as they lie in the log.
+    `is_sliced`: what limits leave of a micro-batch is a slice of time over all partitions.
     `function` is that of punctuated watermarks. `header` has the event time of each record; None: it is the record's timestamp.
     """
 
@@ -48,6 +50,7 @@ class EventTimeOptions:
     idle_timeout_ms: int | None = None
     drift_max_ms: int | None = None
     bytes_max: int | None = None
+    is_sliced: bool = False
     offsets_min: int | None = None
     delay_max_ms: int = DELAY_MS
     bad_timestamps: BadTimestamps = BadTimestamps.FAIL
@@ -81,6 +84,7 @@ def parse_event_time(
         idle_timeout_ms=duration_ms(given, "idleTimeout"),
         drift_max_ms=duration_ms(given, "maxWatermarkDrift"),
         bytes_max=optional_number(given, "maxBytesPerTrigger"),
+        is_sliced=_is_sliced(given, records_max),
         offsets_min=optional_number(given, "minOffsetsPerTrigger"),
         delay_max_ms=DELAY_MS
         if (delay_ms := duration_ms(given, "maxTriggerDelay")) is None
@@ -105,6 +109,25 @@ def parse_event_time(
             "copartition reads topics up to the same time by itself: leave out watermark and maxBytesPerTrigger"
         )
     return options
+
+
+def _is_sliced(given: Mapping[str, str], records_max: int | None) -> bool:
+    """Whether micro-batches are slices of time: all that have a limit, but for those with a watermark of each partition, which ends behind whole batches."""
+    is_limited = records_max is not None or "maxbytespertrigger" in given
+    name = SLICE_BY_TIMESTAMP.lower()
+    if name in given and not is_limited:
+        raise ConfigError(
+            f"{SLICE_BY_TIMESTAMP} has a use only with maxRecordsPerTrigger or maxBytesPerTrigger: without a limit a micro-batch has all that is there"
+        )
+    is_other = given.get("watermark", "none").strip().lower() != "none"
+    is_other = is_other or given.get("replay", "").strip().lower() == "opaque"
+    is_wanted = flag(given, SLICE_BY_TIMESTAMP, default=not is_other)
+    if is_wanted and is_other and "watermark" in given:
+        raise ConfigError(
+            f"{SLICE_BY_TIMESTAMP} and watermark do not go together: wm is right with micro-batches of any kind, and maxWatermarkDrift keeps "
+            "partitions together"
+        )
+    return is_limited and is_wanted
 
 
 def _require_use_of_watermark(given: Mapping[str, str], options: EventTimeOptions) -> None:

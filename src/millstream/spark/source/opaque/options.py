@@ -12,6 +12,7 @@ from millstream.spark.format_options import choice
 OPTIONS: Final = ("replay", "replayTopic")
 _BESIDE_OPAQUE: Final = {
     "watermark": "a partition that is left out would come back behind the watermark; use Spark's withWatermark",
+    "sliceByTimestamp": "a partition that is left out would come back with records of an earlier time",
     "maxBytesPerTrigger": "it needs the batches of every partition; use maxRecordsPerTrigger",
     "endOfStream": "a stream cannot end at a record before which something was left out",
     "copartition": "topics that are read together cannot be left out one by one",
