@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from millstream.spark.session import SparkOptions, configure
     from millstream.spark.sink.atomic import write_atomically
+    from millstream.spark.sink.time_order import in_time_order
     from millstream.spark.states.backing import Backing, MemoryBacking
     from millstream.spark.states.states import OpaqueState, StateUnusable, TransactionalState
     from millstream.spark.states.topic_backing import TopicBacking
@@ -46,6 +47,7 @@ else:
             "millstream.spark.query_metrics.values": "SourcePartitionMetrics QueryMetrics SourceMetrics SourceTopicMetrics",
             "millstream.spark.session": "SparkOptions configure",
             "millstream.spark.sink.atomic": "write_atomically",
+            "millstream.spark.sink.time_order": "in_time_order",
             "millstream.spark.states.backing": "Backing MemoryBacking",
             "millstream.spark.states.states": "OpaqueState StateUnusable TransactionalState",
             "millstream.spark.states.topic_backing": "TopicBacking",
@@ -80,6 +82,7 @@ __all__ = [
     "TopicBacking",
     "TransactionalState",
     "configure",
+    "in_time_order",
     "register",
     "write_atomically",
 ]

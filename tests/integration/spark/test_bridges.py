@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import pyarrow as pa
 import pytest
 
 from millstream.clients.blocking import Admin
 from millstream.errors import ConfigError
 from millstream.spark import DataFrameInput, PipelineFailed, RunnerOptions, SparkStreams, State
-from millstream.streams import Materialized, StreamsBuilder
+from millstream.streams import Materialized, StreamsBuilder, TimeWindows, Topology
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
 from tests.patience import wait_until
 from tests.support.late_workers import started
 
+BASE_MS: Final = 1_700_000_000_000
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
@@ -31,7 +34,7 @@ class Bridged:
         self.name = f"bridged-{self.counts}"
         self.seen: list[tuple[str, int]] = []
 
-    def rows(self) -> Any:
+    def rows(self, *more: str) -> Any:
         source = (
             self.spark.readStream.format("millstream")
             .option("bootstrap.servers", self.topics.bootstrap_servers)
@@ -40,9 +43,9 @@ class Bridged:
             .option("minPartitions", 2)
             .load()
         )
-        return source.selectExpr("value AS key", "upper(string(value)) AS value")
+        return source.selectExpr("value AS key", "upper(string(value)) AS value", *more)
 
-    def application(self, rows: Any = None, **given: Any) -> SparkStreams:
+    def counting(self) -> Topology:
         builder = StreamsBuilder()
         (
             builder.stream("upper", key=string(), value=string())
@@ -51,8 +54,13 @@ class Bridged:
             .to_stream()
             .to(self.counts, value=long())
         )
+        return builder.build()
+
+    def application(
+        self, rows: Any = None, *, topology: Topology | None = None, **given: Any
+    ) -> SparkStreams:
         return SparkStreams(
-            builder.build(),
+            topology or self.counting(),
             StreamsConfig(application_id=self.name),
             self.spark,
             RunnerOptions(
@@ -123,6 +131,33 @@ def test_each_update_is_there_once_also_when_a_micro_batch_of_the_input_comes_ag
     with bridged.admin() as admin:
         described = admin.describe_topics([bridged.between]).result(bridged.between)
     assert len(described.partitions) == 2
+
+
+def test_windows_behind_an_input_count_every_row_of_a_backlog(bridged: Bridged) -> None:
+    """Each task of the input writes to all of the topic between: a partition that took rows as they come would have late ones."""
+    for partition in range(2):
+        times = range(BASE_MS + partition * 100, BASE_MS + 200_000, 200)
+        words = [b"c%d" % (at // 100 % 7) for at in times]
+        columns = {
+            "value": pa.array(words, pa.binary()),
+            "timestamp": pa.array(times, pa.int64()).cast(pa.timestamp("ms", tz="UTC")),
+        }
+        bridged.topics.put_arrow(bridged.words, pa.table(columns), partition)
+    builder = StreamsBuilder()
+    (
+        builder.stream("upper", key=string(), value=string())
+        .group_by_key(key=string(), value=string())
+        .windowed_by(TimeWindows.tumbling(timedelta(seconds=10), grace=timedelta(seconds=2)))
+        .count()
+        .to_stream()
+        .map(lambda key, count: (f"{key.key} {key.start_ms}", count))
+        .to(bridged.counts, key=string(), value=long())
+    )
+    with bridged.application(bridged.rows("timestamp"), topology=builder.build()) as application:
+        application.run_available()
+    written = bridged.topics.get(bridged.counts, isolation_level="read_committed")
+    last = {row["key"]: int.from_bytes(row["value"], "big") for row in written}
+    assert sum(last.values()) == 2_000
 
 
 def test_the_input_runs_as_long_as_the_application_and_is_reset_with_it(bridged: Bridged) -> None:

@@ -26,6 +26,7 @@ from millstream.spark.pipeline.markers import await_ends
 from millstream.spark.pipeline.micro_batches import ATTEMPTS_MAX, RETRY_FIRST_MS, PipelineFailed
 from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.spark.sink.options import parse_sink_options
+from millstream.spark.sink.time_order import TIMESTAMP, in_time_order
 from millstream.streams.topology.topology import fed_topic
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class DataFrameInput:
     """The directory of the query's checkpoint, which must outlive the process. None: below the directory of the application."""
     processing_time: str | None = None
     """The interval of the query's micro-batches, as Spark writes it (`"1 second"`). None: one after another."""
+    in_time_order: bool = True
+    """Whether rows with a column `timestamp` are sorted by it, within a micro-batch and a partition of the topic between."""
 
 
 def input_queries(
@@ -166,12 +169,19 @@ class InputQuery:
         register(self._given.rows.sparkSession)
         _activate(self._given.rows.sparkSession)
         writer = (
-            self._given.rows.writeStream.format("millstream")
+            self._rows()
+            .writeStream.format("millstream")
             .options(**self._options)
             .option("checkpointLocation", self._checkpoint())
             .queryName(self._place.transactional_id_prefix)
         )
         return (writer.trigger(**trigger) if trigger else writer).start()
+
+    def _rows(self) -> DataFrame:
+        rows = self._given.rows
+        if not self._given.in_time_order or TIMESTAMP not in rows.columns:
+            return rows
+        return in_time_order(rows, self._options)
 
     def _checkpoint(self) -> str:
         """Raises ConfigError where the topic has records and the checkpoint is gone: they would be written again."""

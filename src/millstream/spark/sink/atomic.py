@@ -26,7 +26,12 @@ from millstream.spark.sink.marks import BatchMark, Target, prefix_in_query
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_sink_options
 from millstream.spark.sink.routing import MURMUR2
 from millstream.spark.sink.rows import RowSender
-from millstream.spark.sink.target_partitions import PARTITION, TOPIC, PartitionPlacement
+from millstream.spark.sink.target_partitions import (
+    PARTITION,
+    TOPIC,
+    PartitionPlacement,
+    placed_schema,
+)
 from millstream.spark.sink.transactions import (
     causes_raised,
     marks_in,
@@ -115,7 +120,7 @@ class _AtomicWrite:
     def _kept(self, rows: DataFrame) -> DataFrame:
         """The rows in as many Spark partitions as shuffles have, all those of a topic partition in one of them."""
         placement = PartitionPlacement(self.options, self.encoding)
-        placed = rows.mapInArrow(placement, _placed_schema(rows, self.options))
+        placed = rows.mapInArrow(placement, placed_schema(rows, self.options))
         count = int(self.session.conf.get("spark.sql.shuffle.partitions") or 1)
         return placed.repartition(count, TOPIC, PARTITION).localCheckpoint(eager=True)
 
@@ -256,12 +261,3 @@ def _digest(rows: DataFrame) -> tuple[int, int, list[str]]:
         sql.collect_set(TOPIC).alias("topics"),
     ).collect()[0]
     return found["records"], int(found["sum"] or 0) % 2**64, found["topics"]
-
-
-def _placed_schema(rows: DataFrame, options: SinkOptions) -> str:
-    types = {each.name: "binary" for each in options.formats.encoded}
-    kept = [field for field in rows.schema.fields if field.name not in {TOPIC, PARTITION}]
-    columns = [
-        f"{field.name} {types.get(field.name, field.dataType.simpleString())}" for field in kept
-    ]
-    return ", ".join([*columns, f"{TOPIC} string", f"{PARTITION} int"])

@@ -16,8 +16,19 @@ from millstream.spark.sink.rows import by_topic, rows_to_write
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 TOPIC, PARTITION = "topic", "partition"
+
+
+def placed_schema(rows: DataFrame, options: SinkOptions) -> str:
+    """The columns of rows that PartitionPlacement has given their places."""
+    types = {each.name: "binary" for each in options.formats.encoded}
+    kept = [field for field in rows.schema.fields if field.name not in {TOPIC, PARTITION}]
+    columns = [
+        f"{field.name} {types.get(field.name, field.dataType.simpleString())}" for field in kept
+    ]
+    return ", ".join([*columns, f"{TOPIC} string", f"{PARTITION} int"])
 
 
 class PartitionPlacement:
@@ -38,7 +49,7 @@ class PartitionPlacement:
             rows = rows_to_write(self._options, self._encoding, batch)
             for topic, of_topic in by_topic(self._options, rows):
                 if topic not in counts:
-                    counts[topic] = _partition_count(link, topic)
+                    counts[topic] = partition_count(link, topic)
                 turn += 1
                 yield from placed(of_topic, topic, counts[topic], turn)
 
@@ -78,5 +89,5 @@ def _with_target(rows: pa.RecordBatch, topic: str, partitions: pa.Array) -> pa.R
     return pa.RecordBatch.from_arrays([*columns, topics, partitions], [*names, TOPIC, PARTITION])
 
 
-def _partition_count(link: Connections, topic: str) -> int:
+def partition_count(link: Connections, topic: str) -> int:
     return len(link.run(link.producer().partitions_for(topic)))
