@@ -85,9 +85,7 @@ class OnThreads:
 
     def _orders(self, guarantee: ProcessingGuarantee, chance: random.Random) -> list[Order]:
         thread = Victim.THREAD_PROCESS if self.use_processes else Victim.THREAD
-        often = dict(MOMENTS)
-        if guarantee is ProcessingGuarantee.AT_LEAST_ONCE:
-            del often[Step.OFFSETS_SENT]  # it has none
+        often = {each: MOMENTS[each] for each in MOMENTS if _has(guarantee, each)}
         orders: list[Order] = []
         while len(orders) < KILLS:
             (victim,) = chance.choices((Victim.INSTANCE, thread, Victim.BROKER), (6, 3, 1))
@@ -101,6 +99,11 @@ class OnThreads:
 def _backlogs(guarantee: ProcessingGuarantee) -> tuple[str, ...]:
     is_exact = guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2
     return EXACT_BACKLOGS if is_exact else BACKLOGS
+
+
+def _has(guarantee: ProcessingGuarantee, moment: Moment) -> bool:
+    """At least once there is no transaction that offsets are sent to."""
+    return guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2 or moment != Step.OFFSETS_SENT
 
 
 def _nth_max(moment: Moment) -> int:
@@ -121,7 +124,7 @@ class OnSpark:
     def run(self, guarantee: ProcessingGuarantee, seed: int, directory: Path) -> list[Order]:
         chance = random.Random(f"{self}/{guarantee}/{seed}")
         limit, is_continuous = chance.choice(LIMITS), chance.random() < CONTINUOUSLY
-        wanted, name = self._orders(limit, chance), chance.choice(_backlogs(guarantee))
+        wanted, name = self._orders(guarantee, limit, chance), chance.choice(_backlogs(guarantee))
         shape = replace(DRIVEN[name], guarantee=guarantee)
         orders = Orders(directory / "orders")
         orders.write(wanted)
@@ -145,7 +148,9 @@ class OnSpark:
         left = {int(path.name) for path in orders.left()}
         return [order for number, order in enumerate(wanted) if number not in left]
 
-    def _orders(self, limit: int | None, chance: random.Random) -> list[Order]:
+    def _orders(
+        self, guarantee: ProcessingGuarantee, limit: int | None, chance: random.Random
+    ) -> list[Order]:
         has_executors = not self.master.startswith("local[")
         often = {each: OFTEN[each] for each in OFTEN if has_executors or each != Victim.EXECUTOR}
         nth_max = 1 if limit is None else RUNS_MAX
@@ -153,7 +158,8 @@ class OnSpark:
         while len(orders) < KILLS_ON_SPARK:
             (victim,) = chance.choices([*often], [*often.values()])
             is_start = bool(orders) and orders[-1].victim not in PASSING
-            moment = chance.choice([each for each in STEPS if is_start or each not in STARTS])
+            moments = [each for each in STEPS if is_start or each not in STARTS]
+            moment = chance.choice([each for each in moments if _has(guarantee, each)])
             is_once = moment in STARTS or victim in {Victim.DRIVER, Victim.JVM}
             orders.append(Order(victim, moment, 1 if is_once else chance.randint(1, nth_max)))
         return orders
