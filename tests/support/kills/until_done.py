@@ -40,11 +40,12 @@ async def until_done(topology: Topology, servers: str) -> None:
 
 
 async def _left(topics: set[str], admin: Admin, reader: RangeReader) -> dict[str, int]:
-    """What is written later is not committed by then, and neither are the ends of open transactions."""
+    """What is written later is not committed by then, and neither are the ends of open transactions. Of a topic that is not there yet -1."""
     found = (await admin.list_consumer_group_offsets([APPLICATION_ID])).result(APPLICATION_ID)
     committed = {tp: found.result(tp).offset for tp in found}
-    missing = {}
-    for topic in sorted(topics):
+    there = topics.intersection(await admin.list_topics(include_internal=False))
+    missing = dict.fromkeys(sorted(topics - there), -1)
+    for topic in sorted(there):
         for partition, end in (await reader.offsets(topic, LATEST)).items():
             done = committed.get(TopicPartition(topic, partition), 0)
             if done < end:

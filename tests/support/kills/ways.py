@@ -95,7 +95,7 @@ class Way:
             batch_records_max=self.rows_max, commit_interval_ms=50, poll_ms=20,
             group_protocol=self.protocol, use_processes=self.use_processes,
             num_stream_threads=self.threads, num_standby_replicas=self.standby_replicas,
-            acceptable_recovery_lag=0, probing_rebalance_interval_ms=1_000,
+            acceptable_recovery_lag=0, probing_rebalance_interval_ms=1_000, repartition_purge_interval_ms=200,
         )  # fmt: skip
 
     @property
