@@ -11,7 +11,7 @@ PARAMETERS_MAX = 7
 WIDE = {
     "ConsumerRecord.__init__": 10,
     "NodeParts.__init__": 8,
-    "RecordAppender.append": 8,
+    "RecordAppender.place": 8,
     "ShareGroups.__init__": 8,
     "KStream.join": 10,
     "KStream.left_join": 10,

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # mypy: disable-error-code="valid-type, untyped-decorator, no-any-return"
 # Reason: Cython's C types and decorators mean nothing to mypy.
-"""Rows of Arrow buffers written as the records of a batch.
+"""Records written as they stand in a batch: rows of Arrow buffers, or records that come one by one.
 
 A leaf like `walker`: interpreted as `writer`, compiled as `writer_compiled` (docs/adr/0005). It owns the layout of
 records and how many of them fit; buffers, headers and compression belong to the caller.
@@ -9,6 +9,7 @@ records and how many of them fit; buffers, headers and compression belong to the
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 from millstream.errors import InvalidRecord
@@ -22,6 +23,8 @@ try:
     import cython
 except ModuleNotFoundError:  # only a build needs Cython
     from millstream.records import uncompiled as cython
+if cython.compiled:
+    from cython.cimports.libc.string import memcpy
 
 
 @cython.cclass
@@ -78,16 +81,12 @@ class BinarySource:
     ) -> cython.Py_ssize_t:
         """Write length and bytes of a row; the place behind them."""
         length: cython.Py_ssize_t = self.length(row)
-        index: cython.Py_ssize_t
         start: cython.Py_ssize_t = self._offsets[row]
         at = _put_varint(out, at, length)
         if length <= 0:
             return at
         if cython.compiled:
-            source = cython.address(self._data[0]) + start
-            target = out + at
-            for index in range(length):
-                target[index] = source[index]
+            memcpy(out + at, cython.address(self._data[0]) + start, length)
         else:
             out[at : at + length] = self._data[start : start + length]
         return at + length
@@ -275,6 +274,125 @@ class RecordWriter:
         return size if self._headers is None else size + self._headers.size(row)
 
 
+@cython.cclass
+class RecordBuffer:
+    """The records of one batch, written as they come. It grows, and keeps the timestamps when the bytes are gone."""
+
+    _out: bytearray | None
+    _view: cython.uchar[::1]
+    _timestamps: cython.longlong[::1]
+    _at: cython.Py_ssize_t
+    _count: cython.Py_ssize_t
+    _max_timestamp: cython.longlong
+
+    def __init__(self, first_byte: int, like: RecordBuffer | None = None) -> None:
+        """The first record stands at `first_byte`: what is before it is the caller's.
+
+        There is room at once for as much as `like` has taken: memory that grows is copied, and is new to the processor each time.
+        """
+        size: cython.Py_ssize_t = 256 if like is None else like._at
+        count: cython.Py_ssize_t = 4 if like is None else like._count
+        self._out = bytearray(first_byte + size + 256)
+        self._view = memoryview(self._out)
+        self._timestamps = memoryview(array("q", bytes(8 * (count + 4))))
+        self._at = first_byte
+        self._count = 0
+        self._max_timestamp = -1
+
+    def append(
+        self,
+        timestamp: cython.longlong,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] | None,
+    ) -> None:
+        """Writes one record. Timestamps (ms) count from that of the first one."""
+        tail: bytes = _header_section(headers) if headers else b"\x00"
+        count: cython.Py_ssize_t = self._count
+        at: cython.Py_ssize_t = self._at
+        delta: cython.longlong = timestamp - self._timestamps[0] if count else 0
+        size: cython.Py_ssize_t = 1 + _varint_size(delta) + _varint_size(count)
+        size += _field_size(_length(key)) + _field_size(_length(value)) + len(tail)
+        if self._out is None or at + size + 10 > len(self._view) or count == len(self._timestamps):
+            self._grow(at + size + 10)
+        data = cython.address(self._view[0]) if cython.compiled else self._view
+        at = _put_varint(data, at, size)
+        data[at] = 0  # attributes: none are defined
+        at = _put_varint(data, at + 1, delta)
+        at = _put_varint(data, at, count)
+        at = _put_field(data, at, key)
+        at = _put_field(data, at, value)
+        self._at = _put_bytes(data, at, tail)
+        self._timestamps[count] = timestamp
+        self._max_timestamp = max(self._max_timestamp, timestamp)
+        self._count = count + 1
+
+    def take(self) -> bytearray:
+        """Returns the bytes, which are the caller's from now on. No record can be appended any more."""
+        out = self._out
+        if out is None:
+            raise ValueError("the records of a batch can be taken once")
+        self._out = None
+        self._view = memoryview(bytearray(1))  # a view forbids that the length changes
+        del out[self._at :]
+        return out
+
+    def timestamp(self, index: cython.Py_ssize_t) -> int:
+        """Returns the timestamp (ms) of a record, also of one whose bytes are taken."""
+        if index < 0 or index >= self._count:
+            raise IndexError(f"record {index} of {self._count}")
+        return self._timestamps[index]
+
+    def max_timestamp(self) -> int:
+        return self._max_timestamp
+
+    @cython.cfunc
+    def _grow(self, needed: cython.Py_ssize_t) -> None:
+        """Room for so many bytes and one more record: twice as much, so that bytes are copied once on average."""
+        if self._out is None:
+            raise ValueError("the records of this batch are taken")
+        if needed > len(self._view):
+            out = bytearray(max(needed, 2 * len(self._view)))
+            out[: self._at] = memoryview(self._out)[: self._at]
+            self._out = out
+            self._view = memoryview(out)
+        if self._count == len(self._timestamps):
+            timestamps = array("q", bytes(16 * self._count))
+            memoryview(timestamps)[: self._count] = memoryview(self._timestamps)
+            self._timestamps = memoryview(timestamps)
+
+
+@cython.cfunc
+@cython.inline
+def _length(content: bytes | None) -> cython.Py_ssize_t:
+    return -1 if content is None else len(content)
+
+
+@cython.cfunc
+@cython.inline
+def _put_field(
+    out: cython.pointer[cython.uchar], at: cython.Py_ssize_t, content: bytes | None
+) -> cython.Py_ssize_t:
+    """Write a length and as many bytes, -1 for null; the place behind them."""
+    if content is None:
+        return _put_varint(out, at, -1)
+    return _put_bytes(out, _put_varint(out, at, len(content)), content)
+
+
+@cython.cfunc
+@cython.inline
+def _put_bytes(
+    out: cython.pointer[cython.uchar], at: cython.Py_ssize_t, content: bytes
+) -> cython.Py_ssize_t:
+    length: cython.Py_ssize_t = len(content)
+    if cython.compiled:
+        source: cython.pointer[cython.const[cython.uchar]] = content
+        memcpy(out + at, source, length)
+    else:
+        out[at : at + length] = content
+    return at + length
+
+
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
@@ -322,10 +440,13 @@ def encode_record(
     body: bytes = (
         b"\x00" + _varint(timestamp_delta) + _varint(offset_delta) + _field(key) + _field(value)
     )
-    if not headers:
-        return _varint(len(body) + 1) + body + b"\x00"
-    body += _varint(len(headers)) + encode_headers(headers)
+    body += _header_section(headers) if headers else b"\x00"
     return _varint(len(body)) + body
+
+
+@cython.cfunc
+def _header_section(headers: Sequence[Header]) -> bytes:
+    return _varint(len(headers)) + encode_headers(headers)
 
 
 def encode_headers(headers: Sequence[Header]) -> bytes:

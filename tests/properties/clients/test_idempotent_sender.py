@@ -116,13 +116,12 @@ class Simulation:
         value = str(len(self.sent)).encode()
         queue = self.accumulator.queue(*PARTITION)
         record = (0, None, value, None, None, 30)
-        placed = self.accumulator.append(queue, *record)
-        if placed is None:
+        index = self.accumulator.append(queue, *record)
+        if index < 0:
             self.accumulator.start_batch(queue, self.now_ms)
-            placed = self.accumulator.append(queue, *record)
-        assert placed is not None
-        batch, index, _ = placed
-        self.sent.append((batch, index, value))
+            index = self.accumulator.append(queue, *record)
+        assert queue.tail is not None
+        self.sent.append((queue.tail, index, value))
 
     def drain(self) -> None:
         self.now_ms += 20

@@ -196,12 +196,12 @@ class Simulation:
         value, target = b"%d" % self.count, self.count % 2
         queue = self.accumulator.queue("t", target)
         record = (0, None, value, None, None, 60)
-        placed = self.accumulator.append(queue, *record)
-        if placed is None:
+        index = self.accumulator.append(queue, *record)
+        if index < 0:
             self.accumulator.start_batch(queue, self.now_ms)
-            placed = self.accumulator.append(queue, *record)
-        assert placed is not None
-        self.outcomes.append(placed[:2])
+            index = self.accumulator.append(queue, *record)
+        assert queue.tail is not None
+        self.outcomes.append((queue.tail, index))
         self.open[target].append(value)
 
     def work(self) -> None:

@@ -83,12 +83,12 @@ async def test_a_schema_registry_does_not_tell_the_login_in_its_address() -> Non
 
 
 def batch() -> ProducerBatch:
+    """Returns a batch of two records that came encoded, as those of an Arrow batch."""
     return ProducerBatch(TopicPartition("t", 3), (0,), created_ms=0, deadline_ms=1, record_count=2)
 
 
 def test_a_delivery_tells_where_it_goes_and_what_became_of_it() -> None:
     sent = batch()
-    sent.columns.timestamps.extend((5, 5))
     delivery = Delivery(sent, 1, Settlements())
     assert repr(delivery) == "<Delivery to t-3: on its way>"
     sent.outcome = BatchOutcome(base_offset=40)

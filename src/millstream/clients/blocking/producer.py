@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack, cast
 
 from millstream.clients.blocking.blocking_client import BlockingClient, waits
 from millstream.clients.blocking.loop_thread import LoopThread
@@ -22,15 +23,15 @@ from millstream.clients.producer.core.interceptors import (
 )
 from millstream.clients.producer.core.outgoing import AnySerializer
 from millstream.clients.producer.core.partitioner import PartitionChooser
-from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.delivery import BatchDelivery as AsyncBatchDelivery
-from millstream.clients.producer.delivery import PlacedRecord, Settlements
+from millstream.clients.producer.delivery import PlacedRecord
 from millstream.errors import RequestTimedOut
 from millstream.foreign_names.explanation import explain_construction
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from millstream.clients.producer.record_appender import Waiting
     from millstream.records.record import Header
 
 _Metadata = TypeVar("_Metadata")
@@ -39,21 +40,13 @@ _Metadata = TypeVar("_Metadata")
 class Delivery(PlacedRecord):
     """A record on its way. `result()` waits for its RecordMetadata or raises its error."""
 
-    __slots__ = ("_loop",)
-
-    def __init__(
-        self, batch: ProducerBatch, index: int, settlements: Settlements, loop: LoopThread
-    ) -> None:
-        self._batch = batch
-        self._index = index
-        self._settlements = settlements
-        self._loop = loop
+    __slots__ = ()
 
     def result(self, timeout_ms: int | None = None) -> RecordMetadata:
         """Waits for the RecordMetadata; raises the record's error, or RequestTimedOut after `timeout_ms`."""
         if self.is_done:
             return self._batch.metadata_of(self._index)
-        return _wait(self._loop, self.settled(), timeout_ms)
+        return _wait(cast("LoopThread", self._settlements.loop), self.settled(), timeout_ms)
 
 
 @explain_construction
@@ -123,7 +116,10 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
         )
         self._append = self._client._append
         self._append_lock = self._client._records.lock
-        self._settlements = self._client._settlements
+        appender = self._client._appender
+        appender.placed = Delivery
+        appender.wake_from_thread = self._wake_sender
+        self._client._sender.settlements.loop = self._loop
 
     def send(
         self,
@@ -145,13 +141,9 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
             appended = self._append(
                 topic, value, key, headers, partition, timestamp_ms, on_delivery
             )
-        if not isinstance(appended, tuple):
-            appended = self._loop.run(appended)
-        batch, index, look = appended
-        if look:
-            wake_sender, topic = self._client._appender.wake_sender, batch.topic_partition.topic
-            self._loop.call_soon(lambda: wake_sender(topic))
-        return Delivery(batch, index, self._settlements, self._loop)
+        if isinstance(appended, Delivery):
+            return appended
+        return cast("Delivery", self._loop.run(cast("Waiting", appended)))
 
     def send_batch(
         self,
@@ -193,6 +185,9 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
     send_offsets_to_transaction = waits(producer.Producer.send_offsets_to_transaction)
     commit_transaction = waits(producer.Producer.commit_transaction)
     abort_transaction = waits(producer.Producer.abort_transaction)
+
+    def _wake_sender(self, topic: str) -> None:
+        self._loop.call_soon(partial(self._client._appender.wake_sender, topic))
 
     def close(self, timeout_ms: int | None = None) -> None:
         """Flush, fail what is left after `timeout_ms`, disconnect. Idempotent."""

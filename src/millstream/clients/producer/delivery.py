@@ -14,6 +14,8 @@ class Settlements:
     """The callers that wait for each batch. One future a waiting call, none for records that no call awaits."""
 
     def __init__(self) -> None:
+        self.loop: object = None
+        """Where the blocking twin waits; None in the asyncio client."""
         self._waiters: dict[ProducerBatch, list[asyncio.Future[None]]] = {}
 
     async def wait(self, batch: ProducerBatch) -> None:

@@ -5,11 +5,10 @@ Owns what callers see: checks, waiting for metadata and memory, transactions. Wh
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, Unpack
+from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ProducerConfig, ProducerSettings
@@ -24,6 +23,7 @@ from millstream.clients.core.values import (
     Value,
 )
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.producer.core.default_partitioner import DefaultPartitioner, PartitionLoad
 from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,
     ProducerInterceptor,
@@ -32,12 +32,7 @@ from millstream.clients.producer.core.outgoing import (
     AnySerializer,
     Outgoing,
 )
-from millstream.clients.producer.core.partitioner import (
-    CustomPartitioner,
-    DefaultPartitioner,
-    PartitionChooser,
-    PartitionLoad,
-)
+from millstream.clients.producer.core.partitioner import CustomPartitioner, PartitionChooser
 from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.delivery import BatchDelivery, Delivery
@@ -55,6 +50,7 @@ from millstream.runtime import Random
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from millstream.clients.producer.record_appender import Waiting
     from millstream.records.record import Header
 
 
@@ -109,7 +105,6 @@ class Producer(Generic[Key, Value]):
         if not self._outgoing.is_plain:
             self._records = RecordSerializer(self._outgoing, self._appender, self._cluster.now_ms)
         self._append = self._records.append
-        self._settlements = self._sender.settlements
         self._transactions: Transactions | None = None
         if self._transaction is not None:
             self._transactions = Transactions(
@@ -155,13 +150,9 @@ class Producer(Generic[Key, Value]):
         call itself raises.
         """
         appended = self._append(topic, value, key, headers, partition, timestamp_ms, on_delivery)
-        if not isinstance(appended, tuple):
-            appended = await appended
-        batch, index, look = appended
-        if look:
-            self._appender.wake_sender(batch.topic_partition.topic)
-            await asyncio.sleep(0)  # let the sender run, however fast the caller is
-        return Delivery(batch, index, self._settlements)
+        if isinstance(appended, Delivery):
+            return appended
+        return cast("Delivery", await cast("Waiting", appended))
 
     async def send_batch(
         self,

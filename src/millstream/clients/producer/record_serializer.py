@@ -14,7 +14,8 @@ from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import Headers, Key, Value
 from millstream.clients.producer.core.interceptors import DeliveryCallback, ProducerRecord
 from millstream.clients.producer.core.outgoing import Outgoing, OutgoingRecord
-from millstream.clients.producer.record_appender import Appended, Lock, RecordAppender, Waiting
+from millstream.clients.producer.delivery import PlacedRecord
+from millstream.clients.producer.record_appender import Lock, RecordAppender, Waiting
 from millstream.errors import RequestTimedOut
 
 
@@ -41,7 +42,7 @@ class RecordSerializer(Generic[Key, Value]):
         partition: int | None,
         timestamp_ms: int | None,
         callback: DeliveryCallback | None,
-    ) -> Appended | Waiting:
+    ) -> PlacedRecord | Waiting:
         """Appends as RecordAppender.append does. Functions of the user run outside of any lock."""
         given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
         given = self._outgoing.on_send(given)
@@ -51,19 +52,22 @@ class RecordSerializer(Generic[Key, Value]):
             except LookupNeeded as needed:
                 return self._after_look_up(given, callback, needed)
             with self._appender.lock:
-                appended = self._appender.append(given.topic, *record)
-        return appended if isinstance(appended, tuple) else self._in_time(given, appended)
+                delivery = self._appender.place(given.topic, *record)
+        return self._in_time(given, record) if delivery is None else self._appender.show(delivery)
 
-    async def _in_time(self, given: ProducerRecord[Key, Value], waiting: Waiting) -> Appended:
+    async def _in_time(
+        self, given: ProducerRecord[Key, Value], record: OutgoingRecord
+    ) -> PlacedRecord:
         with self._outgoing.failures_told(given):
-            return await waiting
+            delivery = await self._appender.place_in_time(given.topic, record)
+        return await self._appender.show_in_time(delivery)
 
     async def _after_look_up(
         self,
         given: ProducerRecord[Key, Value],
         callback: DeliveryCallback | None,
         needed: LookupNeeded,
-    ) -> Appended:
+    ) -> PlacedRecord:
         """Looks up what a serializer needs, like a schema's id, until it needs no more."""
         with self._outgoing.failures_told(given):
             record: OutgoingRecord | None = None
@@ -74,7 +78,8 @@ class RecordSerializer(Generic[Key, Value]):
                     record = self._outgoing.serialize(given, callback)
                 except LookupNeeded as next_needed:
                     needed = next_needed
-            return await self._appender.append_in_time(given.topic, record)
+            delivery = await self._appender.place_in_time(given.topic, record)
+        return await self._appender.show_in_time(delivery)
 
     async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> None:
         try:

@@ -17,13 +17,13 @@ def add(target: RecordAccumulator, size: int, now_ms: int = 0) -> tuple[int, int
     """(number of the batch, index in it, whether the sender should look)."""
     queue = target.queue(*PARTITION)
     record = (0, None, b"", None, None)
-    placed = target.append(queue, *record, size)
-    if placed is None:
+    index = target.append(queue, *record, size)
+    if index < 0:
         target.start_batch(queue, now_ms)
-        placed = target.append(queue, *record, size)
-    assert placed is not None
-    batch, index, look = placed
-    return batch.order[0], index, look
+        index = target.append(queue, *record, size)
+    batch = queue.tail
+    assert batch is not None
+    return batch.order[0], index, target.concerns_sender(batch, index)
 
 
 def test_records_share_a_batch_until_it_is_full() -> None:

@@ -14,7 +14,7 @@ from millstream.model import TopicPartition
 
 def batch(records: int) -> ProducerBatch:
     place = TopicPartition("t", 0)
-    return ProducerBatch(place, (0,), 0, 1_000, columns=None, record_count=records)
+    return ProducerBatch(place, (0,), 0, 1_000, record_count=records)
 
 
 async def test_a_batch_has_failed_where_its_second_half_has() -> None:

@@ -14,12 +14,8 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
-from millstream.clients.producer.core.partitioner import (
-    CustomPartitioner,
-    DefaultPartitioner,
-    PartitionLoad,
-    RoundRobinPartitioner,
-)
+from millstream.clients.producer.core.default_partitioner import DefaultPartitioner, PartitionLoad
+from millstream.clients.producer.core.partitioner import CustomPartitioner, RoundRobinPartitioner
 from millstream.errors import InvalidPartitions, InvalidRecord
 from millstream.net.client.core.addresses import Address
 

@@ -120,12 +120,11 @@ class World:
         batches = []
         for value in values:
             record = (5, None, value, None, None, 21 + len(value))
-            placed = self.accumulator.append(queue, *record)
-            if placed is None:
+            if self.accumulator.append(queue, *record) < 0:
                 self.accumulator.start_batch(queue, self.now_ms)
-                placed = self.accumulator.append(queue, *record)
-            assert placed is not None
-            batches.append(placed[0])
+                assert self.accumulator.append(queue, *record) == 0
+            assert queue.tail is not None
+            batches.append(queue.tail)
         return batches
 
     def big(self, count: int) -> list[ProducerBatch]:

@@ -14,16 +14,20 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from millstream.clients.cluster.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.clients.config import ProducerConfig
 from millstream.clients.producer.buffer_memory import BufferMemory
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.producer.core.batch_encoding import encode_batch, records_of
+from millstream.clients.producer.core.default_partitioner import DefaultPartitioner
 from millstream.clients.producer.core.outgoing import plain_record
-from millstream.clients.producer.core.partitioner import DefaultPartitioner
 from millstream.clients.producer.core.producer_batch import BatchOutcome
-from millstream.clients.producer.record_appender import RecordAppender
-from millstream.clients.producer.sender import Sender
-from millstream.errors import RequestTimedOut
+from millstream.clients.producer.delivery import Settlements
+from millstream.clients.producer.record_appender import RecordAppender, Sending
+from millstream.errors import InvalidPartitions, RequestTimedOut
+from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.tasks import TaskScope
+from millstream.records.builder import BatchOptions
 from millstream.runtime.system import SystemClock, SystemRandom
 
 TOPIC = TopicMetadata("t", partitions={0: PartitionMetadata(0, 1)})
@@ -37,7 +41,11 @@ class World:
         self.time_ms = 0
         self.metadata_ms = metadata_ms
         self.deadlines: list[int] = []
-        self.snapshot = ClusterMetadata(topics={} if metadata_ms else {"t": TOPIC})
+        self.metadata = MetadataState(
+            MetadataPolicy(1_000, Backoff(1, 1), rebootstrap=False, rebootstrap_trigger_ms=1_000),
+            SystemRandom(),
+        )
+        self.metadata.cluster = ClusterMetadata(topics={} if metadata_ms else {"t": TOPIC})
         self.accumulator = RecordAccumulator(AccumulatorLimits(1_000, 182, 10**6))
         self.memory = BufferMemory(self.accumulator, self.now_ms)
         sending = SimpleNamespace(
@@ -46,15 +54,20 @@ class World:
             memory=self.memory,
             scope=TaskScope("producer"),
             lock=threading.Lock(),
+            settlements=Settlements(),
             wake=lambda: None,
         )
         self.appender = RecordAppender(
             ProducerConfig(max_block_ms=1_000),
-            cast("Sender", sending),
+            cast("Sending", sending),
             DefaultPartitioner(SystemRandom(), 100),
             None,
             SystemClock(),
         )
+
+    @property
+    def snapshot(self) -> ClusterMetadata:
+        return self.metadata.cluster
 
     def now_ms(self) -> int:
         return self.time_ms
@@ -62,7 +75,7 @@ class World:
     async def topic(self, name: str, deadline_ms: int) -> TopicMetadata:
         self.deadlines.append(deadline_ms)
         self.time_ms += self.metadata_ms
-        self.snapshot = ClusterMetadata(topics={name: TOPIC})
+        self.metadata.cluster = ClusterMetadata(topics={name: TOPIC})
         return TOPIC
 
     def settle_oldest(self) -> None:
@@ -73,19 +86,15 @@ class World:
 
 
 def is_appended_at_once(world: World) -> bool:
-    appended = world.appender.append("t", *RECORD)
-    if isinstance(appended, tuple):
-        return True
-    appended.close()
-    return False
+    return world.appender.place("t", *RECORD) is not None
 
 
 def note_deadlines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def wait(size_bytes: int, deadline_ms: int) -> None:
-        world.deadlines.append(deadline_ms)
-        raise RequestTimedOut("memory is full")
+    def timeout(seconds: float) -> None:
+        world.deadlines.append(world.time_ms + round(seconds * 1_000))
+        raise TimeoutError
 
-    monkeypatch.setattr(world.memory, "wait", wait)
+    monkeypatch.setattr(asyncio, "timeout", timeout)
 
 
 async def test_what_waiting_for_the_topic_took_is_not_left_for_memory(
@@ -93,20 +102,20 @@ async def test_what_waiting_for_the_topic_took_is_not_left_for_memory(
 ) -> None:
     world = World(metadata_ms=800)
     note_deadlines(world, monkeypatch)
-    await world.appender.append_in_time("t", RECORD)
-    world.snapshot = ClusterMetadata()
-    with pytest.raises(RequestTimedOut, match="memory is full"):
-        await world.appender.append_in_time("t", RECORD)
+    await world.appender.place_in_time("t", RECORD)
+    world.metadata.cluster = ClusterMetadata()
+    with pytest.raises(RequestTimedOut, match="no room for a record of 121 bytes"):
+        await world.appender.place_in_time("t", RECORD)
     assert world.deadlines == [1_000, 1_800, 1_800]
 
 
 async def test_memory_is_given_to_who_came_first() -> None:
     world = World()
-    await world.appender.append_in_time("t", RECORD)
+    await world.appender.place_in_time("t", RECORD)
     order: list[str] = []
 
     async def send(name: str) -> None:
-        await world.appender.append_in_time("t", RECORD)
+        await world.appender.place_in_time("t", RECORD)
         order.append(name)
 
     async with asyncio.TaskGroup() as group:
@@ -123,13 +132,13 @@ async def test_memory_is_given_to_who_came_first() -> None:
 
 async def test_who_gives_up_waiting_lets_the_next_one_in() -> None:
     world = World()
-    await world.appender.append_in_time("t", RECORD)
-    waiting = [asyncio.create_task(world.appender.append_in_time("t", RECORD)) for _ in range(2)]
+    await world.appender.place_in_time("t", RECORD)
+    waiting = [asyncio.create_task(world.appender.place_in_time("t", RECORD)) for _ in range(2)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     world.settle_oldest()
-    batch, index, look = await waiting[1]
-    assert (batch.record_count, index, look) == (1, 0, True)
+    assert not (await waiting[1]).is_done
+    assert world.accumulator.queue("t", 0).waiting[0].record_count == 1
     assert waiting[0].cancelled()
     assert not world.memory.is_awaited
 
@@ -137,7 +146,7 @@ async def test_who_gives_up_waiting_lets_the_next_one_in() -> None:
 async def test_memory_that_does_not_come_is_told_with_what_holds_it() -> None:
     world = World()
     world.time_ms = 5_000
-    await world.appender.append_in_time("t", RECORD)
+    await world.appender.place_in_time("t", RECORD)
     expected = r"no room for a record of 121 bytes within max_block_ms: 182 bytes of buffer_memory"
     with pytest.raises(RequestTimedOut, match=expected):
         await world.memory.wait(121, deadline_ms=5_000)
@@ -148,3 +157,52 @@ async def test_a_producer_that_ended_admits_nobody() -> None:
     world.memory.close()
     assert not world.memory.admits(10)
     assert not is_appended_at_once(world)
+
+
+class Number:
+    """An integer that is no int, as NumPy's are."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+WRONG: list[tuple[dict[str, object], type[Exception], str]] = [
+    ({"value": "text"}, TypeError, "value must be bytes"),
+    ({"key": 5}, TypeError, "key must be bytes"),
+    ({"headers": [(5, b"")]}, TypeError, "a header's name must be str"),
+    ({"headers": [("h", "text")]}, TypeError, "a header's value must be bytes"),
+    ({"headers": [("\ud800", b"")]}, UnicodeEncodeError, "surrogates not allowed"),
+    ({"partition": 1}, InvalidPartitions, "t has partitions 0 to 0, not 1"),
+    ({"partition": 0.0}, TypeError, "float"),
+    ({"timestamp_ms": -1}, ValueError, "must not be negative"),
+    ({"timestamp_ms": 2**63}, ValueError, "not above 9223372036854775807"),
+    ({"timestamp_ms": 1.5}, TypeError, "float"),
+]
+
+
+@pytest.mark.parametrize(("field", "error", "sentence"), WRONG)
+def test_what_is_wrong_with_a_record_is_raised_where_it_is_sent_and_begins_no_batch(
+    field: dict[str, object], error: type[Exception], sentence: str
+) -> None:
+    world = World()
+    names = ("value", "key", "headers", "partition", "timestamp_ms", "callback")
+    record = {"value": b"v", **field}
+    with pytest.raises(error, match=sentence):
+        world.appender.append("t", *(record.get(name) for name in names))
+    assert not world.accumulator.busy_queues
+
+
+def test_bytes_names_and_numbers_may_be_of_other_types_than_those_of_python() -> None:
+    world = World()
+    headers = (("h", cast("bytes", memoryview(b"1"))),)
+    world.appender.place(
+        "t", bytearray(b"v"), memoryview(b"k"), headers, Number(0), Number(2**63 - 1), None
+    )
+    batch = world.accumulator.queue("t", 0).waiting[0]
+    encode_batch(batch, BatchOptions())
+    (record,) = records_of(batch)
+    assert (record.key, record.value, record.headers) == (b"k", b"v", [("h", b"1")])
+    assert record.timestamp == 2**63 - 1

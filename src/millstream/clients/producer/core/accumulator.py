@@ -5,17 +5,23 @@ Owns which batch a record joins and how many bytes are taken. Must not know brok
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from millstream.clients.core.values import Headers
 from millstream.clients.producer.core.interceptors import DeliveryCallback
 from millstream.clients.producer.core.partition_queue import PartitionQueue
 from millstream.clients.producer.core.producer_batch import (
     BATCH_OVERHEAD_BYTES,
-    BatchColumns,
     ProducerBatch,
 )
 from millstream.model import TopicPartition
+from millstream.records.batch import BATCH_HEADER_BYTES
+from millstream.records.record import Record
+from millstream.runtime.native import load_leaf
+
+writer: Final = load_leaf("millstream.records.writer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,11 @@ class RecordAccumulator:
     def busy_queues(self) -> list[PartitionQueue]:
         """Queues with something unsettled."""
         return list(self._busy.values())
+
+    @property
+    def is_busy(self) -> bool:
+        """Tells whether something is unsettled."""
+        return bool(self._busy)
 
     @property
     def unsettled_count(self) -> int:
@@ -82,39 +93,37 @@ class RecordAccumulator:
         headers: Headers | None,
         callback: DeliveryCallback | None,
         size_bytes: int,
-    ) -> tuple[ProducerBatch, int, bool] | None:
-        """Add a record to the partition's open batch. None when there is none, or it has no room: start one.
-
-        Returns the batch, the record's index in it, and whether the sender should look now: the batch is new (its
-        linger time runs) or full.
-        """
+    ) -> int:
+        """Add a record to the newest batch of the partition. Returns its index there; -1 when that batch takes no more: start one."""
         batch = queue.tail
         if batch is None or not batch.is_open:
-            return None
+            return -1
         index = batch.record_count
         if index and batch.size_bytes + size_bytes > self._batch_bytes:
-            return None
-        columns = batch.columns
-        assert columns is not None, "an open batch keeps its records as columns"
-        columns.timestamps.append(timestamp_ms)
-        columns.keys.append(key)
-        columns.values.append(value)
-        if headers:
-            columns.headers[index] = headers
+            return -1
+        records = batch.records
+        assert records is not None, "an open batch takes records one by one"
+        records.append(timestamp_ms, key, value, headers)
         if callback is not None:
             batch.add_callback(index, callback)
         batch.record_count = index + 1
         batch.size_bytes += size_bytes
         self.memory_used += size_bytes
-        return batch, index, not index or batch.size_bytes >= self._batch_bytes
+        return index
+
+    def concerns_sender(self, batch: ProducerBatch, index: int) -> bool:
+        """Tells whether the sender should look, now that a record has this index: the batch is new (its linger time runs) or full."""
+        return not index or batch.size_bytes >= self._batch_bytes
 
     def start_batch(self, queue: PartitionQueue, now_ms: int) -> ProducerBatch:
         """Returns an empty batch for the records that come next, which close the one before it."""
+        before = queue.tail
         batch = ProducerBatch(
             queue.topic_partition,
             (self._next_order,),
             now_ms,
             now_ms + self._limits.delivery_timeout_ms,
+            writer.RecordBuffer(BATCH_HEADER_BYTES, None if before is None else before.records),
         )
         self._next_order += 1
         self.memory_used += BATCH_OVERHEAD_BYTES
@@ -131,7 +140,7 @@ class RecordAccumulator:
         batch = self.start_batch(queue, now_ms)
         batch.is_open = False
         self.memory_used += len(encoded) - batch.size_bytes
-        batch.columns = None
+        batch.records = None
         batch.encoded = encoded
         batch.record_count = record_count
         batch.size_bytes = len(encoded)
@@ -140,7 +149,7 @@ class RecordAccumulator:
     def is_full(self, batch: ProducerBatch) -> bool:
         return batch.encoded is not None or batch.size_bytes >= self._limits.batch_bytes
 
-    def split(self, batch: ProducerBatch, columns: BatchColumns) -> None:
+    def split(self, batch: ProducerBatch, records: Sequence[Record]) -> None:
         """Replace a batch that the broker found too large by its halves, which keep its sequences.
 
         The caller has taken `batch` out of its queue.
@@ -152,11 +161,13 @@ class RecordAccumulator:
             half = ProducerBatch(
                 batch.topic_partition, (*batch.order, part), batch.created_ms, batch.deadline_ms
             )
-            half.columns = columns.slice(start, stop)
+            half.records = writer.RecordBuffer(BATCH_HEADER_BYTES)
             half.batch_headers = batch.batch_headers
-            if part and batch.batch_headers:  # the first half has them already
-                own = half.columns.headers.get(0, ())
-                half.columns.headers[0] = [*batch.batch_headers, *own]
+            for index, record in enumerate(records[start:stop]):
+                headers = record.headers
+                if part and index == 0:  # the first half has them already
+                    headers = [*batch.batch_headers, *headers]
+                half.records.append(record.timestamp, record.key, record.value, headers)
             half.record_count = stop - start
             half.size_bytes = batch.size_bytes * (stop - start) // batch.record_count
             half.attempts = batch.attempts

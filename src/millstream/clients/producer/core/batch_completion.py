@@ -9,13 +9,9 @@ from __future__ import annotations
 import logging
 
 from millstream.clients.producer.core.accumulator import RecordAccumulator
-from millstream.clients.producer.core.batch_encoding import columns_of
+from millstream.clients.producer.core.batch_encoding import records_of
 from millstream.clients.producer.core.partition_queue import PartitionQueue
-from millstream.clients.producer.core.producer_batch import (
-    BatchColumns,
-    BatchOutcome,
-    ProducerBatch,
-)
+from millstream.clients.producer.core.producer_batch import BatchOutcome, ProducerBatch
 from millstream.clients.producer.core.refusals import Refusals
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.transaction import Transaction
@@ -116,10 +112,11 @@ class BatchCompletion:
         """Fail everything that is not settled, at a close that does not wait."""
         settled: list[ProducerBatch] = []
         for queue in self._accumulator.busy_queues:
-            for batch in [*queue.in_flight, *queue.waiting]:
-                settled += self._settle(batch, BatchOutcome(error=error))
+            batches = [*queue.in_flight, *queue.waiting]
             queue.in_flight.clear()
             queue.waiting.clear()
+            for batch in batches:
+                settled += self._settle(batch, BatchOutcome(error=error))
         return settled
 
     def _weigh(
@@ -138,7 +135,7 @@ class BatchCompletion:
             and batch.record_count > 1
             and not batch.maybe_appended
         ):
-            self._accumulator.split(batch, columns_of(batch))
+            self._accumulator.split(batch, records_of(batch))
             return [batch]
         if self._policy.idempotent and self._lost_its_place(queue, batch, error):
             return self._try_again(queue, batch, error, now_ms)
@@ -206,8 +203,8 @@ class BatchCompletion:
     def _settle(self, batch: ProducerBatch, outcome: BatchOutcome) -> list[ProducerBatch]:
         batch.outcome = outcome
         batch.encoded = None
-        if batch.columns is not None:  # the holder of a delivery may still ask for timestamps
-            batch.columns = BatchColumns(timestamps=batch.columns.timestamps)
+        if outcome.error is not None:  # else the holder of a delivery may still ask for timestamps
+            batch.records = None
         self._accumulator.settle(batch)
         return [batch]
 

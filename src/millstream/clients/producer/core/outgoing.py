@@ -107,8 +107,8 @@ def as_bytes(what: str, content: object) -> bytes:
     )
 
 
-def checked_headers(headers: Headers) -> Headers:
-    """Returns a copy. Raises TypeError here, where the caller is, and not where batches are written."""
+def checked_headers(headers: Iterable[tuple[str, bytes | None]]) -> Headers:
+    """Returns a copy. Raises TypeError and UnicodeEncodeError here, where the caller is, and before a batch is begun for the record."""
     return [
         (_as_name(name), None if content is None else as_bytes("a header's value", content))
         for name, content in headers
@@ -116,9 +116,10 @@ def checked_headers(headers: Headers) -> Headers:
 
 
 def _as_name(name: object) -> str:
-    if isinstance(name, str):
-        return name
-    raise TypeError(f"a header's name must be str, got {type(name).__name__}")
+    if not isinstance(name, str):
+        raise TypeError(f"a header's name must be str, got {type(name).__name__}")
+    name.encode()  # raises UnicodeEncodeError for half a surrogate pair
+    return name
 
 
 _Function = Callable[[str, object, Headers], bytes]

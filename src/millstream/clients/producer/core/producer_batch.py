@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from millstream.clients.core.values import Headers, RecordMetadata
 from millstream.clients.producer.core.interceptors import DeliveryCallback
@@ -11,29 +12,13 @@ from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.records.record import Header
 
+if TYPE_CHECKING:
+    from millstream.records.writer import RecordBuffer
+
 RECORD_OVERHEAD_BYTES = 21
 """Upper bound of what the format adds to key and value (lengths, deltas, attributes)."""
 HEADER_OVERHEAD_BYTES = 10
 BATCH_OVERHEAD_BYTES = 61
-
-
-@dataclass(slots=True)
-class BatchColumns:
-    """Records as columns: appending is three list appends, and encoding sees whole lists."""
-
-    timestamps: list[int] = field(default_factory=list)
-    keys: list[bytes | None] = field(default_factory=list)
-    values: list[bytes | None] = field(default_factory=list)
-    headers: dict[int, Headers] = field(default_factory=dict)
-    """By index; most records have none."""
-
-    def slice(self, start: int, stop: int) -> BatchColumns:
-        return BatchColumns(
-            self.timestamps[start:stop],
-            self.keys[start:stop],
-            self.values[start:stop],
-            {i - start: h for i, h in self.headers.items() if start <= i < stop},
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +30,48 @@ class BatchOutcome:
     error: MillstreamError | None = None
 
 
-@dataclass(slots=True, eq=False)
 class ProducerBatch:
-    """Open while records are added, then encoded, sent (perhaps again), and settled exactly once.
+    """Open while records are added, then finished, sent (perhaps again), and settled exactly once.
 
     `order` sorts the batches of a partition; the halves of a batch that was too large sort in its place.
     `maybe_appended` means an attempt ended without a definite no: only its own sequence may be used again.
     """
 
-    topic_partition: TopicPartition
-    order: tuple[int, ...]
-    created_ms: int
-    deadline_ms: int
-    columns: BatchColumns | None = field(default_factory=BatchColumns)
-    encoded: bytearray | None = None
-    record_count: int = 0
-    size_bytes: int = BATCH_OVERHEAD_BYTES
-    producer_id: int = -1
-    producer_epoch: int = -1
-    base_sequence: int = -1
-    attempts: int = 0
-    retry_at_ms: int = 0
-    maybe_appended: bool = False
-    outcome: BatchOutcome | None = None
-    last_error: MillstreamError | None = None
-    halves: tuple[ProducerBatch, ProducerBatch] | None = None
-    error_seen: bool = False
-    """A caller awaited a record of this batch and was told of its error."""
-    is_open: bool = True
-    """It may take more records: it was not sent, and nothing has encoded it."""
-    batch_headers: Sequence[Header] = ()
-    """What the first record has before its own headers, in each half, too, should the batch be split."""
-    callbacks: list[tuple[int, DeliveryCallback]] | None = None
-    """Whom to tell of which record, in the order of the records."""
+    def __init__(  # noqa: PLR0917 - one for each request
+        self,
+        topic_partition: TopicPartition,
+        order: tuple[int, ...],
+        created_ms: int,
+        deadline_ms: int,
+        records: RecordBuffer | None = None,
+        record_count: int = 0,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.order = order
+        self.created_ms = created_ms
+        self.deadline_ms = deadline_ms
+        self.records = records
+        """The records as they came one by one, and their timestamps when they are gone; None in a batch that came encoded, and in one that has failed."""
+        self.encoded: bytearray | None = None
+        self.record_count = record_count
+        self.size_bytes = BATCH_OVERHEAD_BYTES
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self.base_sequence = -1
+        self.attempts = 0
+        self.retry_at_ms = 0
+        self.maybe_appended = False
+        self.outcome: BatchOutcome | None = None
+        self.last_error: MillstreamError | None = None
+        self.halves: tuple[ProducerBatch, ProducerBatch] | None = None
+        self.error_seen = False
+        """A caller awaited a record of this batch and was told of its error."""
+        self.is_open = True
+        """It may take more records: it was not sent, and nothing has finished it."""
+        self.batch_headers: Sequence[Header] = ()
+        """What the first record has before its own headers, in each half, too, should the batch be split."""
+        self.callbacks: list[tuple[int, DeliveryCallback]] | None = None
+        """Whom to tell of which record, in the order of the records."""
 
     @property
     def is_settled(self) -> bool:
@@ -105,8 +99,8 @@ class ProducerBatch:
             return RecordMetadata(*self.topic_partition, -1, -1)
         offset = outcome.base_offset + index if outcome.base_offset >= 0 else -1
         timestamp_ms = outcome.log_append_time_ms
-        if timestamp_ms < 0 and self.columns is not None:
-            timestamp_ms = self.columns.timestamps[index]
+        if timestamp_ms < 0 and self.records is not None:
+            timestamp_ms = self.records.timestamp(index)
         return RecordMetadata(*self.topic_partition, offset, timestamp_ms)
 
     def parts(self) -> list[ProducerBatch]:
