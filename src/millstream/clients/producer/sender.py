@@ -6,10 +6,11 @@ Owns the sender's task, connections being opened and the callers that wait for b
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import cast
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.core.named_errors import named_error
@@ -22,7 +23,7 @@ from millstream.clients.producer.delivery import Settlements
 from millstream.errors import KafkaError, MillstreamError, RequestTimedOut
 from millstream.net.client.connection import Connection
 from millstream.net.client.tasks import TaskScope
-from millstream.protocol.api import ApiKey
+from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -34,6 +35,37 @@ _LOGGER = logging.getLogger(__name__)
 
 _NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
 _IDENTITY = "the id of an idempotent producer, for which WRITE on any topic is enough"
+
+
+class Alarm:
+    """Wakes one task: when it rings, or after a time. Less than an `asyncio.Event` within a `timeout`: it is waited for at each request."""
+
+    def __init__(self) -> None:
+        self._rings = False
+        self._sleeper: asyncio.Future[None] | None = None
+
+    def ring(self) -> None:
+        """Wakes the task now, or when it waits next."""
+        self._rings = True
+        if self._sleeper is not None and not self._sleeper.done():
+            self._sleeper.set_result(None)
+
+    def clear(self) -> None:
+        self._rings = False
+
+    async def wait(self, limit_s: float | None) -> None:
+        """Returns when it rings, has rung since it was cleared, or after `limit_s`."""
+        if self._rings:
+            return
+        loop = asyncio.get_running_loop()
+        self._sleeper = loop.create_future()
+        timer = None if limit_s is None else loop.call_later(limit_s, self.ring)
+        try:
+            await self._sleeper
+        finally:
+            self._sleeper = None
+            if timer is not None:
+                timer.cancel()
 
 
 class Sender:
@@ -55,7 +87,9 @@ class Sender:
         self.after_drain: Callable[[], None] = lambda: None
         """Called when batches were taken: some may wait to be admitted to the transaction."""
         self._failed: list[ProducerBatch] = []
-        self._wake = asyncio.Event()
+        self._alarm = Alarm()
+        self._delayed = 0
+        """Requests that a task sends, because a connection did not take them at once. Later ones must not overtake them."""
         self._settled = asyncio.Event()
         self._hurrying = 0
         self._connecting: set[int] = set()
@@ -66,13 +100,13 @@ class Sender:
         if self._task is None or self._task.done():
             self.scope.check()
             self._task = self.scope.start(self._run(), "sender")
-        self._wake.set()
+        self._alarm.ring()
 
     def avoided_nodes(self) -> set[int]:
         return self._planner.avoided_nodes(self.cluster.now_ms())
 
     def observe_metadata(self) -> None:
-        self._wake.set()
+        self._alarm.ring()
 
     async def settle_all(self, deadline_ms: int | None) -> None:
         """Wait, without linger, until all that was queued so far is acknowledged or has failed.
@@ -132,7 +166,7 @@ class Sender:
 
     async def _run(self) -> None:
         while True:
-            self._wake.clear()
+            self._alarm.clear()
             if self._planner.producer_id_wanted:
                 await self._fetch_producer_id()
             now_ms = self.cluster.now_ms()
@@ -149,7 +183,7 @@ class Sender:
                 for batch in planned.batches.values():
                     if batch.attempts <= 1:
                         self.cluster.traffic.record_queue.add(now_ms - batch.created_ms)
-                self.scope.start(self._send(planned, connection), f"produce to {planned.node_id}")
+                self._send(planned, connection)
             self.after_drain()
             if self._planner.metadata_wanted:
                 self._planner.metadata_wanted = False
@@ -161,9 +195,7 @@ class Sender:
         """By the clock of the drain: a batch whose linger ended since must not look as if it had been left over."""
         with self.lock:
             wait_ms = self._planner.next_wake_ms(drained_ms)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
-                await self._wake.wait()
+        await self._alarm.wait(None if wait_ms is None else max(1, wait_ms) / 1000)
 
     def _is_ready(self, node_id: int) -> bool:
         """An open connection is there; if not, one is on its way."""
@@ -182,21 +214,40 @@ class Sender:
                 self._planner.handle_unreachable(node_id, self.cluster.snapshot, error)
         finally:
             self._connecting.discard(node_id)
-            self._wake.set()
+            self._alarm.ring()
 
-    async def _send(self, planned: PlannedProduce, connection: Connection) -> None:
+    def _send(self, planned: PlannedProduce, connection: Connection) -> None:
+        """Sends a request at once where the connection takes it, else in a task, and those behind it likewise: the broker gets them in the order of the plan."""
+        try:
+            is_sent = (
+                planned.acks != 0
+                and not self._delayed
+                and connection.request_at_once(
+                    ApiKey.PRODUCE,
+                    planned.request(),
+                    partial(self._answered, planned),
+                    timeout_ms=planned.timeout_ms,
+                    version_max=planned.version_max,
+                )
+            )
+        except KafkaError as error:
+            self._answered(planned, None, error)
+            return
+        if not is_sent:
+            self._delayed += 1
+            self.scope.start(
+                self._send_in_turn(planned, connection), f"produce to {planned.node_id}"
+            )
+
+    async def _send_in_turn(self, planned: PlannedProduce, connection: Connection) -> None:
         try:
             response = await self._exchange(planned, connection)
         except KafkaError as error:
-            with self.lock:
-                settled = self._planner.handle_failure(planned, error, self.cluster.now_ms())
+            self._take_in(planned, None, error)
         else:
-            with self.lock:
-                settled = self._planner.handle_response(planned, response, self.cluster.now_ms())
-            if response is not None:
-                self.cluster.learn(planned.news(response))
-        self._announce(settled)
-        self._wake.set()
+            self._take_in(planned, response, None)
+        finally:
+            self._delayed -= 1
 
     async def _exchange(
         self, planned: PlannedProduce, connection: Connection
@@ -215,6 +266,37 @@ class Sender:
             version_max=planned.version_max,
         )
 
+    def _answered(
+        self, planned: PlannedProduce, response: Message | None, failure: Exception | None
+    ) -> None:
+        """Called by the connection, whose end an exception would be: it is the end of the client."""
+        try:
+            self._take_in(planned, cast("ProduceResponse | None", response), failure)
+        except Exception as error:  # noqa: BLE001 - whatever it is, as in a task of the scope
+            self.scope.fail(error)
+
+    def _take_in(
+        self,
+        planned: PlannedProduce,
+        response: ProduceResponse | None,
+        failure: Exception | None,
+    ) -> None:
+        """Tells what became of the batches of a request, and wakes the sender where there may be more to send."""
+        now_ms = self.cluster.now_ms()
+        with self.lock:
+            if failure is None:
+                settled = self._planner.handle_response(planned, response, now_ms)
+            elif isinstance(failure, KafkaError):
+                settled = self._planner.handle_failure(planned, failure, now_ms)
+            else:
+                raise failure
+        news = None if response is None else planned.news(response)
+        if news is not None:
+            self.cluster.learn(news)
+        self._announce(settled)
+        if self.accumulator.is_busy or self._planner.metadata_wanted:
+            self._alarm.ring()
+
     async def _fetch_producer_id(self) -> None:
         """Retried until the oldest batch's delivery time is over; the expiry then tells its senders."""
         request = InitProducerIdRequest(
@@ -230,7 +312,7 @@ class Sender:
             if not error.retriable:
                 self.abandon(error)
             await asyncio.sleep(self.cluster.backoff.delay_ms(1, self.cluster.random) / 1000)
-            self._wake.set()  # ask again, whatever else there is to do
+            self._alarm.ring()  # ask again, whatever else there is to do
         else:
             self._planner.set_producer_id(response.producer_id, response.producer_epoch)
 

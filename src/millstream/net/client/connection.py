@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
@@ -63,18 +64,22 @@ class Authenticator(Protocol):
         ...
 
 
+AnswerTaker = Callable[[Message | None, Exception | None], None]
+"""Takes an answer, or why there will be none."""
+
+
 @dataclass(slots=True)
 class _Waiter:
-    """A request that is not answered yet. `sent` is the loop's time."""
+    """A request that is not answered yet. `sent` and `deadline` are times of the loop."""
 
     key: ApiKey
-    answer: asyncio.Future[Message]
-    timer: asyncio.TimerHandle
     sent: float
+    deadline: float
+    take: AnswerTaker
 
 
-class Connection(asyncio.BufferedProtocol):
-    """Use `Dialer.dial`. All methods belong to the event loop that connected it."""
+class Connection:
+    """Use `Dialer.dial`, which gives asyncio the methods of its protocols. All methods belong to the event loop that connected it."""
 
     def __init__(
         self,
@@ -96,6 +101,8 @@ class Connection(asyncio.BufferedProtocol):
         self._session_ends: float | None = None
         self._last_used = self._loop.time()
         self._idle_timer: asyncio.TimerHandle | None = None
+        self._deadline_timer: asyncio.TimerHandle | None = None
+        """Goes off when the first of the unanswered requests must be answered, or before: one for all of them."""
         self._answers = 0
         self._received = FrameReceiver(
             memoryview(bytearray(RECEIVE_BUFFER_BYTES)),
@@ -135,6 +142,27 @@ class Connection(asyncio.BufferedProtocol):
             await self._until_allowed()
             answer = self._send(key, request, version, timeout_ms)
         return cast("AnyResponse", await answer)
+
+    def request_at_once(
+        self,
+        key: ApiKey,
+        request: Message,
+        take: AnswerTaker,
+        *,
+        timeout_ms: int,
+        version_max: int,
+    ) -> bool:
+        """Sends a request now and has its answer taken as it comes, within the same turn of the loop; takes no task and no future.
+
+        False where the request would have to wait: for its turn, as the broker wishes, or for authentication. Raises what
+        `request` does before it waits. What `take` raises would be the end of the connection.
+        """
+        now = self._loop.time()
+        must_authenticate = self._session_ends is not None and now >= self._session_ends
+        if self._turn.locked() or self._throttled_until > now or must_authenticate:
+            return False
+        self._post(key, request, self.versions.choose(key, version_max), timeout_ms, take)
+        return True
 
     async def send_without_response(
         self, key: ApiKey, request: Message, *, version_max: int
@@ -261,11 +289,9 @@ class Connection(asyncio.BufferedProtocol):
         if throttle_ms > 0:
             self._throttled_until = self._last_used + throttle_ms / 1000
         waiter = self._waiters.pop(correlation_id)
-        waiter.timer.cancel()
         waited_ms = (self._last_used - waiter.sent) * 1000
         self._options.traffic.answered(self.address, waiter.key, waited_ms)
-        if not waiter.answer.done():
-            waiter.answer.set_result(response)
+        waiter.take(response, None)
 
     async def _until_allowed(self) -> None:
         """The broker's wish to be left alone (KIP-219), then the end of our session (KIP-368)."""
@@ -276,26 +302,51 @@ class Connection(asyncio.BufferedProtocol):
             self._check_open()
             await self.authenticate()
 
-    def _time_out(self, key: ApiKey, timeout_s: float) -> None:
+    def _watch_deadlines(self) -> None:
+        """Ends the connection when a request is not answered in time; else waits for the next that must be."""
+        self._deadline_timer = None
+        if not self._waiters:
+            return
+        first = min(self._waiters.values(), key=lambda waiter: waiter.deadline)
+        if first.deadline > self._loop.time():
+            self._deadline_timer = self._loop.call_at(first.deadline, self._watch_deadlines)
+            return
+        patience_s = round(first.deadline - first.sent, 3)
         self._close(
-            RequestTimedOut(f"{self.address} did not answer {key.name} within {timeout_s} s")
+            RequestTimedOut(f"{self.address} did not answer {first.key.name} within {patience_s} s")
         )
 
     def _send(
         self, key: ApiKey, request: Message, version: int, timeout_ms: int | None = None
     ) -> asyncio.Future[Message]:
+        answer: asyncio.Future[Message] = self._loop.create_future()
+
+        def take(response: Message | None, failure: Exception | None) -> None:
+            if answer.done():
+                return
+            if failure is None:
+                answer.set_result(cast("Message", response))
+            else:
+                answer.set_exception(failure)
+                answer.exception()  # an answer whose asker was cancelled must not complain at collection
+
+        self._post(key, request, version, timeout_ms, take)
+        return answer
+
+    def _post(
+        self, key: ApiKey, request: Message, version: int, timeout_ms: int | None, take: AnswerTaker
+    ) -> None:
         self._check_open()
         correlation_id, buffers = self._state.send(key, request, version)
-        timeout_s = (timeout_ms or self._options.request_timeout_ms) / 1000
         self._write(buffers)
-        waiter = _Waiter(
-            key,
-            self._loop.create_future(),
-            self._loop.call_later(timeout_s, self._time_out, key, timeout_s),
-            self._last_used,
-        )
-        self._waiters[correlation_id] = waiter
-        return waiter.answer
+        sent = self._last_used
+        deadline = sent + (timeout_ms or self._options.request_timeout_ms) / 1000
+        self._waiters[correlation_id] = _Waiter(key, sent, deadline, take)
+        timer = self._deadline_timer
+        if timer is None or timer.when() > deadline:
+            if timer is not None:
+                timer.cancel()
+            self._deadline_timer = self._loop.call_at(deadline, self._watch_deadlines)
 
     def _write(self, buffers: list[Piece]) -> None:
         assert self._transport is not None, "requests are sent on connected connections"
@@ -331,9 +382,8 @@ class Connection(asyncio.BufferedProtocol):
         self._closed_by = reason
         if self._idle_timer is not None:
             self._idle_timer.cancel()
+        if self._deadline_timer is not None:
+            self._deadline_timer.cancel()
         waiters, self._waiters = self._waiters, {}
         for waiter in waiters.values():
-            waiter.timer.cancel()
-            if not waiter.answer.done():
-                waiter.answer.set_exception(reason)
-                waiter.answer.exception()  # a waiter whose asker was cancelled must not complain at collection
+            waiter.take(None, reason)

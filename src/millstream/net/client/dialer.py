@@ -29,6 +29,14 @@ class NotConnected(NetworkException):
     """
 
 
+class _Protocol(asyncio.BufferedProtocol):
+    """A connection as asyncio sees it, which asks for a class of its own; a compiled one inherits from no other."""
+
+    def __init__(self, connection: Connection) -> None:
+        for called in ("connection_made", "connection_lost", "get_buffer", "buffer_updated"):
+            setattr(self, called, getattr(connection, called))
+
+
 class Dialer:
     def __init__(
         self,
@@ -105,14 +113,16 @@ class Dialer:
     async def _speaking(self, sock: socket.socket, address: Address) -> Connection:
         loop = asyncio.get_running_loop()
 
-        def make() -> Connection:
-            return Connection(self._options, address, self._authenticator)
+        connection = Connection(self._options, address, self._authenticator)
+
+        def make() -> asyncio.BaseProtocol:
+            return _Protocol(connection)
 
         try:
             if self._tls is None:
-                _, connection = await loop.create_connection(make, sock=sock)
+                await loop.create_connection(make, sock=sock)
             else:
-                _, connection = await loop.create_connection(
+                await loop.create_connection(
                     make, sock=sock, ssl=self._tls, server_hostname=address.host
                 )
         except OSError as error:

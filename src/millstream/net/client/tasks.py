@@ -113,7 +113,12 @@ class TaskScope:
         if task.cancelled():
             return
         failure = task.exception()
-        if failure is None or self._failure is not None or isinstance(failure, ClientClosed):
+        if failure is not None:
+            self.fail(failure)
+
+    def fail(self, failure: BaseException) -> None:
+        """Ends the other tasks, and is raised by the next use of the client; the first failure counts."""
+        if self._failure is not None or isinstance(failure, ClientClosed):
             return
         self._failure = failure
         for other in self._tasks:

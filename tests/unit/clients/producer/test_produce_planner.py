@@ -28,6 +28,7 @@ from millstream.errors import (
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.tasks import ClientClosed
 from millstream.protocol.generated.produce import (
     PartitionProduceResponse,
     ProduceResponse,
@@ -553,3 +554,20 @@ def test_a_batch_that_may_be_in_the_log_is_not_cut_in_two() -> None:
     assert world.answer(again, code=10) == [batch]
     assert isinstance(error_of(batch), MessageTooLarge)
     assert batch.halves is None
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_what_is_told_of_batches_that_were_given_up_meanwhile_changes_nothing(
+    is_answered: bool,
+) -> None:
+    world = World()
+    world.big(2)
+    first, second = world.drain()[0], world.drain()[0]
+    world.sender.abandon(ClientClosed("closed"))
+    assert (world.answer if is_answered else world.lose)(first) == []
+    assert world.answer(second) == []
+    assert (world.accumulator.memory_used, world.accumulator.is_busy) == (0, False)
+    with pytest.raises(ClientClosed):
+        batch_of(first).metadata_of(0)
+    world.add(b"next")
+    assert values(world.drain(hurry=True)[0]) == [b"next"]

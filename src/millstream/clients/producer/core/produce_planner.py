@@ -159,10 +159,9 @@ class ProducePlanner:
         self, planned: PlannedProduce, response: ProduceResponse | None, now_ms: int
     ) -> list[ProducerBatch]:
         """Takes in a response, None with acks=0. Returns the batches that are settled now."""
-        self._arrived(planned)
         answers = {} if response is None else planned.answers(response)
         settled: list[ProducerBatch] = []
-        for topic_partition, batch in planned.batches.items():
+        for topic_partition, batch in self._arrived(planned):
             answer = answers.get(topic_partition)
             if response is None:
                 settled += self._completion.succeed(batch, -1, -1, now_ms)
@@ -181,9 +180,8 @@ class ProducePlanner:
         self, planned: PlannedProduce, error: KafkaError, now_ms: int
     ) -> list[ProducerBatch]:
         """The request was not answered, or could not be sent at all. Returns the batches that are settled now."""
-        self._arrived(planned)
         settled: list[ProducerBatch] = []
-        for batch in planned.batches.values():
+        for _, batch in self._arrived(planned):
             settled += self._fail(batch, error, now_ms)
         return settled
 
@@ -259,10 +257,13 @@ class ProducePlanner:
             queue.adopt(*self._completion.identity)
         queue.number(batch)
 
-    def _arrived(self, planned: PlannedProduce) -> None:
+    def _arrived(self, planned: PlannedProduce) -> list[tuple[TopicPartition, ProducerBatch]]:
+        """Returns the batches that nothing is known of yet: what was given up meanwhile is settled."""
         self._in_flight_by_node[planned.node_id] -= 1
-        for topic_partition, batch in planned.batches.items():
+        arrived = [each for each in planned.batches.items() if not each[1].is_settled]
+        for topic_partition, batch in arrived:
             self._accumulator.queue(*topic_partition).in_flight.remove(batch)
+        return arrived
 
     def _fail(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> list[ProducerBatch]:
         if isinstance(error, _NEEDS_METADATA):

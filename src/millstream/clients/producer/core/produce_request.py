@@ -68,7 +68,14 @@ class PlannedProduce:
             for partition in topic.partition_responses
         }
 
-    def news(self, response: ProduceResponse) -> LeaderChanges:
+    def news(self, response: ProduceResponse) -> LeaderChanges | None:
+        """Returns the leaders that a response names; None in nearly every one."""
+        if not any(
+            partition.current_leader.leader_id >= 0
+            for topic in response.responses
+            for partition in topic.partition_responses
+        ):
+            return None
         answers = self.answers(response).items()
         return LeaderChanges.collect(
             ((tp, answer.current_leader) for tp, answer in answers), response.node_endpoints
