@@ -17,7 +17,10 @@ BESIDE = [
     ("tests/unit/broker/data_plane",),
     (  # in one process: to start one takes as long as most of these
         "tests/unit/broker/requests",
+        "tests/unit/clients/cluster",
+        "tests/unit/clients/producer",
         "tests/unit/log",
+        "tests/unit/net/client",
         "tests/unit/net/server",
         "tests/unit/net/test_frame_receiver.py",
         "tests/unit/protocol/test_frames.py",
