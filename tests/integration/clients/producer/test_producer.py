@@ -170,7 +170,7 @@ def test_the_twin_intercepts_in_the_callers_thread_and_calls_back_on_the_loops(
                 topic, b"x", on_delivery=lambda *_: threads.append(threading.current_thread().name)
             )
         producer.flush()
-    assert tracing.seen[:2] == [True, True]
+    assert tracing.seen.count(True) == 2  # the first may be acknowledged before the second is sent
     assert threads == ["millstream clients"] * 2
 
 
