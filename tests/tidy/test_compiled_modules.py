@@ -53,3 +53,17 @@ def imported_constants(module: str) -> set[tuple[str, str]]:
 def test_constants_come_from_modules_that_count_when_it_is_looked_for(module: str) -> None:
     """Else a changed value would leave the old one in code that still counts as fresh."""
     assert imported_constants(module) == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_errors_that_a_function_catches_under_one_name_are_of_one_type(module: str) -> None:
+    """A name has one type in what is compiled. An error of another one is refused with a TypeError in its place."""
+    tree = ast.parse((SOURCES / source_path(module)).read_text())
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            caught: dict[str, set[str]] = {}
+            for handler in ast.walk(function):
+                if isinstance(handler, ast.ExceptHandler) and handler.name and handler.type:
+                    caught.setdefault(handler.name, set()).add(ast.unparse(handler.type))
+            for name, types in caught.items():
+                assert len(types) == 1, f"{function.name} catches {sorted(types)} as {name}"

@@ -247,9 +247,9 @@ class PartitionLog:
             self._append_to_active(batches)
         except OSError as error:
             raise self._storage_error("append to", error) from error
-        except CorruptMessage as error:
+        except CorruptMessage as corrupt:
             # Not of the producer's batch: of what the active segment holds.
-            raise KafkaStorageError(str(error)) from error
+            raise KafkaStorageError(str(corrupt)) from corrupt
         first_offset = self._state.log_end_offset
         self._state.log_end_offset = headers[-1].next_offset
         self._unflushed.appended(first_offset, self._state, self._config)

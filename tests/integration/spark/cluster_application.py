@@ -1,6 +1,7 @@
 """The program of the cluster tests: a word count in a process of its own, which says after each micro-batch where its tasks are.
 
-`python -m tests.integration.spark.cluster_application MASTER BOOTSTRAP SETTINGS`, with settings as JSON; it ends with its input.
+`python -m tests.integration.spark.cluster_application MASTER BOOTSTRAP SETTINGS`, with settings as JSON; it ends with its input,
+or with a signal where the settings say so.
 """
 
 from __future__ import annotations
@@ -96,6 +97,9 @@ def main(master: str, bootstrap: str, settings: str) -> None:
     tell({"started": session.sparkContext.applicationId})
     if given.get("until_end"):
         application.run_available()
+    elif given.get("until_signal"):
+        application.start()
+        application.await_termination()
     else:
         application.start()
         sys.stdin.read()

@@ -405,9 +405,9 @@ def _append(
     assert partition is not None, "what was checked has a partition"
     try:
         produce.verification.check(partition, checked.headers[0])
-    except KafkaError as error:
+    except KafkaError as refusal:
         part.partition = None  # it does not come from the log, and says nothing of it
-        return _refused(part, error, produce)
+        return _refused(part, refusal, produce)
     try:
         appended = partition.append_checked(checked, produce.now, acks=request.acks)
     except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request

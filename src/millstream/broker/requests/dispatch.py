@@ -137,8 +137,8 @@ class Dispatcher:
         begin_ns = self._now_ns()
         try:
             header, at = decode_request_header(frame)
-        except UnsupportedVersion as error:
-            raise ProtocolError(str(error)) from error
+        except UnsupportedVersion as unsupported:
+            raise ProtocolError(str(unsupported)) from unsupported
         version = header.request_api_version
         route = self._routes.get(header.request_api_key)
         if route is None or not route.lowest <= version <= route.highest:

@@ -225,14 +225,14 @@ class Connection:
             return
         try:
             lifetime_ms = await self._authenticator.authenticate(self)
-        except IllegalSaslState as error:
+        except IllegalSaslState as asked_twice:
             if self._session_ends is None:
-                self._close(error)
+                self._close(asked_twice)
                 raise
             # Brokers refuse to be asked twice within a second; a new connection is always right.
             again = NetworkException(f"{self.address} did not take up authentication again")
             self._close(again)
-            raise again from error
+            raise again from asked_twice
         except KafkaError as error:
             self._close(error)
             raise
@@ -273,8 +273,8 @@ class Connection:
         try:
             while (frame := self._received.next_frame()) is not None:
                 self._deliver(frame)
-        except ImpossibleFrameSize as error:
-            stranger = unexpected_size(error.size, self._options.frame_bytes_max)
+        except ImpossibleFrameSize as impossible:
+            stranger = unexpected_size(impossible.size, self._options.frame_bytes_max)
             self._close(NetworkException(f"{self.address} {stranger}"))
         except ProtocolError as error:
             self._close(

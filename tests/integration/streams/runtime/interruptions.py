@@ -23,7 +23,14 @@ from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.runtime.system import SystemClock
 from millstream.streams import StreamsConfig
 from millstream.streams.config import ProcessingGuarantee
-from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
+from millstream.streams.kernel import (
+    Headers,
+    RawBatch,
+    SinkBatch,
+    StreamTask,
+    TaskOutput,
+    TaskTopics,
+)
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import ObservedStep, Step
@@ -438,7 +445,8 @@ class OneByOne:
 
     def __init__(self, topology: Topology, key: TaskKey, config: StreamsConfig) -> None:
         config = replace(config, batch_records_max=1)
-        self._task = StreamTask(topology, key[0], key[1], in_memory_stores(), config)
+        topics = TaskTopics(by_arrival=False)
+        self._task = StreamTask(topology, key[0], key[1], in_memory_stores(), config, topics=topics)
         self._partition = key[1]
         self.sinks: list[SinkBatch] = []
         self.order: list[tuple[str, int]] = []
