@@ -184,8 +184,8 @@ class ThreadTasks:
                 active, level = starting.result(), spec.config.metrics_recording_level
                 measures = TaskMeasures(active.id, level, lambda: self._now_ms)
                 rounds = ProcessingRounds(records_min(spec.topology, spec.sub_topology))
-                others = FollowedTasks(str(task), task.partition, spec, self._upstreams)
-                others.read(active.aligned.read & active.position.keys())
+                read = active.aligned.read & active.position.keys()
+                others = FollowedTasks(str(task), task.partition, spec, read, self._upstreams)
                 self._running[task] = _Running(active, spec, measures, rounds, others)
                 self.created += 1
                 self._assign()

@@ -27,25 +27,26 @@ class Following(Protocol):
 
 
 class FollowedTasks:
-    """`name` and `partition` are those of the task that follows."""
+    """`name` and `partition` are those of the task that follows, `read` the aligned topics that it reads."""
 
-    def __init__(self, name: str, partition: int, spec: TaskSpec, watch: UpstreamWatch) -> None:
+    def __init__(
+        self,
+        name: str,
+        partition: int,
+        spec: TaskSpec,
+        read: Iterable[str],
+        watch: UpstreamWatch,
+    ) -> None:
         alignment, timeout_ms = spec.alignment, spec.config.upstream_timeout_ms
         self._partition = partition
         self._sub_topology = spec.sub_topology
         self._writes_aligned = bool(alignment.of(spec.sub_topology).written)
         self._watch = watch
-        self._inputs: dict[str, WaitingInput] = {}
+        self._inputs = {topic: WaitingInput(TopicPartition(topic, partition)) for topic in read}
         self._upstream = UpstreamTimeouts(name, alignment.writers, timeout_ms)
         self._beside = UpstreamTimeouts(name, {"": spec.sub_topology}, timeout_ms)
         self._run_ahead = RunAhead()
         self._is_held_up = False
-
-    def read(self, topics: Iterable[str]) -> None:
-        """Says which aligned topics the task reads."""
-        self._inputs = {
-            topic: WaitingInput(TopicPartition(topic, self._partition)) for topic in topics
-        }
 
     def note(self, records: int, origin_time: int, *, is_held_up: bool) -> None:
         """Notes a round of the task. `is_held_up`: it had records queued, and could process none of them."""
