@@ -60,10 +60,8 @@ from millstream.streams.runtime.upstreams.progress import flow_of
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
-UPSTREAM_POLL_MS: Final = 2
-"""So soon a thread looks again at tasks of others for which its own wait."""
-UPSTREAM_POLL_DOUBLINGS: Final = 3
-"""Each turn in which nothing comes or goes on doubles it, so often: to 16 ms, a sixth of the commits that it mostly waits for."""
+UPSTREAM_POLL_MS: Final = 100
+"""So soon a thread looks again at tasks for which its own wait. It is woken up when these come forward, but not when one is overdue."""
 WATCHED_COMMIT_INTERVAL_MS: Final = 1_000
 """Kafka's 30 s at least once would have tasks of other processes wait so long for what is written already."""
 _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNING})
@@ -299,7 +297,11 @@ class StreamThread:
         if tasks.has_more:
             return 0
         if tasks.waits_for_upstreams:
-            return UPSTREAM_POLL_MS << min(tasks.idle_turns, UPSTREAM_POLL_DOUBLINGS)
+            return min(UPSTREAM_POLL_MS, self._idle_patience_ms(tasks))
+        return self._idle_patience_ms(tasks)
+
+    def _idle_patience_ms(self, tasks: ThreadTasks) -> int:
+        """Returns how long nothing has to be done where no records come."""
         application = self._application
         commit_in_ms = self._committed_ms + self._commit_interval_ms(tasks) - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))

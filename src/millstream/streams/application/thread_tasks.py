@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
-from millstream.clients import Consumer
+from millstream.clients import ArrowRecords, Consumer, WakeupError
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
@@ -63,6 +63,8 @@ class _Running:
     queued_bytes: dict[str, QueuedBytes] = field(default_factory=dict)
     has_news: bool = False
     """Something was processed since the last commit."""
+    held_up_at: tuple[Reached, Mapping[str, int]] | None = None
+    """How far upstream tasks had come, and how much there was to read, when none of the records that are queued could go on."""
     ends: dict[str, int] = field(default_factory=dict)
     """By input topic, the end as the consumer has known it last."""
 
@@ -97,8 +99,10 @@ class ThreadTasks:
         """Whether a task has queued more than it was to process in the last round."""
         self.waits_for_upstreams = False
         """Whether a task waits for one that may not run in this thread: no record has to come for it to go on."""
-        self.idle_turns = 0
-        """How many turns in a row have neither read nor processed any record."""
+        self._heard = 0
+        """The news of upstream tasks that the last turn knew."""
+        self._waits_alone = config.max_task_idle_ms <= 0
+        """Whether a task goes on by what others do alone, not by the clock."""
         self.misses_topic = False
         """Whether a topic of a task is not there. Set back by whoever has seen it."""
         self.created = self.closed = 0
@@ -141,6 +145,7 @@ class ThreadTasks:
             self._timeouts.progressed(task)
         given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
         cancelled = [self._starting.pop(task)[1] for task in tasks.intersection(self._starting)]
+        self._upstreams.tell_news()
         self._assign()
         ended = await asyncio.gather(
             *(_cancelled(starting) for starting in cancelled),
@@ -188,6 +193,7 @@ class ThreadTasks:
                 others = FollowedTasks(str(task), task.partition, spec, read, self._upstreams)
                 self._running[task] = _Running(active, spec, measures, rounds, others)
                 self.created += 1
+                self._upstreams.tell_news()
                 self._assign()
                 for topic, offset in self._running[task].active.position.items():
                     self._consumer.seek(TopicPartition(topic, task.partition), offset)
@@ -204,26 +210,37 @@ class ThreadTasks:
             await asyncio.sleep(timeout_ms / 1000)
             return read
         aligned = {topic for each in self._running.values() for topic in each.active.aligned.read}
-        for batch in await self._consumer.poll_arrow(
-            timeout_ms=timeout_ms, headers=True, whole_batches_of=aligned
-        ):
+        batches = await self._poll(timeout_ms, aligned)
+        for batch in batches:
             task, each = owners[batch.topic, batch.partition]
-            if self._running.get(task) is not each:
-                continue  # it has failed on the batch before
-            if batch.records.num_rows:
+            if batch.records.num_rows and self._running.get(task) is each:
                 adding = each.active.add(batch.topic, batch.records)
                 added = await self._guarded(task, adding) or 0
                 queued_bytes = each.queued_bytes.setdefault(batch.topic, QueuedBytes())
                 queued_bytes.add(added, batch.records.nbytes)
+            if self._running.get(task) is not each:
+                continue  # it has failed on this batch or on one before
             each.active.has_read_to(batch.topic, batch.next_offset)
             each.has_news = True
+            each.held_up_at = None
             read += batch.records.num_rows
-        if read:
-            self.idle_turns = 0
         self.misses_topic |= bool(self._consumer.missing_topics())
         if self._follows_upstreams:
-            self._note_ends()
+            self._note_ends(is_read=bool(batches))
         return read
+
+    async def _poll(self, timeout_ms: int, aligned: Collection[str]) -> list[ArrowRecords]:
+        """Waits for records, or for news of upstream tasks where one waits for them."""
+        poll = partial(self._consumer.poll_arrow, headers=True, whole_batches_of=aligned)
+        if not self.waits_for_upstreams:
+            return await poll(timeout_ms=timeout_ms)
+        if self._upstreams.news != self._heard:
+            timeout_ms = 0
+        try:
+            with self._upstreams.waking(self._consumer.wakeup):
+                return await poll(timeout_ms=timeout_ms)
+        except WakeupError:
+            return []
 
     async def process(self, now_ms: int) -> ProcessedWork:
         """Has each task process a round of what it has queued, and its punctuations that are due. Returns how much it was.
@@ -236,7 +253,7 @@ class ThreadTasks:
         target_ms = ROUND_MS // max(
             1, sum(each.active.has_queued for each in self._running.values())
         )
-        self._upstreams.begin_turn()
+        self._heard = self._upstreams.news
         for task, each in sorted(self._running.items(), key=_by_time):
             due_ms = each.active.next_punctuation_ms
             if each.active.has_queued or _is_due(due_ms, now_ms):
@@ -244,18 +261,23 @@ class ThreadTasks:
                 self.waits_for_upstreams |= is_ahead
                 if is_ahead and not _is_due(due_ms, now_ms):
                     continue
-                lags = self._lags(task, each)
+                lags, reached = self._lags(task, each), self._reached(each)
+                if each.held_up_at == (reached, lags) and not _is_due(due_ms, now_ms):
+                    self.waits_for_upstreams = True
+                    continue
                 each.has_news = True
                 began_ms = self._now_ms
                 processing = each.active.process(
                     lags=lags,
-                    reached=self._reached(each),
+                    reached=reached,
                     records_max=0 if is_ahead else each.rounds.records_max,
                 )
                 work = await self._guarded(task, processing)
-                self._upstreams.begin_turn()
+                if work is None or work.records or work.punctuations:
+                    self._upstreams.tell_news()
                 if work is not None:
                     is_held_up = not (work.records or is_ahead) and each.active.has_queued
+                    each.held_up_at = (reached, lags) if is_held_up and self._waits_alone else None
                     origin_time = each.active.progress.origin_time
                     each.others.note(work.records, origin_time, is_held_up=is_held_up)
                     self.waits_for_upstreams |= any(each.active.held.values())
@@ -267,7 +289,6 @@ class ThreadTasks:
                     self.has_more |= _is_due(each.active.next_punctuation_ms, now_ms)
                     done = done.plus(work)
         TaskMeasures.end_turn(each.measures for each in self._running.values())
-        self.idle_turns = 0 if done.records else self.idle_turns + 1
         self._pause()
         return done
 
@@ -280,6 +301,8 @@ class ThreadTasks:
         ended = await asyncio.gather(
             *(self._commit(task, each) for task, each in due), return_exceptions=True
         )
+        if due:
+            self._upstreams.tell_news()
         for error in ended:
             if error is not None:
                 raise error
@@ -367,11 +390,20 @@ class ThreadTasks:
             for task, each in self._running.items()
         }
 
-    def _note_ends(self) -> None:
-        """Notes how far the inputs reach, for the other threads: while this one reads, nobody else may ask the consumer."""
+    def _note_ends(self, *, is_read: bool) -> None:
+        """Notes how far the inputs reach, for the other threads: while this one reads, nobody else may ask the consumer.
+
+        `is_read`: something has been read, which is news in itself.
+        """
         for task, each in self._running.items():
-            for topic, lag in self._lags(task, each).items():
-                each.ends[topic] = each.active.has_read(topic) + lag
+            ends = {
+                topic: each.active.has_read(topic) + lag
+                for topic, lag in self._lags(task, each).items()
+            }
+            is_read |= not ends.items() <= each.ends.items()
+            each.ends = {**each.ends, **ends}
+        if is_read:
+            self._upstreams.tell_news()
 
     def _reached(self, each: _Running) -> Reached:
         """Returns how far the tasks have come that write the repartition topics of a task."""

@@ -31,11 +31,11 @@ from millstream.streams.runtime.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class WrittenOutput:
-    """The output as it was written, and the offset after it: by changelog topic, and by partition of aligned repartition topics."""
+    """The output as it was written, and the offset after it: by changelog topic, and by partition of the topics whose readers follow the task."""
 
     output: TaskOutput
     logged: dict[str, int]
-    aligned: dict[TopicPartition, int]
+    followed: dict[TopicPartition, int]
 
 
 class TaskCommits:
@@ -51,6 +51,7 @@ class TaskCommits:
         self._producer = producer
         self._owner = spec.name if spec.is_exact else None
         self._version = version_of(spec.topology)
+        self._followed = spec.alignment.of(spec.sub_topology).followed
 
     async def commit(
         self, task: StreamTask, position: CommittedPosition, output: TaskOutput
@@ -100,11 +101,11 @@ class TaskCommits:
 
     async def _write(self, output: TaskOutput) -> WrittenOutput:
         """Writes, and finds out the ends that brokers have not told. Nobody else writes to this partition of a changelog."""
-        written = await write(self._producer, output, self._partition)
+        written = await write(self._producer, output, self._partition, self._followed)
         unknown = [
             TopicPartition(t, self._partition) for t, at in written.logged.items() if at is None
         ]
-        unknown += [tp for tp, at in written.aligned.items() if at is None]
+        unknown += [tp for tp, at in written.followed.items() if at is None]
         ends = await self._clients.ends(unknown)
         return WrittenOutput(
             output,
@@ -112,7 +113,7 @@ class TaskCommits:
                 topic: ends[TopicPartition(topic, self._partition)] if at is None else at
                 for topic, at in written.logged.items()
             },
-            {tp: ends[tp] if at is None else at for tp, at in written.aligned.items()},
+            {tp: ends[tp] if at is None else at for tp, at in written.followed.items()},
         )
 
     def _step(self, step: Step) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,20 +27,22 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class WrittenEnds:
-    """The offsets after the last records that were written: by changelog topic, and by partition of aligned repartition topics.
+    """The offsets after the last records that were written: by changelog topic, and by partition of the topics whose readers follow the task.
 
     None where the broker had forgotten it, as it may with a batch that was sent twice.
     """
 
     logged: dict[str, int | None]
-    aligned: dict[TopicPartition, int | None]
+    followed: dict[TopicPartition, int | None]
 
 
-async def write(producer: Producer, output: TaskOutput, partition: int) -> WrittenEnds:
+async def write(
+    producer: Producer, output: TaskOutput, partition: int, followed_topics: Collection[str] = ()
+) -> WrittenEnds:
     """Writes changelogs to `partition`, and outputs beside them. Returns once every record is acknowledged; raises the first error."""
     logged: dict[str, BatchDelivery] = {}
     outputs: list[BatchDelivery] = []
-    aligned: list[BatchDelivery] = []
+    followed: list[BatchDelivery] = []
     try:
         for batch in output.changelogs.values():
             rows = record_batch(batch, partition)
@@ -48,8 +50,8 @@ async def write(producer: Producer, output: TaskOutput, partition: int) -> Writt
         for batch in output.sinks.values():
             sent = await _send(producer, batch, partition)
             outputs += sent
-            if batch.origin_times is not None:
-                aligned += sent
+            if batch.topic in followed_topics:
+                followed += sent
     except Exception:
         if producer.config.transactional_id is None:
             await _settled(producer)
@@ -62,7 +64,7 @@ async def write(producer: Producer, output: TaskOutput, partition: int) -> Writt
         await delivery
     last = {topic: delivery.last_record().offset for topic, delivery in logged.items()}
     ends: dict[TopicPartition, int | None] = {}
-    for each in (record for delivery in aligned for record in delivery.last_records()):
+    for each in (record for delivery in followed for record in delivery.last_records()):
         tp = each.topic_partition
         ends[tp] = _after(each.offset) if ends.get(tp, 0) is not None else None
     return WrittenEnds({topic: _after(offset) for topic, offset in last.items()}, ends)

@@ -28,6 +28,7 @@ from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
 from millstream.streams.kernel.task.stream_task import StreamTask
+from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
 from millstream.streams.queries.result import (
     Position,
     QueryResult,
@@ -49,6 +50,7 @@ from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import StartedTask, TaskStart
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.upstreams.progress import Reached, TaskProgress
+from millstream.streams.runtime.upstreams.writes import FollowedWrites
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,11 +107,13 @@ class ActiveTask:
         self.snapshots: Final = started.snapshots
         self._dropped = 0
         self.aligned: Final = started.aligned
-        self._written_to: dict[TopicPartition, int] = {}
+        self._writes = FollowedWrites()
+        self._unwritten = AT_ITS_END
+        """The origin time of the first record that waits for the commit to be written to an aligned topic."""
         self.progress = TaskProgress(
-            started.position.offsets, started.task.origin_time, self._written_to
+            started.position.offsets, started.task.origin_time, self._writes
         )
-        """As others see it: with exactly once as the last commit has left it."""
+        """As others of the process see it, when the task was left alone last."""
         self._dropped_before = dict(started.position.dropped)
 
     @classmethod
@@ -197,7 +201,9 @@ class ActiveTask:
 
     def has_read_to(self, topic: str, offset: int) -> None:
         """Says that all records before this offset have been added: between the last one and it there may be none to read."""
-        self._read_to[topic] = max(self._read_to[topic], offset)
+        if offset > self._read_to[topic]:
+            self._read_to[topic] = offset
+            self.progress = self._progress_by_now(self._open_task)
 
     async def process(
         self,
@@ -222,11 +228,12 @@ class ActiveTask:
         writing_ms = 0
         if self._spec.is_exact:
             self._output.append(output)
+            self._unwritten = min(self._unwritten, self._first_origin_time(output))
         else:
             began_ms = self._environment.clock.now().monotonic_ms
             self._count(await self._commits.write(task, output))
             writing_ms = self._environment.clock.now().monotonic_ms - began_ms
-            self.progress = self._progress_so_far(task)
+        self.progress = self._progress_by_now(task)
         return ProcessedWork(output.processed, output.punctuated, output.punctuation_ms, writing_ms)
 
     async def commit(self, *, renew: bool = False) -> TaskReport:
@@ -367,10 +374,12 @@ class ActiveTask:
             dropped={**self._dropped_before, **dropped},
         )
 
-    def _progress_so_far(self, task: StreamTask) -> TaskProgress:
-        """Returns what is written, committed or not: at least once nobody waits for the commit, but where caches wait for it."""
+    def _progress_by_now(self, task: StreamTask) -> TaskProgress:
+        """Returns what is done, committed or not: others know what waits for the commit. What caches hold has not been done for them."""
         if task.holds_changes:
-            return TaskProgress(self._position.offsets, task.origin_time, self._written_to)
+            return TaskProgress(
+                self._position.offsets, task.origin_time, self._writes, self._unwritten
+            )
         done = {
             topic: self._read_to[topic] if not waiting else task.next_offset(topic)
             for topic, waiting in task.queued.items()
@@ -379,16 +388,26 @@ class ActiveTask:
             topic: max(offset, done.get(topic) or 0)
             for topic, offset in self._position.offsets.items()
         }
-        return TaskProgress(position, task.origin_time, self._written_to)
+        return TaskProgress(position, task.origin_time, self._writes, self._unwritten)
 
     async def _look_what_is_written(self) -> None:
         """Finds how far others have to read what the task has written where it was before: all that is there may be its own."""
         clients = self._environment.clients
-        for topic in self.aligned.written:
+        for topic in self.aligned.followed:
             partitions = await clients.readable_ends(topic)
-            self._written_to |= await clients.ends(
-                [TopicPartition(topic, number) for number in partitions]
-            )
+            ends = await clients.ends([TopicPartition(topic, number) for number in partitions])
+            self._writes.note(ends, NOT_BEGUN)
+
+    def _first_origin_time(self, output: TaskOutput) -> int:
+        """Returns a time before which no record is that is to be written to topics whose readers follow the task."""
+        followed = [output.sinks[topic] for topic in self.aligned.followed & output.sinks.keys()]
+        times = [
+            # Origin times do not go back. Records of a cycle bear none, and are not before what the task had reached.
+            self.progress.origin_time if batch.origin_times is None else int(batch.origin_times[0])
+            for batch in followed
+            if len(batch)
+        ]
+        return min(times, default=AT_ITS_END)
 
     def _is_new(self, position: CommittedPosition, output: TaskOutput) -> bool:
         has_output = bool(output.sinks or output.changelogs or self._done.log_ends)
@@ -399,13 +418,15 @@ class ActiveTask:
         self._done.written += record_count(written.output.sinks)
         self._done.logged += record_count(written.output.changelogs)
         self._done.log_ends.update(written.logged)
-        self._written_to.update(written.aligned)
+        first = self._first_origin_time(written.output)
+        self._writes.note(written.followed, first)
 
     async def _commit(self, position: CommittedPosition, output: TaskOutput) -> None:
         task = self._open_task
         self._count(await self._commits.commit(task, position, output))
         self._position, self._is_committed = position, True
-        self.progress = TaskProgress(position.offsets, position.origin_time, self._written_to)
+        self._unwritten = AT_ITS_END
+        self.progress = TaskProgress(position.offsets, position.origin_time, self._writes)
         written_ms = self._environment.clock.now().wall_ms
         marker = StoreMarker(self._topic_ids, position.offsets, written_ms, position.held_text)
         try:

@@ -11,10 +11,14 @@ from millstream.streams.topology.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class AlignedTopics:
-    """The aligned topics of one sub-topology: those that its tasks read, and those that they write."""
+    """The aligned topics of one sub-topology: those that its tasks read, and those that they write.
+
+    `followed`: all topics that they write and whose readers must know how far they have come, those of cycles included.
+    """
 
     read: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
+    followed: frozenset[str] = frozenset()
 
 
 NOTHING_ALIGNED: Final = AlignedTopics()
@@ -34,7 +38,12 @@ class Alignment:
     def of(self, sub_topology: int) -> AlignedTopics:
         """Returns those of one sub-topology."""
         written = {topic for topic, writer in self.writers.items() if writer == sub_topology}
-        return AlignedTopics(self.read.get(sub_topology, frozenset()), frozenset(written))
+        circular = {topic for topic, writer in self.circular.items() if writer == sub_topology}
+        return AlignedTopics(
+            self.read.get(sub_topology, frozenset()),
+            frozenset(written),
+            frozenset(written | circular if self.writers else ()),
+        )
 
     def upstream_of(self, sub_topology: int) -> frozenset[int]:
         """Returns the sub-topologies whose records come to this one, through however many aligned topics."""

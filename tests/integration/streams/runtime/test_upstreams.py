@@ -39,9 +39,9 @@ async def test_a_task_that_was_elsewhere_before_tells_how_far_its_records_reach(
     await world.run(0)
     task = await world.start(0)
     try:
-        assert task.progress.written_to == {repartition(world): end}
+        assert task.progress.writes.ends == {repartition(world): end}
         await task.commit(renew=True)
-        assert task.progress.written_to[repartition(world)] == end
+        assert task.progress.writes.ends[repartition(world)] == end
     finally:
         await task.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from millstream.clients import Consumer
+from millstream.clients import ArrowRecords, Consumer, WakeupError
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams import StreamsBuilder, StreamsConfig
@@ -65,7 +66,24 @@ class Task:
 
 
 class NoRecords:
-    """Stands for a consumer that has read nothing."""
+    """Stands for a consumer that reads nothing, and waits for it until it is woken up."""
+
+    def __init__(self) -> None:
+        self.timeouts_ms: list[int] = []
+        self.woken = asyncio.Event()
+
+    async def poll_arrow(self, *, timeout_ms: int, **_: object) -> list[ArrowRecords]:
+        self.timeouts_ms.append(timeout_ms)
+        if timeout_ms:
+            await self.woken.wait()
+            raise WakeupError("woken up")
+        return []
+
+    def wakeup(self) -> None:
+        self.woken.set()
+
+    def missing_topics(self) -> set[str]:
+        return set()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Says nothing new."""
@@ -93,10 +111,11 @@ class World:
         )
         self.task = Task(self.spec, topic)
         self.clock = MovedClock()
+        self.consumer = NoRecords()
         environment = TaskEnvironment(cast("TaskClients", None), self.clock, ThreadPoolExecutor(1))
         self.tasks = ThreadTasks(
             environment,
-            cast("Consumer[bytes, bytes]", NoRecords()),
+            cast("Consumer[bytes, bytes]", self.consumer),
             None,
             config,
             lambda *_: None,
@@ -106,6 +125,7 @@ class World:
         self.others: dict[TaskKey, LocalTask] = {}
         flow = TaskFlow(self.spec.alignment, {0: {0: ("in",), 1: ("in",)}, 1: {0: (R,)}})
         nobody = cast("Any", None)  # Any: all tasks are here, and no look is begun
+        self.watch = environment.upstreams
         environment.upstreams.join("2", lambda: self.others, nobody, TaskScope("looks"))
         environment.upstreams.join("1", self.tasks.as_upstreams, nobody, TaskScope("looks"))
         environment.upstreams.follow(flow)
@@ -147,19 +167,40 @@ async def test_an_upstream_task_that_does_not_move_in_its_time_is_named_and_not_
         await world.turn()
         await world.turn(59_999)
         assert caplog.messages == []
+        assert len(world.task.told) == 1, "it would find nothing else"
         await world.turn(1)
         (said,) = caplog.messages
         assert said.startswith("thread task 1_0 does not wait any longer for task 0_0, which has")
         assert f"(upstream_timeout_ms=60000): until it moves, records of {R} go on" in said
         world.others[0, 0] = other(2, 9, 51)
+        world.watch.tell_news()
         await world.turn()
         assert [each[R] for each in world.task.told] == [
-            {0: 50, 1: AT_ITS_END},
-            {0: 50, 1: AT_ITS_END},
             {0: 50, 1: AT_ITS_END},
             {0: AT_ITS_END, 1: AT_ITS_END},
             {0: 51, 1: AT_ITS_END},
         ]
+
+
+async def test_a_thread_that_waits_goes_on_as_soon_as_an_upstream_task_comes_forward(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running(monkeypatch, READER, R) as world:
+        world.others = {(0, 0): other(1, 9, 50), (0, 1): other(4, 4, 70)}
+        world.task.held = {R: 1}
+        await world.turn()
+        reading = asyncio.create_task(world.tasks.read(1_000))
+        await asyncio.sleep(0)
+        assert not reading.done()
+        world.others[0, 0] = other(2, 9, 51)
+        world.watch.tell_news()
+        assert await reading == 0
+        assert await world.tasks.read(1_000) == 0
+        assert world.consumer.timeouts_ms == [1_000, 0], (
+            "news that no turn has seen are not waited for"
+        )
+        await world.turn()
+        assert [each[R][0] for each in world.task.told] == [50, 51]
 
 
 async def test_a_task_that_has_enough_to_process_does_not_wait(
@@ -186,6 +227,7 @@ async def test_a_task_waits_for_the_slowest_of_its_like_as_long_as_that_moves(
         await world.turn()
         assert (len(world.task.told), world.tasks.waits_for_upstreams) == (1, True)
         world.others[0, 1] = other(2, 9, 60)
+        world.watch.tell_news()
         await world.turn(60_000)
         assert len(world.task.told) == 1
         await world.turn(59_999)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -18,6 +18,7 @@ from millstream.model import TopicPartition
 from millstream.records.arrow import HEADERS_TYPE
 from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.kernel import StreamTask, TaskTopics
+from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.report import ProcessedWork
@@ -25,7 +26,6 @@ from millstream.streams.runtime.snapshots.tasks import TaskSnapshots
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import StartedTask, TaskStart
 from millstream.streams.runtime.task import ActiveTask
-from millstream.streams.runtime.upstreams.progress import TaskProgress
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology
@@ -34,6 +34,7 @@ from tests.unit.streams.application.manual_clock import MovedClock
 WRITING_MS = 40
 R = "app-r-repartition"
 ENDS = {TopicPartition(R, 0): 30, TopicPartition(R, 1): 7}
+WRITTEN = {TopicPartition(R, 0): 32, TopicPartition(R, 1): 7}
 
 
 class Cluster:
@@ -45,8 +46,31 @@ class Cluster:
         self.end = ENDS[TopicPartition(R, 0)]
 
     def producer(self, transactional_id: str | None) -> Cluster:
-        assert transactional_id is None
+        if transactional_id is not None:
+            settings = {"bootstrap_servers": "x:1", "transactional_id": transactional_id}
+            self.config = parse_settings(ProducerConfig, settings)
         return self
+
+    async def owners(self, *_: object) -> frozenset[str]:
+        return frozenset()
+
+    def group_metadata(self, _application: str) -> None:
+        """Is not asked for."""
+
+    async def while_there(self, _topics: object, sending: Coroutine[Any, Any, None]) -> None:
+        await sending
+
+    async def init_transactions(self) -> None:
+        """Has nobody to fence."""
+
+    async def begin_transaction(self) -> None:
+        """Keeps nothing of it."""
+
+    async def send_offsets_to_transaction(self, _offsets: object, _group: object) -> None:
+        """Keeps them."""
+
+    async def commit_transaction(self) -> None:
+        """Has written everything already."""
 
     async def release(self, _producer: object) -> None:
         """Has nothing open."""
@@ -101,9 +125,19 @@ class NoSnapshots:
 
 @asynccontextmanager
 async def started(
-    monkeypatch: pytest.MonkeyPatch, topology: Topology, cache_max_bytes: int = 0
+    monkeypatch: pytest.MonkeyPatch,
+    topology: Topology,
+    cache_max_bytes: int = 0,
+    *,
+    exact: bool = False,
 ) -> AsyncIterator[ActiveTask]:
-    config = StreamsConfig("app", string(), string(), cache_max_bytes=cache_max_bytes)
+    config = StreamsConfig(
+        "app",
+        string(),
+        string(),
+        cache_max_bytes=cache_max_bytes,
+        processing_guarantee="exactly_once_v2" if exact else "at_least_once",
+    )
     spec = TaskSpec(topology=topology, sub_topology=0, config=config, state_directory="")
     topics = TaskTopics(aligned=spec.alignment.of(0))
     kernel = StreamTask(topology, 0, 0, in_memory_stores(), config, topics=topics)
@@ -113,7 +147,7 @@ async def started(
         return StartedTask(
             kernel,
             topics.aligned,
-            CommittedPosition({"in": 3}, origin_time=50),
+            CommittedPosition(dict.fromkeys(spec.sources, 3), origin_time=50),
             is_committed=True,
             begins_late=False,
             topic_ids={},
@@ -131,14 +165,20 @@ async def started(
         await active.close()
 
 
-def records(*rows: tuple[str, int]) -> pa.RecordBatch:
-    """`rows`: keys and timestamps, from offset 3 on."""
+def shown(task: ActiveTask) -> tuple[object, ...]:
+    """Returns what the task says: its position, its origin time, what it has written, and what it has still to write."""
+    told = task.progress
+    return told.position, told.origin_time, told.writes.ends, told.unwritten
+
+
+def records(*rows: tuple[str, int], from_offset: int = 3) -> pa.RecordBatch:
+    """`rows`: keys and timestamps."""
     keys = pa.array([key.encode() for key, _ in rows], pa.binary())
     return pa.RecordBatch.from_pydict(
         {
             "key": keys,
             "value": keys,
-            "offset": pa.array(range(3, 3 + len(rows)), pa.int64()),
+            "offset": pa.array(range(from_offset, from_offset + len(rows)), pa.int64()),
             "timestamp": pa.array([time for _, time in rows], pa.int64()),
             "headers": pa.array([[] for _ in rows], HEADERS_TYPE),
         }
@@ -152,13 +192,61 @@ async def test_a_task_says_from_its_start_on_how_far_it_had_written(
     builder = StreamsBuilder()
     builder.stream("in").repartition(name="r").to("out")
     async with started(monkeypatch, builder.build()) as task:
-        assert task.progress == TaskProgress({"in": 3}, 50, ENDS)
+        assert shown(task) == ({"in": 3}, 50, ENDS, AT_ITS_END)
         await task.add("in", records(("a", 60), ("b", 55)))
         task.has_read_to("in", 5)
         assert await task.process() == ProcessedWork(records=2, writing_ms=WRITING_MS)
-        assert task.progress == TaskProgress(
-            {"in": 5}, 60, {TopicPartition(R, 0): 32, TopicPartition(R, 1): 7}
-        )
+        assert shown(task) == ({"in": 5}, 60, WRITTEN, AT_ITS_END)
+        assert task.progress.writes.first_unread(TopicPartition(R, 0), 30) == 60
+        assert task.progress.writes.first_unread(TopicPartition(R, 0), 29) == NOT_BEGUN
+
+
+async def test_a_task_has_done_what_it_has_read_to_where_no_record_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The marker behind the last record of a transaction comes alone, and nothing is to be processed."""
+    builder = StreamsBuilder()
+    builder.stream("in").repartition(name="r").to("out")
+    async with started(monkeypatch, builder.build()) as task:
+        task.has_read_to("in", 4)
+        assert task.progress.position == {"in": 4}
+
+
+async def test_with_exactly_once_a_task_tells_what_it_has_still_to_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").repartition(name="r").to("out")
+    async with started(monkeypatch, builder.build(), exact=True) as task:
+        await task.add("in", records(("a", 60), ("b", 55)))
+        await task.process()
+        assert shown(task) == ({"in": 5}, 60, ENDS, 60)
+        await task.add("in", records(("c", 80), from_offset=5))
+        await task.process()
+        assert shown(task) == ({"in": 6}, 80, ENDS, 60)
+        await task.commit()
+        written = {TopicPartition(R, 0): 33, TopicPartition(R, 1): 7}
+        assert shown(task) == ({"in": 6}, 80, written, AT_ITS_END)
+        await task.process()
+        assert shown(task) == ({"in": 6}, 80, written, AT_ITS_END)
+
+
+async def test_what_goes_round_in_a_cycle_is_followed_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever reads what comes out of the cycle must not take it for empty while a question is on its way."""
+    builder = StreamsBuilder()
+    questions = builder.table("in")
+    answers = builder.table("other")
+    joined = questions.join(answers, lambda q, a: q + a, foreign_key=lambda value: value, name="fk")
+    joined.to_stream().repartition(name="r").to("out")
+    async with started(monkeypatch, builder.build(), exact=True) as task:
+        assert {topic.rpartition("-")[0] for topic in task.aligned.followed} >= {
+            "app-fk-subscription-registration"
+        }
+        await task.add("in", records(("a", 60)))
+        await task.process()
+        assert task.progress.unwritten == 50
 
 
 async def test_a_task_is_not_done_with_what_a_cache_holds_until_it_commits(
@@ -171,8 +259,6 @@ async def test_a_task_is_not_done_with_what_a_cache_holds_until_it_commits(
         await task.add("in", records(("a", 60), ("b", 70)))
         task.has_read_to("in", 5)
         await task.process()
-        assert task.progress == TaskProgress({"in": 3}, 70, ENDS)
+        assert shown(task) == ({"in": 3}, 70, ENDS, AT_ITS_END)
         await task.commit()
-        assert task.progress == TaskProgress(
-            {"in": 5}, 70, {TopicPartition(R, 0): 32, TopicPartition(R, 1): 7}
-        )
+        assert shown(task) == ({"in": 5}, 70, WRITTEN, AT_ITS_END)

@@ -47,6 +47,7 @@ class FollowedTasks:
         self._beside = UpstreamTimeouts(name, {"": spec.sub_topology}, timeout_ms)
         self._run_ahead = RunAhead()
         self._is_held_up = False
+        self._is_far_ahead = False
 
     def note(self, records: int, origin_time: int, *, is_held_up: bool) -> None:
         """Notes a round of the task. `is_held_up`: it had records queued, and could process none of them."""
@@ -75,6 +76,12 @@ class FollowedTasks:
             return False
         if self._run_ahead.maybe_check():
             self._watch.look_at(self._sub_topology)
+        elif not self._is_far_ahead:  # it has not got so far since the last time
+            return False
+        self._is_far_ahead = self._must_wait(now_ms)
+        return self._is_far_ahead
+
+    def _must_wait(self, now_ms: int) -> bool:
         others = self._watch.origin_times(self._sub_topology)
         others.pop(self._partition, None)
         if not others or self._run_ahead.beyond(min(others.values())) <= RUN_AHEAD_RECORDS:

@@ -13,6 +13,7 @@ from typing import Final
 
 from millstream.model import TopicPartition
 from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
+from millstream.streams.runtime.upstreams.writes import FollowedWrites
 from millstream.streams.topology.alignment import Alignment
 from millstream.streams.topology.plan import TopologyPlan
 
@@ -26,13 +27,14 @@ Reached = Mapping[str, Mapping[int, int]]
 class TaskProgress:
     """The place that a task has come to, as those that read what it writes can see it.
 
-    `position`: by input topic, the first offset that is not done. `written_to`: by partition of aligned topics, the offset after what it has
-    written there, for those who know the task itself.
+    `position`: by input topic, the first offset that is not done. For those who know the task itself: `writes`, what it has written, and
+    `unwritten`, a time before which no record is that it will write of what it has done already.
     """
 
     position: Mapping[str, int] = field(default_factory=dict)
     origin_time: int = NOT_BEGUN
-    written_to: Mapping[TopicPartition, int] = field(default_factory=dict)
+    writes: FollowedWrites = field(default_factory=FollowedWrites)
+    unwritten: int = AT_ITS_END
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ class TaskFlow:
         used = used.union(*(self.feeders_of(number) for number in used))
         return tuple(number for number in self.tasks if number in used)
 
+    @property
+    def looked_at_tasks(self) -> frozenset[TaskKey]:
+        """The tasks of these sub-topologies."""
+        return self._tasks_of(self.looked_at)
+
     def feeders_of(self, sub_topology: int) -> frozenset[int]:
         """Returns the sub-topologies whose records come to this one, through however many internal topics, those of cycles included."""
         writers = {**self.alignment.writers, **self.alignment.circular}
@@ -64,10 +71,11 @@ class TaskFlow:
 
     def upstream_of(self, sub_topology: int) -> frozenset[TaskKey]:
         """Returns the tasks of all sub-topologies that feed this one."""
+        return self._tasks_of(self.feeders_of(sub_topology))
+
+    def _tasks_of(self, numbers: Iterable[int]) -> frozenset[TaskKey]:
         return frozenset(
-            (number, partition)
-            for number in self.feeders_of(sub_topology)
-            for partition in self.tasks[number]
+            (number, partition) for number in numbers for partition in self.tasks[number]
         )
 
 
@@ -107,7 +115,9 @@ class UpstreamProgress:
         to read at the last look. AT_ITS_END: it had nothing to read."""
 
     def take(self, look: Look) -> None:
-        """Takes a look, after those before it."""
+        """Takes a look, after those before it. One that saw all at once needs none of them."""
+        if look.is_at_once:
+            self._looks.clear()
         self._looks.append(look)
         self.reached = self._judge(self._resting(look))
 
@@ -138,7 +148,8 @@ class UpstreamProgress:
                 for topic in topics
             ]
             read[number] = {tp for task, tp in mine if _is_read(task, tp, look.ends)}
-            if len(read[number]) == len(mine):
+            has_written = all(task.unwritten == AT_ITS_END for task, _ in mine)
+            if len(read[number]) == len(mine) and has_written:
                 idle.add(number)
         # Those of a cycle have nothing to read when none of them has.
         while busy := {number for number in idle if not self._feeders[number] <= idle}:
@@ -186,7 +197,8 @@ class UpstreamProgress:
                     else NOT_BEGUN
                     for tp in (TopicPartition(topic, partition) for topic in topics)
                 ]
-                reached[key] = max(task.origin_time, min(ahead, default=AT_ITS_END))
+                to_come = max(task.origin_time, min(ahead, default=AT_ITS_END))
+                reached[key] = min(task.unwritten, to_come)
             for topic in self._flow.alignment.of(number).written:
                 slowest[topic] = min(self._of_writers(topic, reached).values(), default=AT_ITS_END)
         return reached, slowest

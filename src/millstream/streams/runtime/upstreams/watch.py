@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -94,13 +95,21 @@ class UpstreamWatch:
 
     def __init__(self) -> None:
         self._flow: TaskFlow | None = None
+        self._looked_at: frozenset[TaskKey] = frozenset()
+        self._upstream: Mapping[int, frozenset[TaskKey]] = {}
+        """By sub-topology, the tasks whose records come to it."""
         self._members: dict[str, _Member] = {}
         self._here: Look | None = None
+        self._is_news_here = True
         self._progress_here: UpstreamProgress | None = None
+        """As of the last news, but where there is some."""
         self._looks = 0
         self._looking: asyncio.Task[None] | None = None
         self._progress: UpstreamProgress | None = None
         self._progress_number = 0
+        self.news = 0
+        """How often there was news: where it is the same, a task that waits would find nothing new."""
+        self._waiting: list[Callable[[], None]] = []
 
     def __reduce__(self) -> tuple[type[UpstreamWatch], tuple[()]]:
         return UpstreamWatch, ()
@@ -108,8 +117,10 @@ class UpstreamWatch:
     def follow(self, flow: TaskFlow) -> None:
         """Takes the tasks that there are, perhaps other ones than before."""
         if flow != self._flow:
-            self._flow, self._progress = flow, None
-        self.begin_turn()
+            self._flow, self._progress, self._progress_here = flow, None, None
+            self._upstream = {number: flow.upstream_of(number) for number in flow.tasks}
+            self._looked_at = flow.looked_at_tasks
+        self.tell_news()
 
     def join(self, thread: str, tasks: LocalTasks, look: LookAtCluster, scope: TaskScope) -> None:
         """Takes note of a thread and its tasks. Looks are begun in its scope."""
@@ -118,27 +129,34 @@ class UpstreamWatch:
     def leave(self, thread: str) -> None:
         """Forgets a thread."""
         self._members.pop(thread, None)
-        self.begin_turn()
+        self.tell_news()
 
-    def begin_turn(self) -> None:
-        """Says that tasks of this process may have come forward."""
-        self._here = self._progress_here = None
+    def tell_news(self) -> None:
+        """Says that tasks of this process have come forward, or have more to read, or that more is known of others. Wakes those that wait."""
+        self._here, self._is_news_here = None, True
+        self.news += 1
+        for wake in self._waiting:
+            wake()
+        self._waiting.clear()
+
+    @contextmanager
+    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Calls `wake` once there is news, unless the caller has ended its wait before."""
+        self._waiting.append(wake)
+        try:
+            yield
+        finally:
+            if wake in self._waiting:
+                self._waiting.remove(wake)
 
     @property
     def all_here(self) -> bool:
         """Whether all tasks that write aligned topics or read them run in this process."""
-        if self._flow is None:
-            return True
-        flow, here = self._flow, self._look_here().tasks.keys()
-        return all(
-            (number, each) in here for number in flow.looked_at for each in flow.tasks[number]
-        )
+        return self._looked_at <= self._look_here().tasks.keys()
 
     def is_here(self, sub_topology: int) -> bool:
         """Whether all tasks whose records come to this sub-topology run in this process."""
-        return self._flow is None or (
-            self._flow.upstream_of(sub_topology) <= self._look_here().tasks.keys()
-        )
+        return self._flow is None or self._upstream[sub_topology] <= self._look_here().tasks.keys()
 
     def origin_times(self, sub_topology: int) -> dict[int, int]:
         """Returns, by partition, how far the tasks of a sub-topology have come that have more to read, as far as that is known."""
@@ -177,13 +195,11 @@ class UpstreamWatch:
         return self._reached_elsewhere(flow, waiting, _Read(self._looks, read_to, newest))
 
     def _reached_here(self, flow: TaskFlow, tp: TopicPartition, read_to: int) -> dict[int, int]:
-        """What a task has written to the partition and was not read yet may be of any time."""
+        """What a task has written to the partition and was not read yet comes before what it will write."""
         tasks, writer = self._look_here().tasks, flow.alignment.writers[tp.topic]
         progress = self._known_progress_here(flow)
         return {
-            partition: reached
-            if tasks[writer, partition].written_to.get(tp, 0) <= read_to
-            else NOT_BEGUN
+            partition: min(reached, tasks[writer, partition].writes.first_unread(tp, read_to))
             for partition, reached in progress.of_topic(tp.topic).items()
         }
 
@@ -242,7 +258,7 @@ class UpstreamWatch:
                     tp = TopicPartition(topic, partition)
                     ends[tp] = max(end, ends.get(tp, 0))
             for task in tasks.values():
-                for tp, end in task.progress.written_to.items():
+                for tp, end in task.progress.writes.ends.items():
                     ends[tp] = max(end, ends.get(tp, 0))
             progress = {key: task.progress for key, task in tasks.items()}
             self._here = Look(progress, ends, is_at_once=True)
@@ -252,12 +268,14 @@ class UpstreamWatch:
         """Returns the tasks of a sub-topology, and those upstream of it."""
         assert self._flow is not None, "asked for only where there is one"
         mine = {(sub_topology, partition) for partition in self._flow.tasks[sub_topology]}
-        return mine | self._flow.upstream_of(sub_topology)
+        return mine | self._upstream[sub_topology]
 
     def _known_progress_here(self, flow: TaskFlow) -> UpstreamProgress:
         if self._progress_here is None:
             self._progress_here = UpstreamProgress(flow)
+        if self._is_news_here:
             self._progress_here.take(self._look_here())
+            self._is_news_here = False
         return self._progress_here
 
     def _ask(self) -> None:
@@ -277,12 +295,14 @@ class UpstreamWatch:
                 progress = UpstreamProgress(flow) if self._progress is None else self._progress
                 progress.take(look)
                 self._progress, self._progress_number = progress, number
+                self.tell_news()
             await asyncio.sleep(LOOK_INTERVAL_S)
         except MillstreamError as error:  # asked for again in the next turn of whoever waits
             _LOGGER.debug("how far upstream tasks have come is not known: %s", error)
             await asyncio.sleep(LOOK_INTERVAL_S)
         finally:
             self._looking = None
+            self.tell_news()  # whoever waits asks for the next look
 
 
 def _note(reads: deque[_Read], read: _Read) -> None:

@@ -17,6 +17,7 @@ from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
 from millstream.streams.runtime.upstreams import watch as watch_module
 from millstream.streams.runtime.upstreams.progress import Look, TaskFlow, TaskKey, TaskProgress
 from millstream.streams.runtime.upstreams.watch import LocalTask, UpstreamWatch, WaitingInput
+from millstream.streams.runtime.upstreams.writes import FollowedWrites
 from millstream.streams.topology.alignment import Alignment
 
 X0, X1, R0 = TopicPartition("x", 0), TopicPartition("x", 1), TopicPartition("r", 0)
@@ -78,28 +79,74 @@ async def watching(thread: Thread, flow: TaskFlow = FLOW) -> AsyncIterator[Upstr
         await thread.scope.close()
 
 
-def local(done: int, end: int | None, origin_time: int, written_to: int = 0) -> LocalTask:
-    written = {R0: written_to} if written_to else {}
-    return LocalTask(
-        TaskProgress({"x": done}, origin_time, written), {} if end is None else {"x": end}
-    )
+def local(
+    done: int,
+    end: int | None,
+    origin_time: int,
+    *writes: tuple[int, int],
+    unwritten: int = AT_ITS_END,
+) -> LocalTask:
+    """`writes` to R0: the offset after each, and the origin time of its first record."""
+    written = FollowedWrites()
+    for after, first in writes:
+        written.note({R0: after}, first)
+    progress = TaskProgress({"x": done}, origin_time, written, unwritten)
+    return LocalTask(progress, {} if end is None else {"x": end})
 
 
 # All upstream tasks are here.
 
 
 async def test_tasks_of_this_process_are_asked_themselves() -> None:
-    thread = Thread({(0, 0): local(3, 9, 50, 2), (0, 1): local(4, 4, 60, 5)})
+    thread = Thread({(0, 0): local(3, 9, 50, (2, 41)), (0, 1): local(4, 4, 60, (5, 44))})
     async with watching(thread) as watch:
         waiting = WaitingInput(R0)
         assert watch.reached(waiting, 1, read_to=5) == {0: 50, 1: AT_ITS_END}
-        assert watch.reached(waiting, 1, read_to=4) == {0: 50, 1: NOT_BEGUN}
-        thread.tasks[0, 0] = local(5, 9, 70, 8)
-        assert watch.reached(waiting, 1, read_to=8) == {0: 50, 1: AT_ITS_END}, "of this turn"
-        watch.begin_turn()
-        assert watch.reached(waiting, 1, read_to=7) == {0: NOT_BEGUN, 1: AT_ITS_END}
+        assert watch.reached(waiting, 1, read_to=4) == {0: 50, 1: 44}
+        thread.tasks[0, 0] = local(5, 9, 70, (2, 41), (8, 66))
+        assert watch.reached(waiting, 1, read_to=8) == {0: 50, 1: AT_ITS_END}, "no news"
+        watch.tell_news()
+        assert watch.reached(waiting, 1, read_to=7) == {0: 66, 1: AT_ITS_END}
         assert watch.reached(waiting, 1, read_to=8) == {0: 70, 1: AT_ITS_END}
         await thread.begun(0)
+
+
+async def test_what_a_task_has_done_and_not_written_is_waited_for() -> None:
+    """With exactly once it writes with the next commit: others go on up to there, whatever it has got to read by then."""
+    thread = Thread({(0, 0): local(9, 9, 50, unwritten=45), (0, 1): local(4, 6, 60)})
+    async with watching(thread) as watch:
+        assert watch.reached(WaitingInput(R0), 1, read_to=0) == {0: 45, 1: 60}
+        thread.tasks[0, 0] = local(9, 9, 50, (3, 45))
+        watch.tell_news()
+        assert watch.reached(WaitingInput(R0), 1, read_to=0) == {0: 45, 1: 60}
+        assert watch.reached(WaitingInput(R0), 1, read_to=3) == {0: AT_ITS_END, 1: 60}
+
+
+async def test_whoever_waits_is_woken_up_once_by_the_next_news() -> None:
+    thread, woken = Thread(), list[str]()
+    async with watching(thread) as watch:
+        with watch.waking(lambda: woken.append("a")), watch.waking(lambda: woken.append("b")):
+            watch.tell_news()
+            watch.tell_news()
+        with watch.waking(lambda: woken.append("c")):
+            pass
+        watch.tell_news()
+    assert woken == ["a", "b"]
+
+
+async def test_whoever_waits_is_woken_up_by_what_a_look_tells_and_when_the_next_may_begin() -> None:
+    thread, woken = Thread({(0, 0): local(3, 9, 50)}), list[str]()
+    async with watching(thread) as watch:
+        watch.reached(WaitingInput(R0), 1, read_to=0)
+        await thread.begun(1)
+        with watch.waking(lambda: woken.append("told")):
+            await thread.answer({0: (3, 9, 50), 1: (2, 8, 40)}, 0)
+        assert woken == ["told"]
+        before = watch.news
+        watch.reached(WaitingInput(R0), 1, read_to=1)
+        await thread.begun(2)
+        await thread.answer({}, 0, CoordinatorNotAvailable("soon"))
+        assert watch.news == before + 1
 
 
 async def test_a_task_whose_consumer_knows_no_end_yet_may_have_more_to_read() -> None:
@@ -113,7 +160,7 @@ async def test_origin_times_are_those_of_tasks_that_have_more_to_read() -> None:
     async with watching(thread) as watch:
         assert watch.origin_times(0) == {0: 50}
         thread.tasks[1, 0] = LocalTask(TaskProgress({"r": 5}, 40), {"r": 9})
-        watch.begin_turn()
+        watch.tell_news()
         assert watch.origin_times(1) == {0: 40}
 
 
@@ -245,8 +292,8 @@ async def test_a_task_that_comes_here_must_have_been_read_as_far_as_it_had_writt
     thread = Thread({(0, 0): local(3, 9, 50)})
     async with watching(thread) as watch:
         assert not watch.is_here(1)
-        thread.tasks[0, 1] = local(4, 4, 60, written_to=20)
-        watch.begin_turn()
+        thread.tasks[0, 1] = local(4, 4, 60, (20, NOT_BEGUN))
+        watch.tell_news()
         assert watch.is_here(1)
         assert watch.reached(WaitingInput(R0), 1, read_to=19) == {0: 50, 1: NOT_BEGUN}
         assert watch.reached(WaitingInput(R0), 1, read_to=20) == {0: 50, 1: AT_ITS_END}
