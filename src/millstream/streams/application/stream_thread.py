@@ -56,7 +56,8 @@ from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import RebalanceStep
 from millstream.streams.runtime.upstreams.looks import look_at_cluster
-from millstream.streams.runtime.upstreams.progress import flow_of
+from millstream.streams.runtime.upstreams.progress import TaskKey, flow_of
+from millstream.streams.runtime.upstreams.watch import LocalTask
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
@@ -155,6 +156,10 @@ class StreamThread:
     async def store_offsets(self) -> StoreOffsets:
         """Returns how far the stores of its tasks are with their changelogs."""
         return {} if self._tasks is None else await self._tasks.store_offsets()
+
+    def local_tasks(self) -> Mapping[TaskKey, LocalTask]:
+        """Returns how far its active tasks have come."""
+        return {} if self._tasks is None else self._tasks.as_upstreams()
 
     async def run(self) -> None:
         """Runs until `stop`. Tasks are committed and closed, and the group is left, however it ends."""

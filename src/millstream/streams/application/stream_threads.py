@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.net.client.tasks import TaskScope
@@ -23,6 +24,8 @@ from millstream.streams.application.stream_thread import StreamThread
 from millstream.streams.failure_reports import log_failure
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.upstreams.progress import TaskKey
+from millstream.streams.runtime.upstreams.watch import LocalTask
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -87,6 +90,8 @@ class StreamThreads:
         name = next(name for name in names if name not in taken)
         thread = self._make(name)
         thread.is_paused = self.is_paused
+        if isinstance(thread, ProcessStreamThread):
+            thread.ask_others = partial(self._tasks_of_others, thread)
         self.all = [each for each in self.all if each.name != name] + [thread]
         self._share_cache()
         self._running[thread] = self._scope.start(self._run(thread), name, awaited=True)
@@ -109,6 +114,16 @@ class StreamThreads:
         for thread in self.all:
             found |= await thread.query(request)
         return found
+
+    async def _tasks_of_others(self, asking: ProcessStreamThread) -> Mapping[TaskKey, LocalTask]:
+        """Returns how far the tasks of the other processes have come."""
+        others = [
+            each
+            for each in self.all
+            if isinstance(each, ProcessStreamThread) and each is not asking
+        ]
+        found = await asyncio.gather(*(each.local_tasks() for each in others))
+        return {key: task for tasks in found for key, task in tasks.items()}
 
     async def store_offsets(self) -> StoreOffsets:
         """Returns how far the stores of all tasks are with their changelogs."""

@@ -16,6 +16,7 @@ from millstream.errors import ConfigError
 from millstream.streams import StreamsBuilder, Topology
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.processes.pickling import ThreadProcessFailed
+from millstream.streams.application.processes.process_stream_thread import ProcessStreamThread
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import ProcessingError
@@ -60,6 +61,17 @@ async def test_processes_share_the_tasks_and_answer_queries(instances: Instances
         await instances.put(WORDS)
         await instances.until_counted(WORDS)
         assert len(thread_processes()) == 2
+        first, second = app._threads.all
+        assert isinstance(first, ProcessStreamThread)
+        assert isinstance(second, ProcessStreamThread)
+        for asking, asked in ((first, second), (second, first)):
+            told = await asking.ask_others()
+            assert told.keys() == {
+                (each.sub_topology, each.partition) for each in asked.active_tasks
+            }
+            for (_, partition), task in told.items():
+                for topic, end in task.ends.items():
+                    assert task.progress.position[topic] == end, (topic, partition)
         assert app.state is ApplicationState.RUNNING
         result = await app.query(StateQueryRequest("counts", KeyQuery("w1")))
         assert sorted(result.partitions) == list(range(PARTITIONS))

@@ -59,6 +59,21 @@ class AskStoreOffsets:
 
 
 @dataclass(frozen=True, slots=True)
+class AskTasks:
+    """Asks how far the active tasks of the thread have come. `number` comes back with the answer."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTasks:
+    """The answer to AskOtherTasks, pickled."""
+
+    number: int
+    tasks: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerError:
     """The answer to an error of the thread."""
 
@@ -77,6 +92,13 @@ class ThreadChanged:
     reports: Mapping[StreamsTaskId, TaskReport]
     known_hosts: KnownHosts
     standby_tasks: Mapping[StreamsTaskId, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class AskOtherTasks:
+    """The thread asks how far the tasks of all other threads of its instance have come. `number` comes back with the answer."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

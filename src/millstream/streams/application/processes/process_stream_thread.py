@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any, Final
 
+from millstream.net.client.tasks import TaskScope
 from millstream.net.client.uninterrupted import uninterrupted
 from millstream.streams.application.ending_signals import HEARD
 from millstream.streams.application.group.known_hosts import NO_HOSTS
@@ -27,9 +28,12 @@ from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.processes.link import Link
 from millstream.streams.application.processes.messages import (
     AnswerError,
+    AskOtherTasks,
     AskStoreOffsets,
+    AskTasks,
     AskThread,
     CloseRequested,
+    OtherTasks,
     PauseThread,
     ResizeCache,
     StartThread,
@@ -52,6 +56,8 @@ from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.upstreams.progress import TaskKey
+from millstream.streams.runtime.upstreams.watch import AskInstance, LocalTask
 
 MODULE: Final = "millstream.streams.application.processes.thread_process"
 """The module that is run as a process of a stream thread."""
@@ -80,6 +86,8 @@ class ProcessStreamThread:
         self.reports: dict[StreamsTaskId, TaskReport] = {}
         self.known_hosts = NO_HOSTS
         self.answer: OnUncaughtError | None = None
+        self.ask_others: AskInstance = _nobody
+        """Asks the other processes of the instance how far their tasks have come."""
         self.pid: int | None = None
         """The process, once it was started."""
         self._application = application
@@ -133,6 +141,13 @@ class ProcessStreamThread:
         """Returns how far the stores of its tasks are with their changelogs."""
         return await self._ask(AskStoreOffsets)
 
+    async def local_tasks(self) -> Mapping[TaskKey, LocalTask]:
+        """Returns how far its active tasks have come."""
+        return await self._ask(AskTasks)
+
+    async def _answer_about_others(self, question: AskOtherTasks) -> None:
+        self._send(OtherTasks(question.number, pickled(await self.ask_others())))
+
     async def _ask(
         self, question: Callable[[int], object]
     ) -> dict[Any, Any]:  # Any: as each question is answered
@@ -162,9 +177,11 @@ class ProcessStreamThread:
             self.pid = process.pid
             link = await Link.open(ours)
             last_first.push_async_callback(link.close)
+            questions = TaskScope(f"questions of {self.name}")
+            last_first.push_async_callback(questions.close)
             self._take_link(link)
             last_first.callback(self._give_up_link)
-            error = await self._heard(link)
+            error = await self._heard(link, questions)
             code = await asyncio.to_thread(_ended, process)
             if error is None and code:
                 error = ThreadProcessFailed(
@@ -192,7 +209,7 @@ class ProcessStreamThread:
             if not waiting.done():
                 waiting.set_result({})
 
-    async def _heard(self, link: Link) -> Exception | None:
+    async def _heard(self, link: Link, questions: TaskScope) -> Exception | None:
         """Heeds what the process says until its end. Returns the error that has ended the thread."""
         error: Exception | None = None
         while True:
@@ -204,6 +221,8 @@ class ProcessStreamThread:
                     self._metrics = message.metrics
                 case ThreadAnswered():
                     self._answered(message)
+                case AskOtherTasks():
+                    questions.start(self._answer_about_others(message), "tasks of other threads")
                 case CloseRequested():
                     self._request_close()
                 case ThreadLogged():
@@ -247,6 +266,10 @@ class ProcessStreamThread:
     def _enter(self, state: ThreadState) -> None:
         self.state = state
         self._on_change(self)
+
+
+async def _nobody() -> Mapping[TaskKey, LocalTask]:
+    return {}
 
 
 def _started(end: socket.socket) -> subprocess.Popen[bytes]:

@@ -14,7 +14,9 @@ import queue
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from itertools import count
 from typing import Final
 
 from millstream.net.client.tasks import TaskScope
@@ -25,9 +27,12 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.processes.link import Link
 from millstream.streams.application.processes.messages import (
     AnswerError,
+    AskOtherTasks,
     AskStoreOffsets,
+    AskTasks,
     AskThread,
     CloseRequested,
+    OtherTasks,
     PauseThread,
     ResizeCache,
     StartThread,
@@ -51,12 +56,15 @@ from millstream.streams.failure_reports import keep_place
 from millstream.streams.queries import StateQueryRequest
 from millstream.streams.runtime.process.preparation import loop_factory, prepare
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.upstreams.progress import TaskKey
+from millstream.streams.runtime.upstreams.watch import LocalTask
 
 MEASURED_EVERY_S: Final = 1.0
 """So often the application is told the metrics of the thread."""
 ORPHANED_S: Final = 10.0
 """So long a thread may take to end when its application is gone."""
 _LOGGER = logging.getLogger(__name__)
+_Question = AskThread | AskStoreOffsets | AskTasks
 
 
 class ThreadProcess:
@@ -69,6 +77,8 @@ class ThreadProcess:
         self._answer: asyncio.Future[OnUncaughtError] = self._loop.create_future()
         self._told: dict[StreamsTaskId, TaskReport] = {}
         self._thread: StreamThread | None = None
+        self._numbers = count()
+        self._asked: dict[int, asyncio.Future[dict[TaskKey, LocalTask]]] = {}
 
     async def serve(self) -> None:
         """Serves until the thread has ended, or the application is gone before there is one."""
@@ -80,6 +90,7 @@ class ThreadProcess:
         with asking_with(self._request_close):
             application = unpickled(start.application)
         assert isinstance(application, ApplicationEnvironment), "it is pickled so"
+        application.upstreams.ask_instance = self._ask_others
         async with AsyncExitStack() as last_first:
             last_first.push_async_callback(self._scope.close)
             thread = await self._made(start, application, last_first)
@@ -131,8 +142,10 @@ class ThreadProcess:
                     thread.cache_bytes = message.cache_bytes
                 case StopThread():
                     thread.stop()
-                case AskThread() | AskStoreOffsets():
+                case AskThread() | AskStoreOffsets() | AskTasks():
                     self._scope.start(self._answer_to(message, thread), "query", awaited=True)
+                case OtherTasks():
+                    self._hear_of_others(message)
                 case AnswerError() if not self._answer.done():
                     self._answer.set_result(message.answer)
                 case _:
@@ -150,7 +163,24 @@ class ThreadProcess:
             self._link.send(ThreadMeasured(thread.metrics()))
             await asyncio.sleep(MEASURED_EVERY_S)
 
-    async def _answer_to(self, question: AskThread | AskStoreOffsets, thread: StreamThread) -> None:
+    async def _ask_others(self) -> Mapping[TaskKey, LocalTask]:
+        number = next(self._numbers)
+        self._asked[number] = self._loop.create_future()
+        self._link.send(AskOtherTasks(number))
+        try:
+            return await self._asked[number]
+        finally:
+            del self._asked[number]
+
+    def _hear_of_others(self, message: OtherTasks) -> None:
+        waiting = self._asked.get(message.number)
+        if waiting is None or waiting.done():
+            return  # it has not been waited for so long
+        tasks = unpickled(message.tasks)
+        assert isinstance(tasks, dict), "it is pickled so"
+        waiting.set_result(tasks)
+
+    async def _answer_to(self, question: _Question, thread: StreamThread) -> None:
         try:
             results = pickled(await _answered(question, thread))
         except Exception as error:  # noqa: BLE001  # whoever asked is told
@@ -185,7 +215,9 @@ class ThreadProcess:
         self._link.send(ThreadFailed(pickled_error(error)))
 
 
-async def _answered(question: AskThread | AskStoreOffsets, thread: StreamThread) -> object:
+async def _answered(question: _Question, thread: StreamThread) -> object:
+    if isinstance(question, AskTasks):
+        return thread.local_tasks()
     if isinstance(question, AskStoreOffsets):
         return await thread.store_offsets()
     request = unpickled(question.request)

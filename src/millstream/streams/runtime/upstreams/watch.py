@@ -1,7 +1,7 @@
 """Watches how far the tasks have come that write to repartition topics, for the threads of one process (ADR 0021).
 
-Where all of them run in this process they are asked themselves, which costs nothing. Otherwise the application's group and the ends of topics are
-looked at in the background, while a task waits.
+Where all of them run in this process they are asked themselves, which costs nothing. Otherwise somebody looks in the background, while a task
+waits: the other processes of the instance are asked, and where that is not all, the application's group and the ends of topics.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ from millstream.streams.runtime.upstreams.progress import (
 
 LOOK_INTERVAL_S: Final = 0.02
 """Two looks at the cluster are so far apart: each costs two requests."""
+ASK_INTERVAL_S: Final = 0.002
+"""Two questions to the processes of the instance are so far apart: an answer takes them a fifth of a millisecond of their processors."""
+ASK_TIMEOUT_S: Final = 1.0
+"""A process that has not answered by then may be stuck; what the group knows of its tasks is true whatever it does."""
 _READS_MAX: Final = 1_024
 """Looks that may pass before a partition is read up to the end that one of them has found, and more are not told apart."""
 _LOGGER = logging.getLogger(__name__)
@@ -45,7 +49,9 @@ LocalTasks = Callable[[], Mapping[TaskKey, LocalTask]]
 LookAtCluster = Callable[
     [TaskFlow, Callable[[], Mapping[TaskKey, TaskProgress]]], Coroutine[object, object, Look]
 ]
-"""Looks with the clients of a thread. It is given the tasks that are here, which it asks in the right moment."""
+"""Looks with the clients of a thread. It is given the tasks that are known otherwise, which it asks for in the right moment."""
+AskInstance = Callable[[], Coroutine[object, object, Mapping[TaskKey, LocalTask]]]
+"""Asks the other processes of the instance for their tasks, as they are now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,8 @@ class UpstreamWatch:
     """Shared by the threads of one process, whose loop alone uses it. In another process it begins anew."""
 
     def __init__(self) -> None:
+        self.ask_instance: AskInstance | None = None
+        """None where threads are no processes."""
         self._flow: TaskFlow | None = None
         self._looked_at: frozenset[TaskKey] = frozenset()
         self._upstream: Mapping[int, frozenset[TaskKey]] = {}
@@ -210,10 +218,7 @@ class UpstreamWatch:
             waiting.flow, waiting.told, waiting.next = flow, None, None
             waiting.reads.clear()
         _note(waiting.reads, read)
-        if waiting.next is None and self._progress is not None:
-            waiting.next = self._newer(self._progress, waiting)
-        if waiting.next is not None and waiting.next.end <= read.to:
-            waiting.told, waiting.next = waiting.next, None
+        self._hear(waiting, read.to)
         if waiting.next is None:
             self._ask()
         told = waiting.told
@@ -231,10 +236,20 @@ class UpstreamWatch:
             for partition, reached in told.reached.items()
         }
 
-    def _newer(self, progress: UpstreamProgress, waiting: WaitingInput) -> _Told | None:
-        if waiting.told is not None and waiting.told.number >= self._progress_number:
+    def _hear(self, waiting: WaitingInput, read_to: int) -> None:
+        """Takes what the last look has told, or one before it, as soon as the partition was read so far. Until then one of them waits."""
+        for told in (waiting.next, self._newest(waiting.topic_partition)):
+            if told is None or (waiting.told is not None and told.number <= waiting.told.number):
+                continue
+            if told.end <= read_to:
+                waiting.told, waiting.next = told, None
+            elif waiting.next is None:
+                waiting.next = told
+
+    def _newest(self, tp: TopicPartition) -> _Told | None:
+        progress = self._progress
+        if progress is None:
             return None
-        tp = waiting.topic_partition
         return _Told(
             self._progress_number,
             progress.end(tp),
@@ -247,22 +262,13 @@ class UpstreamWatch:
     def _look_here(self) -> Look:
         """Returns what the tasks of this process have done by now."""
         if self._here is None:
-            tasks = {
-                key: task
-                for member in self._members.values()
-                for key, task in member.tasks().items()
-            }
-            ends: dict[TopicPartition, int] = {}
-            for (_, partition), task in tasks.items():
-                for topic, end in task.ends.items():
-                    tp = TopicPartition(topic, partition)
-                    ends[tp] = max(end, ends.get(tp, 0))
-            for task in tasks.values():
-                for tp, end in task.progress.writes.ends.items():
-                    ends[tp] = max(end, ends.get(tp, 0))
-            progress = {key: task.progress for key, task in tasks.items()}
-            self._here = Look(progress, ends, is_at_once=True)
+            self._here = _look_of(self._tasks_here())
         return self._here
+
+    def _tasks_here(self) -> dict[TaskKey, LocalTask]:
+        return {
+            key: task for member in self._members.values() for key, task in member.tasks().items()
+        }
 
     def _tasks_of(self, sub_topology: int) -> set[TaskKey]:
         """Returns the tasks of a sub-topology, and those upstream of it."""
@@ -288,21 +294,52 @@ class UpstreamWatch:
         flow = self._flow
         assert flow is not None, "somebody waits for tasks of it"
         self._looks += 1
-        number = self._looks
+        number, interval_s = self._looks, LOOK_INTERVAL_S
         try:
-            look = await member.look(flow, lambda: self._look_here().tasks)
+            others = await self._tasks_of_instance()
+            known = {**others, **self._tasks_here()}
+            if flow.looked_at_tasks <= known.keys():
+                look, interval_s = _look_of(known), ASK_INTERVAL_S
+            else:
+                look = await member.look(
+                    flow, lambda: _look_of({**others, **self._tasks_here()}).tasks
+                )
             if flow is self._flow:
                 progress = UpstreamProgress(flow) if self._progress is None else self._progress
                 progress.take(look)
                 self._progress, self._progress_number = progress, number
                 self.tell_news()
-            await asyncio.sleep(LOOK_INTERVAL_S)
+            await asyncio.sleep(interval_s)
         except MillstreamError as error:  # asked for again in the next turn of whoever waits
             _LOGGER.debug("how far upstream tasks have come is not known: %s", error)
-            await asyncio.sleep(LOOK_INTERVAL_S)
+            await asyncio.sleep(interval_s)
         finally:
             self._looking = None
             self.tell_news()  # whoever waits asks for the next look
+
+    async def _tasks_of_instance(self) -> Mapping[TaskKey, LocalTask]:
+        """Returns the tasks of other processes of the instance, those that have answered."""
+        if self.ask_instance is None:
+            return {}
+        try:
+            return await asyncio.wait_for(self.ask_instance(), ASK_TIMEOUT_S)
+        except TimeoutError:
+            _LOGGER.debug("the processes of the instance have not answered how far they are")
+            return {}
+
+
+def _look_of(tasks: Mapping[TaskKey, LocalTask]) -> Look:
+    """Returns what tasks say themselves. Those that are asked later may have written more, which the earlier ones are then to read: they wait."""
+    ends: dict[TopicPartition, int] = {}
+    for (_, partition), task in tasks.items():
+        for topic, end in task.ends.items():
+            tp = TopicPartition(topic, partition)
+            ends[tp] = max(end, ends.get(tp, 0))
+    for task in tasks.values():
+        for tp, end in task.progress.writes.ends.items():
+            ends[tp] = max(end, ends.get(tp, 0))
+    progress = {key: task.progress for key, task in tasks.items()}
+    return Look(progress, ends, is_at_once=True)
 
 
 def _note(reads: deque[_Read], read: _Read) -> None:

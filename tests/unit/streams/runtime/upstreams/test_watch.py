@@ -286,6 +286,66 @@ async def test_another_thread_looks_where_the_one_that_did_has_left() -> None:
         await second.scope.close()
 
 
+async def test_where_the_other_processes_of_the_instance_have_the_rest_nobody_looks_at_the_cluster() -> (
+    None
+):
+    thread = Thread({(0, 0): local(3, 9, 50), (1, 0): local(0, None, -1)})
+    others = {(0, 1): local(4, 4, 60, (7, 55), unwritten=58)}
+
+    async def ask() -> Mapping[TaskKey, LocalTask]:
+        return others
+
+    async with watching(thread) as watch:
+        watch.ask_instance = ask
+        waiting = WaitingInput(R0)
+        assert watch.reached(waiting, 1, read_to=7, newest=90) == NOT_KNOWN
+        await thread.begun(0)
+        assert watch.reached(waiting, 1, read_to=6, newest=90) == NOT_KNOWN, "not read so far"
+        assert watch.reached(waiting, 1, read_to=7, newest=90) == {0: 50, 1: 58}
+        await thread.begun(0)
+
+
+async def test_the_cluster_is_looked_at_for_tasks_of_other_instances() -> None:
+    thread = Thread({(0, 0): local(3, 9, 50)})
+
+    async def ask() -> Mapping[TaskKey, LocalTask]:
+        return {}
+
+    async with watching(thread) as watch:
+        watch.ask_instance = ask
+        watch.reached(WaitingInput(R0), 1, read_to=7, newest=90)
+        await thread.begun(1)
+
+
+async def test_a_process_of_the_instance_that_does_not_answer_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch_module, "ASK_TIMEOUT_S", 0)
+    thread = Thread({(0, 0): local(3, 9, 50)})
+
+    async def ask() -> Mapping[TaskKey, LocalTask]:
+        return await asyncio.get_running_loop().create_future()
+
+    async with watching(thread) as watch:
+        watch.ask_instance = ask
+        watch.reached(WaitingInput(R0), 1, read_to=7, newest=90)
+        await thread.begun(1)
+
+
+async def test_what_the_newest_look_tells_counts_although_an_older_one_waits_for_its_end() -> None:
+    thread = Thread({(0, 0): local(3, 9, 50)})
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.reached(waiting, 1, read_to=5, newest=90)
+        await thread.begun(1)
+        await thread.answer({0: (3, 9, 50), 1: (2, 8, 40)}, 9)
+        assert watch.reached(waiting, 1, read_to=8, newest=90) == NOT_KNOWN
+        watch._ask()
+        await thread.begun(2)
+        await thread.answer({0: (9, 9, 70), 1: (8, 8, 60)}, 9)
+        assert watch.reached(waiting, 1, read_to=9, newest=90) == {0: 91, 1: 91}
+
+
 async def test_a_task_that_comes_here_must_have_been_read_as_far_as_it_had_written_elsewhere() -> (
     None
 ):
