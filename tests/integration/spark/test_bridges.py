@@ -34,13 +34,14 @@ class Bridged:
         self.name = f"bridged-{self.counts}"
         self.seen: list[tuple[str, int]] = []
 
-    def rows(self, *more: str) -> Any:
+    def rows(self, *more: str, **options: str) -> Any:
         source = (
             self.spark.readStream.format("millstream")
             .option("bootstrap.servers", self.topics.bootstrap_servers)
             .option("subscribe", self.words)
             .option("startingOffsets", "earliest")
             .option("minPartitions", 2)
+            .options(**options)
             .load()
         )
         return source.selectExpr("value AS key", "upper(string(value)) AS value", *more)
@@ -133,7 +134,10 @@ def test_each_update_is_there_once_also_when_a_micro_batch_of_the_input_comes_ag
     assert len(described.partitions) == 2
 
 
-def test_windows_behind_an_input_count_every_row_of_a_backlog(bridged: Bridged) -> None:
+@pytest.mark.parametrize(("rows_max", "is_continuous"), [(None, False), (300, False), (300, True)])
+def test_windows_behind_an_input_count_every_row_of_a_backlog(
+    bridged: Bridged, rows_max: int | None, is_continuous: bool
+) -> None:
     """Each task of the input writes to all of the topic between: a partition that took rows as they come would have late ones."""
     for partition in range(2):
         times = range(BASE_MS + partition * 100, BASE_MS + 200_000, 200)
@@ -146,18 +150,27 @@ def test_windows_behind_an_input_count_every_row_of_a_backlog(bridged: Bridged) 
     builder = StreamsBuilder()
     (
         builder.stream("upper", key=string(), value=string())
-        .group_by_key(key=string(), value=string())
+        .group_by(lambda _, value: value[1:], key=string(), value=string())
         .windowed_by(TimeWindows.tumbling(timedelta(seconds=10), grace=timedelta(seconds=2)))
         .count()
         .to_stream()
         .map(lambda key, count: (f"{key.key} {key.start_ms}", count))
         .to(bridged.counts, key=string(), value=long())
     )
-    with bridged.application(bridged.rows("timestamp"), topology=builder.build()) as application:
-        application.run_available()
-    written = bridged.topics.get(bridged.counts, isolation_level="read_committed")
-    last = {row["key"]: int.from_bytes(row["value"], "big") for row in written}
-    assert sum(last.values()) == 2_000
+
+    def counted() -> int:
+        written = bridged.topics.get(bridged.counts, isolation_level="read_committed")
+        return sum({row["key"]: int.from_bytes(row["value"], "big") for row in written}.values())
+
+    limit = {} if rows_max is None else {"maxRecordsPerTrigger": str(rows_max)}
+    rows = bridged.rows("timestamp", **limit)
+    with bridged.application(rows, topology=builder.build()) as application:
+        if is_continuous:
+            application.start()
+            wait_until(lambda: counted() == 2_000)
+        else:
+            application.run_available()
+    assert counted() == 2_000
 
 
 def test_the_input_runs_as_long_as_the_application_and_is_reset_with_it(bridged: Bridged) -> None:
