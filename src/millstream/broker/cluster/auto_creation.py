@@ -1,7 +1,7 @@
-"""Creates topics that clients ask for and that do not exist yet, with the defaults of the broker.
+"""Creates topics that clients ask for and that do not exist yet, with the defaults of the broker, and those of the coordinators they look for.
 
-No request waits for it: the client is told that the topic is unknown, and asks again. A topic is created once however many ask for
-it meanwhile, and what is being created at a time is bounded.
+No request waits for it: the client is told that the topic is unknown, or its coordinator not available, and asks again. A topic is
+created once however many ask for it meanwhile, and what is being created at a time is bounded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import BackgroundTasks, ControllerClient
 from millstream.controller.controller import Controller
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
-from millstream.errors import KafkaError, TopicAlreadyExists
+from millstream.errors import KafkaError, TopicAlreadyExists, error_for
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
 from millstream.protocol.generated.create_topics import (
     CreatableTopic,
@@ -48,10 +48,17 @@ class AutoTopicCreation:
         self._tasks = tasks
         self._long_work = long_work
         self._in_flight: set[str] = set()
+        self._refusals: dict[str, str] = {}
+        """By internal topic, of which there are few: why the last attempt failed."""
 
     @property
     def is_enabled(self) -> bool:
+        """Whether clients may have topics of their own created. Those of coordinators are created whatever it says."""
         return self._config.current.auto_create_topics_enable
+
+    def refusal_of(self, internal_name: str) -> str | None:
+        """Returns why the topic of a coordinator could not be created when it was tried last."""
+        return self._refusals.get(internal_name)
 
     def create(self, names: Sequence[str], client_id: str) -> None:
         """Starts to create what can be created, and logs for which client.
@@ -85,12 +92,32 @@ class AutoTopicCreation:
         try:
             response = await self._controller.submit(Controller.handle_create_topics, request)
         except KafkaError as error:
-            _LOGGER.warning(
-                "topics %s were asked for and could not be created: %s",
-                some_of([topic.name for topic in topics]), error,
-            )  # fmt: skip
+            failed = [
+                CreatableTopicResult(
+                    name=topic.name, error_code=error.code, error_message=str(error)
+                )
+                for topic in topics
+            ]
+            if news := self._news(failed):
+                _LOGGER.warning(
+                    "topics %s were asked for and could not be created: %s",
+                    some_of([result.name for result in news]), error,
+                )  # fmt: skip
         else:
-            _tell(response.topics, client_id)
+            _tell(self._news(response.topics), client_id)
+
+    def _news(self, results: Sequence[CreatableTopicResult]) -> list[CreatableTopicResult]:
+        """Notes what became of internal topics. Returns what to log: who looks for a coordinator asks many times a second."""
+        news = []
+        for result in results:
+            told_before = self._refusals.pop(result.name, None)
+            refusal = _refusal(result)
+            if refusal is not None and is_internal(result.name):
+                self._refusals[result.name] = refusal
+                if refusal == told_before:
+                    continue
+            news.append(result)
+        return news
 
     def _topic(self, name: str) -> CreatableTopic | None:
         """Internal topics come with the configuration their coordinator needs; those without a coordinator here do not come at all."""
@@ -101,19 +128,28 @@ class AutoTopicCreation:
         return CreatableTopic(name=name, num_partitions=_DEFAULT, replication_factor=_DEFAULT)
 
 
+def _refusal(result: CreatableTopicResult) -> str | None:
+    """Returns why a topic was not created; None where it is there."""
+    if result.error_code in (0, TopicAlreadyExists.code):
+        return None
+    return result.error_message or str(error_for(result.error_code))
+
+
 def _tell(results: Sequence[CreatableTopicResult], client_id: str) -> None:
     """Logs the outcome in two lines at most, however many names the client asked for."""
     created = [result.name for result in results if result.error_code == 0]
     refused = [
-        f"{result.name} ({result.error_message})"
+        f"{result.name} ({refusal})"
         for result in results
-        if result.error_code not in (0, TopicAlreadyExists.code)
+        if (refusal := _refusal(result)) is not None
     ]
     if created:
+        by_setting = not all(is_internal(name) for name in created)
         _LOGGER.info(
-            "%s %s did not exist and %s created, because client %r asked for it (auto.create.topics.enable)",
+            "%s %s did not exist and %s created, because client %r asked for it%s",
             "topic" if len(created) == 1 else "topics", some_of(created),
             "was" if len(created) == 1 else "were", shortened(client_id),
+            " (auto.create.topics.enable)" if by_setting else "",
         )  # fmt: skip
     if refused:
         _LOGGER.info(

@@ -20,7 +20,7 @@ from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import Caller
 from millstream.coordinator.runtime import Shard
-from millstream.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
+from millstream.errors import KafkaError, NotCoordinator
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.model import BrokerId
 
@@ -108,12 +108,6 @@ class CoordinatorTopic(Generic[ShardT]):
 
     # --- requests
 
-    def partition_of(self, key: str) -> int:
-        """Returns the partition whose leader coordinates `key`. Raises CoordinatorNotAvailable while the topic does not exist."""
-        if not self._partition_count:
-            raise CoordinatorNotAvailable(f"{self._kind.topic} does not exist yet")
-        return partition_for(key, self._partition_count)
-
     def partition_led(self, index: int) -> CoordinatorPartition[ShardT]:
         """Returns the shard of a partition that this node leads. Raises NotCoordinator."""
         shard = self._led.get(index)
@@ -122,8 +116,10 @@ class CoordinatorTopic(Generic[ShardT]):
         return shard
 
     def shard_of(self, key: str) -> CoordinatorPartition[ShardT]:
-        """Returns the shard that coordinates the key. Raises CoordinatorNotAvailable, NotCoordinator."""
-        return self.partition_led(self.partition_of(key))
+        """Returns the shard that coordinates the key. Raises NotCoordinator, also while the topic does not exist."""
+        if not self._partition_count:
+            raise NotCoordinator(f"{self._kind.topic} does not exist yet")
+        return self.partition_led(partition_for(key, self._partition_count))
 
     async def ask(
         self,

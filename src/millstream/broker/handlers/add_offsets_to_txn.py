@@ -1,6 +1,7 @@
 """AddOffsetsToTxn: a producer is about to commit offsets of a group in its transaction.
 
-Versions 0-4. Adds the group's partition of `__consumer_offsets` to the transaction, as AddPartitionsToTxn does with others.
+Versions 0-4. Adds the group's partition of `__consumer_offsets` to the transaction, as AddPartitionsToTxn does with others. That topic
+need not exist yet: who commits the offsets has looked for their coordinator, which creates it.
 PRODUCER_FENCED is told from version 2 on, before INVALID_PRODUCER_EPOCH.
 """
 
@@ -8,9 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.coordination.internal_topic_creation import InternalTopics
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
@@ -44,13 +46,16 @@ async def handle(
     request: AddOffsetsToTxnRequest,
     context: RequestContext,
     *,
-    internal_topics: InternalTopics,
+    config: DynamicConfig,
+    metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddOffsetsToTxnResponse:
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
-    offsets = await internal_topics.ensure(CONSUMER_OFFSETS)
-    partition = partition_for(request.group_id, len(offsets.partitions))
+    offsets = metadata.image.topic(CONSUMER_OFFSETS)
+    will_have = config.current.offsets_topic_num_partitions
+    count = will_have if offsets is None else len(offsets.partitions)
+    partition = partition_for(request.group_id, count)
     added = AddPartitionsToTxnTransaction(
         transactional_id=request.transactional_id,
         producer_id=request.producer_id,

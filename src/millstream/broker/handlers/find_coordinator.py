@@ -1,8 +1,8 @@
 """FindCoordinator: which node coordinates a group, a transactional id or a share partition.
 
-Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question of a type creates the
-internal topic of its coordinators. Key types: 0 group, 1 transactional id, 2 share partition (version 6 on), named
-`group:topic id:partition`.
+Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question of a type has the internal topic
+of its coordinators created behind the answer, which is COORDINATOR_NOT_AVAILABLE, and the client asks again. Key types: 0 group,
+1 transactional id, 2 share partition (version 6 on), named `group:topic id:partition`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from millstream.broker.coordination.internal_topic_creation import InternalTopics
+from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.coordination.internal_topics import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -59,24 +59,24 @@ _TOPICS: Final = MappingProxyType(
 )
 
 
-async def handle(
+def handle(
     request: FindCoordinatorRequest,
     context: RequestContext,
     *,
-    internal_topics: InternalTopics,
+    auto_topic_creation: AutoTopicCreation,
     metadata: Metadata,
 ) -> FindCoordinatorResponse:
     find = partial(
         _find,
         key_type=request.key_type,
         context=context,
-        internal_topics=internal_topics,
+        auto_topic_creation=auto_topic_creation,
         metadata=metadata,
     )
     if context.version >= _SEVERAL_KEYS_VERSION:
         keys = request.coordinator_keys
-        return FindCoordinatorResponse(coordinators=[await find(key) for key in keys])
-    found = await find(request.key)
+        return FindCoordinatorResponse(coordinators=[find(key) for key in keys])
+    found = find(request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message if found.error_code else "NONE",
@@ -103,19 +103,19 @@ def failed(
     )
 
 
-async def _find(
+def _find(
     key: str,
     *,
     key_type: int,
     context: RequestContext,
-    internal_topics: InternalTopics,
+    auto_topic_creation: AutoTopicCreation,
     metadata: Metadata,
 ) -> Coordinator:
     try:
         topic = check_key_type(key_type, context.version)
         if key_type == CoordinatorType.SHARE:
             check_share_key(key)
-        leader = await _leader(topic, key, internal_topics)
+        leader = _leader(topic, key, context, auto_topic_creation, metadata)
         endpoint = _endpoint(leader, context.listener_name, metadata)
     except KafkaError as error:
         return Coordinator(
@@ -148,11 +148,23 @@ def check_share_key(key: str) -> None:
         raise InvalidRequest(f"{key} names no group")
 
 
-async def _leader(topic_name: str, key: str, internal_topics: InternalTopics) -> BrokerId:
-    try:
-        topic = await internal_topics.ensure(topic_name)
-    except KafkaError as error:
-        raise CoordinatorNotAvailable(f"{topic_name} cannot be created: {error}") from error
+def _leader(
+    topic_name: str,
+    key: str,
+    context: RequestContext,
+    auto_topic_creation: AutoTopicCreation,
+    metadata: Metadata,
+) -> BrokerId:
+    """Creates the topic whatever `auto.create.topics.enable` says: it is the coordinators' own."""
+    topic = metadata.image.topic(topic_name)
+    if topic is None:
+        refusal = auto_topic_creation.refusal_of(topic_name)
+        auto_topic_creation.create([topic_name], context.client_id)
+        raise CoordinatorNotAvailable(
+            f"{topic_name} cannot be created: {refusal}"
+            if refusal
+            else f"{topic_name} is being created; ask again"
+        )
     return topic.partitions[partition_for(key, len(topic.partitions))].leader
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.coordinator_topic import ask_shard
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -140,6 +141,8 @@ async def _commit_in_transaction(
     request = asked.commit
     if not request.group_id:
         raise InvalidGroupId("a group id must not be empty")
+    if services.metadata.image.topic(CONSUMER_OFFSETS) is None:
+        raise CoordinatorNotAvailable("the topic of group coordinators does not exist yet")
     coordinator = services.group_coordinator.shards.shard_of(request.group_id)
     partition = coordinator.partition
     marker_offset = await _join_transaction(request, partition, context, services)

@@ -317,7 +317,6 @@ class NodeParts:
             file_system=self._environment.file_system,
             group_coordinator=groups,
             identity=self._identity,
-            internal_topics=self._internal_topics,
             log_directories=self._directories,
             log_flusher=self._flusher,
             long_work=self._long_work,

@@ -15,7 +15,6 @@ from functools import partial
 from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
@@ -67,7 +66,6 @@ class HandlerServices:
     file_system: FileSystem
     group_coordinator: GroupCoordination
     identity: NodeIdentity
-    internal_topics: InternalTopics
     log_directories: LogDirectories
     log_flusher: LogFlusher
     long_work: LongWork

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata, TopicMetadata
 from millstream.clients.cluster.core.leader_changes import LeaderChanges
@@ -57,6 +57,8 @@ _CONNECTIONS_LOG = logging.getLogger("millstream.clients.connections")
 
 _CREATION_IS_OPTIONAL_VERSION = 4
 """A broker that is asked for a topic in an earlier version creates it anyway."""
+_WHILE_CREATED_MS: Final = (10, 10, 20, 40)
+"""Our brokers need about 15 ms for the topic of their coordinators, Kafka's 200; the ordinary backoff would cost each first start 100."""
 _TRANSIENT_TOPIC_ERRORS = (UnknownTopicOrPartition.code, LeaderNotAvailable.code)
 """A topic that is being created answers so for a moment."""
 _REFUSED_TOPIC_ERRORS = (TopicAuthorizationFailed.code, InvalidTopic.code)
@@ -109,6 +111,8 @@ class Cluster:
         self._refused_since_ms: int | None = None
         """When every bootstrap address first refused a client that has never been connected."""
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
+        self._kinds_found: set[CoordinatorType] = set()
+        """Of these there has been a coordinator, so the topic of all of them exists."""
         self._ask_metadata = ask_metadata or partial(
             _ask_broker, may_create_topics=allow_auto_create_topics
         )
@@ -284,6 +288,22 @@ class Cluster:
         known = self._coordinators.get((key, kind))
         if known is not None and known in self.snapshot.nodes:
             return known
+        self._coordinators[key, kind] = node_id = await self._look_for(key, kind)
+        self._kinds_found.add(kind)
+        if node_id not in self.snapshot.nodes:
+            await self.refresh_metadata(self.now_ms() + self.config.request_timeout_ms)
+        return node_id
+
+    async def _look_for(self, key: str, kind: CoordinatorType) -> int:
+        """Looks again soon while the brokers may just be creating the topic of these coordinators, as they do behind the first answer."""
+        for pause_ms in () if kind in self._kinds_found else _WHILE_CREATED_MS:
+            try:
+                return await self._find_coordinator(key, kind)
+            except CoordinatorNotAvailable:
+                await asyncio.sleep(min(pause_ms, self.config.retry_backoff_ms) / 1000)
+        return await self._find_coordinator(key, kind)
+
+    async def _find_coordinator(self, key: str, kind: CoordinatorType) -> int:
         connection = await self.any_connection()
         response = await connection.request(
             ApiKey.FIND_COORDINATOR,
@@ -293,9 +313,6 @@ class Cluster:
         node_id, error_code, message = _found(response)
         if error_code:
             raise named_error(error_code, _coordinated(key, kind), message)
-        self._coordinators[key, kind] = node_id
-        if node_id not in self.snapshot.nodes:
-            await self.refresh_metadata(self.now_ms() + self.config.request_timeout_ms)
         return node_id
 
     def forget_coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> None:

@@ -15,7 +15,6 @@ from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
@@ -85,7 +84,6 @@ class AdminNode:
             config=self.config,
             controller=self,
             identity=NodeIdentity(BrokerId(1), "cluster", ZERO_UUID, ZERO_UUID),
-            internal_topics=InternalTopics(self.live, self, self.config),
             long_work=long_work,
             metadata=self.live,
         )
@@ -127,6 +125,10 @@ class AdminNode:
     def replay(self, record: object) -> None:
         self.live.replay(self._offset, record)
         self._offset += 1
+
+    def give(self, **services: object) -> None:
+        """Replaces services that handlers take."""
+        self.services = replace(self.services, **services)
 
     def add_broker(
         self, broker_id: int, *, fenced: bool = False, listener: str = "PLAINTEXT"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
@@ -10,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination import group_coordination
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.handlers import (
     delete_groups,
     describe_groups,
@@ -100,6 +101,7 @@ SETTINGS = {
     "offsets.topic.segment.bytes": "1024",
 }
 UNKNOWN_TOPIC, UNKNOWN_ID, UNKNOWN_MEMBER, NOT_COORDINATOR = 3, 100, 25, 16
+COORDINATOR_NOT_AVAILABLE = 15
 
 
 class NoFlusher:
@@ -158,6 +160,9 @@ class World:
             patterns=self.patterns,
         )
         self.image = MetadataImage()
+        self.auto_creation = AutoTopicCreation(
+            self, DynamicConfig(broker_config(SETTINGS)), self, long_work=LongWork(lambda: 0.0)
+        )
 
     def open(self, index: int) -> Partition:
         log = PartitionLog.open(
@@ -238,7 +243,6 @@ class World:
         return await self.answer(handler, request, version)
 
     async def answer(self, handler: Any, request: object, version: int) -> Any:  # Any: see above
-        config = DynamicConfig(broker_config(SETTINGS))
         share_groups: Any = NoShareGroups()  # Any: as much of ShareGroups as is used
         services = handler_services(
             group_coordinator=self.coordination,
@@ -246,12 +250,13 @@ class World:
                 self.coordination, share_groups, LongWork(lambda: 0.0)
             ),
             metadata=self,
-            internal_topics=InternalTopics(self, self, config),
+            auto_topic_creation=self.auto_creation,
         )
         header = RequestHeader(handler.API.key, version, 1, "client")
         connection = ClientConnection(1, "10.0.0.9", 4711, "PLAINTEXT")
         context = RequestContext(header, connection, self.clock.now())
-        return await bound(handler.handle, services)(request, context)
+        answer = bound(handler.handle, services)(request, context)
+        return await answer if inspect.isawaitable(answer) else answer
 
     async def reads_by_expression(self, epoch: int) -> ConsumerGroupHeartbeatResponse:
         """A heartbeat of the one member of a consumer group, and what comes of the notices that it gives."""
@@ -443,13 +448,19 @@ async def test_groups_of_all_partitions_are_listed_and_deleted() -> None:
         assert (await world.ask(list_groups, ListGroupsRequest(), 5)).groups == []
 
 
-async def test_the_first_question_for_a_group_creates_the_topic() -> None:
+async def test_the_first_question_for_a_group_has_the_topic_created_behind_the_answer() -> None:
     async with serving(leaders=()) as world:
         request = FindCoordinatorRequest(key_type=0, coordinator_keys=["g", "h"])
+        found = (await world.answer(find_coordinator, request, 4)).coordinators
+        assert [(c.key, c.error_code, c.node_id, c.host, c.port) for c in found] == [
+            ("g", COORDINATOR_NOT_AVAILABLE, -1, "", -1),
+            ("h", COORDINATOR_NOT_AVAILABLE, -1, "", -1),
+        ]
+        assert world.created == []
         found = (await world.ask(find_coordinator, request, 4)).coordinators
-        assert [(c.key, c.node_id, c.host, c.port) for c in found] == [
-            ("g", 1, "host", 9092),
-            ("h", 1, "host", 9092),
+        assert [(c.key, c.error_code, c.node_id, c.host, c.port) for c in found] == [
+            ("g", 0, 1, "host", 9092),
+            ("h", 0, 1, "host", 9092),
         ]
         (created,) = world.created
         (topic,) = created.topics
@@ -459,6 +470,19 @@ async def test_the_first_question_for_a_group_creates_the_topic() -> None:
             "compression.type": "producer",
             "segment.bytes": "1024",
         }
+
+
+async def test_without_the_topic_this_node_coordinates_no_group() -> None:
+    """As Kafka, and nothing but the search for a coordinator creates it."""
+    async with serving(leaders=()) as world:
+        assert codes(await world.ask(offset_commit, commit({"t": [0]}), 9)) == [
+            ("t", 0, NOT_COORDINATOR)
+        ]
+        described = await world.ask(describe_groups, DescribeGroupsRequest(["g"]), 5)
+        assert [group.error_code for group in described.groups] == [NOT_COORDINATOR]
+        with pytest.raises(NotCoordinator, match="__consumer_offsets does not exist yet"):
+            await world.ask(heartbeat, HeartbeatRequest("g", 1, "m"), 4)
+        assert world.created == []
 
 
 @pytest.mark.parametrize(
