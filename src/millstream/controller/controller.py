@@ -278,8 +278,9 @@ class Controller:
     def handle_update_features(
         self, request: UpdateFeaturesRequest, context: ControllerContext
     ) -> ControllerResult[UpdateFeaturesResponse]:
-        del context
-        return plan_update_features(request, self.image, self._settings)
+        return plan_update_features(
+            request, self.image, self._settings, kraft_version=context.kraft_version
+        )
 
     def handle_elect_leaders(
         self, request: ElectLeadersRequest, context: ControllerContext

@@ -21,6 +21,8 @@ class ControllerContext:
     random: Random
     next_offset: Offset
     """Offset that the first record of the result will have: a broker's epoch is the offset of its registration."""
+    kraft_version: int = 1
+    """0 where the configuration names the voters of the metadata quorum, 1 where its log does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +31,5 @@ class ControllerResult(Generic[ResponseT_co]):
 
     records: tuple[MetadataRecord, ...]
     response: ResponseT_co
+    upgrades_kraft_version: bool = False
+    """Whether the voters of the quorum are written to its log first: they are no metadata records, which are the controller's."""

@@ -54,8 +54,6 @@ class ControllerSettings:
     """Levels that the first controller of a new cluster finalizes."""
     supported_features: Mapping[str, SupportedVersionRange] = field(default_factory=dict)
     """Levels this node can work at."""
-    kraft_version: int = 1
-    """Finalized by the quorum's own log, not by a feature record."""
     delegation_tokens: DelegationTokenSettings = field(default_factory=DelegationTokenSettings)
     num_partitions: int = 1
     default_replication_factor: int = 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.model import BrokerId
-from millstream.protocol.generated.control_records import KRaftVersionRecord
 from millstream.raft.election_state import NOBODY
 from millstream.raft.leader_progress import quorum_heard_ms, successors, with_acknowledgement
 from millstream.raft.log_progress import LogProgress
@@ -26,7 +25,11 @@ from millstream.raft.quorum_state import QuorumState, RaftTimeouts
 from millstream.raft.ready import ControlRecord
 from millstream.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from millstream.raft.step_outcome import StepOutcome
-from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, leader_change_record, voters_record
+from millstream.raft.voter_set import (
+    KRAFT_VERSION_DYNAMIC,
+    dynamic_quorum_records,
+    leader_change_record,
+)
 from millstream.raft.voting import may_grant
 
 
@@ -193,10 +196,7 @@ class Elections:
             leader_change_record(role.local, identity.voters, role.granting)
         ]
         if identity.kraft_version >= KRAFT_VERSION_DYNAMIC and role.epoch_start_offset == 0:
-            control += [
-                KRaftVersionRecord(kraft_version=identity.kraft_version),
-                voters_record(identity.voters),
-            ]
+            control += dynamic_quorum_records(identity.voters)
         self._log.append(outcome, role.epoch, control=tuple(control))
 
     @property

@@ -100,6 +100,14 @@ class Propose:
 
 
 @dataclass(frozen=True, slots=True)
+class UpgradeKraftVersion:
+    """Local: the voters of a static quorum become records of its log (kraft.version 0 to 1). Only a leader may be given it."""
+
+    epoch: LeaderEpoch
+    """As in `Propose`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Appended:
     """Local: a follower's fetched bytes are in the log, which now ends here. Not durable yet."""
 
@@ -126,4 +134,4 @@ class Tick:
 RaftRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
 RaftResponse = VoteResponse | BeginQuorumEpochResponse | FetchResponse
 RaftMessage = RaftRequest | RaftResponse
-LocalEvent = Propose | Appended | Flushed | Resign | Tick
+LocalEvent = Propose | UpgradeKraftVersion | Appended | Flushed | Resign | Tick

@@ -126,6 +126,10 @@ class QuorumState:
     def identity(self) -> RaftIdentity:
         return self._identity
 
+    def become_dynamic(self) -> None:
+        """The voters of a static quorum stand in its log from now on."""
+        self._identity = replace(self._identity, kraft_version=KRAFT_VERSION_DYNAMIC)
+
     @property
     def epoch(self) -> LeaderEpoch:
         return self.role.epoch

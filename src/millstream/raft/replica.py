@@ -29,6 +29,7 @@ from millstream.raft.messages import (
     RaftMessage,
     Resign,
     Tick,
+    UpgradeKraftVersion,
     VoteRequest,
     VoteResponse,
 )
@@ -37,6 +38,12 @@ from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower, Leader
 from millstream.raft.step_outcome import StepOutcome
+from millstream.raft.voter_set import (
+    KRAFT_VERSION_DYNAMIC,
+    Voter,
+    VoterSet,
+    dynamic_quorum_records,
+)
 from millstream.runtime.clock import Instant
 from millstream.runtime.random import Random
 
@@ -101,6 +108,8 @@ class RaftReplica:
         match event:
             case Propose():
                 self._propose(event, outcome)
+            case UpgradeKraftVersion():
+                self._upgrade_kraft_version(event, outcome)
             case Appended():
                 assert event.log == self._log.end, (
                     "the log does not end where the driver says it does"
@@ -139,10 +148,26 @@ class RaftReplica:
                 self._take_fetched(message, outcome)
 
     def _propose(self, event: Propose, outcome: StepOutcome) -> None:
+        self._check_leads(event.epoch)
+        self._log.append(outcome, event.epoch, data=event.records)
+
+    def _upgrade_kraft_version(self, event: UpgradeKraftVersion, outcome: StepOutcome) -> None:
+        """Writes nothing where the quorum is dynamic already."""
+        self._check_leads(event.epoch)
+        identity = self._quorum.identity
+        if identity.kraft_version >= KRAFT_VERSION_DYNAMIC:
+            return
+        assert identity.voters.ids == {identity.local.id}, (
+            "others would have to learn their voters from the log, and tell this one their directories before"
+        )
+        self._quorum.become_dynamic()
+        records = dynamic_quorum_records(VoterSet([Voter(identity.local)]))
+        self._log.append(outcome, event.epoch, control=records)
+
+    def _check_leads(self, epoch: LeaderEpoch) -> None:
         role = self._quorum.role
-        if not isinstance(role, Leader) or role.epoch != event.epoch:
-            raise NotController(f"replica {self._id} does not lead epoch {event.epoch}")
-        self._log.append(outcome, role.epoch, data=event.records)
+        if not isinstance(role, Leader) or role.epoch != epoch:
+            raise NotController(f"replica {self._id} does not lead epoch {epoch}")
 
     # pull replication: the leader's side, then the follower's
 

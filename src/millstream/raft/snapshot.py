@@ -20,10 +20,9 @@ from millstream.protocol.generated.control_records import (
     VotersRecord,
 )
 from millstream.raft.voter_set import (
-    KRAFT_VERSION_DYNAMIC,
     VoterSet,
+    dynamic_quorum_records,
     voters_from_record,
-    voters_record,
 )
 from millstream.records.batch import iterate_batches, validate_batch
 from millstream.records.builder import BatchOptions, build_batch
@@ -73,9 +72,9 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
     )
     entries = [(ControlType.SNAPSHOT_HEADER, _encoded(header))]
     if snapshot.voters is not None:
-        version = KRaftVersionRecord(kraft_version=KRAFT_VERSION_DYNAMIC)
+        version, voters = dynamic_quorum_records(snapshot.voters)
         entries.append((ControlType.KRAFT_VERSION, _encoded(version)))
-        entries.append((ControlType.KRAFT_VOTERS, _encoded(voters_record(snapshot.voters))))
+        entries.append((ControlType.KRAFT_VOTERS, _encoded(voters)))
     writer.control(entries)
     for values in _batches(snapshot.values):
         writer.data(values)

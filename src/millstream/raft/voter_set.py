@@ -121,6 +121,14 @@ def voters_record(voters: VoterSet) -> control_records.VotersRecord:
     )
 
 
+def dynamic_quorum_records(
+    voters: VoterSet,
+) -> tuple[control_records.KRaftVersionRecord, control_records.VotersRecord]:
+    """Returns the control records with which a quorum is dynamic: its voters stand in its log from here on."""
+    version = control_records.KRaftVersionRecord(kraft_version=KRAFT_VERSION_DYNAMIC)
+    return version, voters_record(voters)
+
+
 def voters_from_record(record: control_records.VotersRecord) -> VoterSet:
     return VoterSet(
         Voter(

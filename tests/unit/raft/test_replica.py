@@ -15,12 +15,13 @@ from millstream.raft.messages import (
     LogPosition,
     Propose,
     Tick,
+    UpgradeKraftVersion,
     VoteRequest,
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
 from millstream.raft.roles import Follower, Resigned
-from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
+from millstream.raft.voter_set import KRAFT_VERSION_STATIC, ReplicaKey, Voter, VoterSet
 from millstream.runtime import Instant
 
 KEYS = [ReplicaKey(n, Uuid(bytes([n]) * 16)) for n in (1, 2, 3)]
@@ -76,6 +77,21 @@ def test_records_are_taken_by_the_leader_of_the_proposers_epoch_only() -> None:
         alone.step(Propose((b"x",), 7), at(0))
     (batch,) = alone.step(Propose((b"x", b"y"), 1), at(0)).append
     assert (batch.data, batch.last_offset - batch.base_offset) == ((b"x", b"y"), 1)
+
+
+def test_a_static_voter_writes_itself_into_its_log_once() -> None:
+    """Kafka's batch: the version, then the voters with their directories."""
+    identity = RaftIdentity(KEYS[0], VoterSet([Voter(KEYS[0])]), KRAFT_VERSION_STATIC)
+    alone = RaftReplica(identity, RaftTimeouts(), Never(), StubLog(), ElectionState(), now=at(0))
+    with pytest.raises(NotController):
+        alone.step(UpgradeKraftVersion(1), at(0))
+    assert [len(batch.control) for batch in alone.step(Tick(), at(0)).append] == [1]
+    (batch,) = alone.step(UpgradeKraftVersion(1), at(0)).append
+    version, voters = batch.control
+    assert version.kraft_version == 1
+    assert [(v.voter_id, v.voter_directory_id) for v in voters.voters] == [KEYS[0]]
+    assert alone.quorum.identity.kraft_version == 1
+    assert not alone.step(UpgradeKraftVersion(1), at(0)).append
 
 
 def test_a_quorum_state_older_than_the_log_is_refused() -> None:

@@ -102,7 +102,7 @@ _LISTENERS = (
         words("controller.listener.names", ("CONTROLLER",), "Names in `listeners` that belong to the controller quorum.")
     ),
     without_effect(_ONE_NODE, string("inter.broker.listener.name", None, "Listener that brokers use among themselves.")),
-    words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT. This node must be the only one. A new node is then a static quorum (kraft.version 0)."),
+    words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT. This node must be the only one. A new node is then a static quorum (kraft.version 0), until UpdateFeatures makes it dynamic."),
     without_effect(_ONE_NODE, words("controller.quorum.bootstrap.servers", (), "Where to find the quorum.")),
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 Versions 0-2. All updates are made or none: the first that cannot be made is the error of the whole request, INVALID_UPDATE_VERSION with
 a sentence. 0 can say that a downgrade is meant, 1+ which kind of one, and may only check. 0-1 answer with a result for each feature.
-Not supported: making a static quorum dynamic (kraft.version 0 to 1).
+kraft.version 1 makes a static quorum dynamic, for good: its voter is written to its log before the other features change.
 """
 
 from __future__ import annotations

@@ -97,6 +97,8 @@ class ControllerRunner:
             plan = partial(handle, controller, request, self._context())
             concerned = partitions_concerned(request, controller.image)
             result = await self._planned(controller, plan, concerned)
+            if result.upgrades_kraft_version:
+                self._upgrade_kraft_version()
             try:
                 if len(result.records) > _PLANNED_AT_ONCE:
                     await self._append_many(controller, result.records)
@@ -169,7 +171,12 @@ class ControllerRunner:
         self._append(controller, result.records)
 
     def _context(self) -> ControllerContext:
-        return ControllerContext(self._clock.now(), self._random, Offset(self._end_offset))
+        return ControllerContext(
+            self._clock.now(),
+            self._random,
+            Offset(self._end_offset),
+            self.quorum().kraft_version,
+        )
 
     def _append(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
         if not records:
@@ -201,6 +208,11 @@ class ControllerRunner:
         )
         self._end_offset = first_offset + len(values)
         return first_offset
+
+    def _upgrade_kraft_version(self) -> None:
+        assert self._driver is not None, "the controller runs only with a driver"
+        assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
+        self._end_offset = self._driver.upgrade_kraft_version(self._leads_epoch)
 
     async def _until_committed(self, offset: int) -> None:
         if self._committed_offset >= offset:

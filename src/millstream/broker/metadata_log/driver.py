@@ -20,10 +20,22 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import NotController
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
-from millstream.raft.messages import Flushed, LocalEvent, Propose, Resign, Tick
+from millstream.raft.messages import (
+    Flushed,
+    LocalEvent,
+    Propose,
+    Resign,
+    Tick,
+    UpgradeKraftVersion,
+)
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replica import RaftReplica
-from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, KRAFT_VERSION_STATIC, ReplicaKey
+from millstream.raft.voter_set import (
+    KRAFT_VERSION_DYNAMIC,
+    KRAFT_VERSION_STATIC,
+    ReplicaKey,
+    VoterSet,
+)
 from millstream.runtime import Clock
 
 _APPLIED_AT_ONCE: Final = 200
@@ -97,6 +109,16 @@ class MetadataDriver:
         first_offset = self._log.position().end_offset
         self._step(Propose(tuple(records), epoch))
         return first_offset
+
+    def upgrade_kraft_version(self, epoch: LeaderEpoch) -> int:
+        """Appends the voters of a static quorum and returns the end of the log. Raises NotController, KafkaStorageError."""
+        self._step(UpgradeKraftVersion(epoch))
+        return self._log.position().end_offset
+
+    def voters_in_log(self) -> VoterSet | None:
+        """Returns the voters that the log names; None where the configuration names them (kraft.version 0)."""
+        identity = self._replica.quorum.identity
+        return identity.voters if identity.kraft_version >= KRAFT_VERSION_DYNAMIC else None
 
     def describe(self) -> QuorumDescription:
         quorum = self._replica.quorum

@@ -7,6 +7,7 @@ Its quorum is static (kraft.version 0) where `controller.quorum.voters` names th
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
@@ -70,6 +71,7 @@ class MetadataQuorum:
         is_configured = bool(config.controller_quorum_voters or self._log.static_voter_ids())
         is_static = named is None and is_configured
         self.kraft_version: Final = KRAFT_VERSION_STATIC if is_static else KRAFT_VERSION_DYNAMIC
+        """At the start: UpdateFeatures may raise it while the node runs."""
 
     def driver(self, listener: MetadataListener) -> MetadataDriver:
         replica = RaftReplica(
@@ -82,9 +84,9 @@ class MetadataQuorum:
         )
         return MetadataDriver(replica, self._log, listener, self._pool, self._clock)
 
-    def snapshots(self) -> MetadataSnapshots:
+    def snapshots(self, voters: Callable[[], VoterSet | None]) -> MetadataSnapshots:
+        """`voters` is asked for those that the log names, at each snapshot."""
         settings = self._config.read(SnapshotSettings)
-        voters = None if self.kraft_version == KRAFT_VERSION_STATIC else self._voters
         return MetadataSnapshots(
             self._files, self._log, voters, settings, pool=self._pool, clock=self._clock
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
@@ -121,12 +121,13 @@ class MetadataSnapshots:
         self,
         files: SnapshotFiles,
         log: MetadataLog,
-        voters: VoterSet | None,
+        voters: Callable[[], VoterSet | None],
         settings: SnapshotSettings,
         *,
         pool: DiskPool,
         clock: Clock,
     ) -> None:
+        """`voters`: those that the log names now. A static quorum becomes dynamic while the node runs."""
         self._files = files
         self._log = log
         self._voters = voters
@@ -157,14 +158,14 @@ class MetadataSnapshots:
             self._due.clear()
             assert image is not None, "a snapshot is due because of an image"
             try:
-                await self._pool.run(partial(self._write, image))
+                await self._pool.run(partial(self._write, image, self._voters()))
                 self._clean()
             except OSError as error:
                 _LOGGER.warning("no snapshot at offset %d: %s", image.offset + 1, error)
 
-    def _write(self, image: MetadataImage) -> None:
+    def _write(self, image: MetadataImage, voters: VoterSet | None) -> None:
         """In the pool: touches nothing but the image and files."""
-        snapshot = snapshot_of(image, self._voters, self._clock.now().wall_ms)
+        snapshot = snapshot_of(image, voters, self._clock.now().wall_ms)
         self._files.write(snapshot)
         _LOGGER.info("wrote snapshot %s", snapshot.id.file_name)
 

@@ -106,7 +106,7 @@ class NodeParts:
         quorum = MetadataQuorum(config, directories.metadata, environment, pool=pool, clock=clock)
         self._controller = self._new_controller(quorum)
         self._driver = quorum.driver(self._controller)
-        self._snapshots = quorum.snapshots()
+        self._snapshots = quorum.snapshots(self._driver.voters_in_log)
         self._controller.attach(self._driver)
         self._session = BrokerSession(self._controller, self._identity, config, clock)
         self._metrics = NodeMetrics(time.perf_counter_ns)
@@ -279,7 +279,6 @@ class NodeParts:
             broker_configs=BROKER_CONFIGS,
             other_update_mode=ignored_update_mode,
             check_broker_change=check_broker_change,
-            kraft_version=quorum.kraft_version,
         )
         return ControllerRunner(
             settings,

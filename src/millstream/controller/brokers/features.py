@@ -18,15 +18,20 @@ from millstream.protocol.generated.update_features import (
 
 
 def plan_update_features(
-    request: UpdateFeaturesRequest, image: MetadataImage, settings: ControllerSettings
+    request: UpdateFeaturesRequest,
+    image: MetadataImage,
+    settings: ControllerSettings,
+    *,
+    kraft_version: int,
 ) -> ControllerResult[UpdateFeaturesResponse]:
     """Makes all updates or none. Raises InvalidUpdateVersion for the first that cannot be made.
 
-    Results by feature are for clients up to version 1; version 2 does not carry them.
+    `kraft_version` is that of the quorum, which keeps it: it is no metadata record. Results by feature are for clients up to version 1; version 2 does not carry them.
     """
-    levels = {KRAFT_VERSION: settings.kraft_version, **image.features}
+    levels = {KRAFT_VERSION: kraft_version, **image.features}
     changed: dict[str, FeatureLevelRecord] = {}
-    for update in request.feature_updates:
+    updates = {update.feature: update for update in request.feature_updates}  # the last one counts
+    for update in updates.values():
         problem = _problem(update, levels.get(update.feature, 0), image, settings)
         if problem is not None:
             raise InvalidUpdateVersion(
@@ -37,12 +42,17 @@ def plan_update_features(
             changed[update.feature] = FeatureLevelRecord(
                 name=update.feature, feature_level=update.max_version_level
             )
-    names = dict.fromkeys(update.feature for update in request.feature_updates)
     response = UpdateFeaturesResponse(
         error_message=None,
-        results=[UpdatableFeatureResult(feature=name, error_message="NONE") for name in names],
+        results=[
+            UpdatableFeatureResult(feature=update.feature, error_message="NONE")
+            for update in request.feature_updates
+        ],
     )
-    return ControllerResult(() if request.validate_only else tuple(changed.values()), response)
+    if request.validate_only:
+        return ControllerResult((), response)
+    upgrades = changed.pop(KRAFT_VERSION, None) is not None
+    return ControllerResult(tuple(changed.values()), response, upgrades)
 
 
 def _problem(
@@ -66,10 +76,8 @@ def _problem(
         )
     if level > present and upgrade_type is not UpgradeType.UPGRADE:
         return "Can't downgrade to a newer version."
-    if update.feature == KRAFT_VERSION and level != present:
-        if level < present:
-            return "The quorum cannot forget its voters: kraft.version does not go down."
-        return "This version cannot make a static quorum dynamic."
+    if update.feature == KRAFT_VERSION and level < present:
+        return "The quorum cannot forget its voters: kraft.version does not go down."
     return None
 
 

@@ -304,6 +304,33 @@ def update_features(s: Session) -> None:
         s.ask("UpdateFeatures", version, "nothing", timeout_ms=3000, feature_updates=[])
 
 
+@case("UpdateFeatures")
+def update_kraft_version(s: Session) -> None:
+    """Both brokers are static quorums. That they become dynamic would change other cases: it is only checked here."""
+    for version in (1, 2):
+        for level, kind in (
+            (1, 1),
+            (1, 2),
+            (1, 3),
+            (1, 9),
+            (0, 1),
+            (0, 2),
+            (0, 3),
+            (2, 1),
+            (-1, 1),
+        ):
+            s.ask("UpdateFeatures", version, f"kraft.version {level} by {kind}", timeout_ms=3000, validate_only=True, feature_updates=[
+                {"feature": "kraft.version", "max_version_level": level, "upgrade_type": kind}])  # fmt: skip
+        for feature, level, kind in (
+            ("group.version", 9, 1),
+            ("kraft.version", 0, 1),
+            ("kraft.version", 9, 1),
+            ("group.version", 0, 2),
+        ):
+            s.ask("UpdateFeatures", version, f"kraft.version 1 and {feature} {level}", timeout_ms=3000, validate_only=True, feature_updates=[
+                {"feature": "kraft.version", "max_version_level": 1, "upgrade_type": 1}, {"feature": feature, "max_version_level": level, "upgrade_type": kind}])  # fmt: skip
+
+
 @case("UnregisterBroker")
 def unregister_broker(s: Session) -> None:
     s.ask("UnregisterBroker", 0, "unknown", broker_id=99)

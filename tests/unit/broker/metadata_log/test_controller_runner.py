@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.brokers import broker_lifecycle
 from millstream.controller.controller import Controller
@@ -62,6 +63,9 @@ class Log:
         first, self.end = self.end, self.end + len(records)
         self.proposed.append((first, list(records)))
         return first
+
+    def describe(self) -> QuorumDescription:
+        return QuorumDescription(ME, LeaderEpoch(1), self.end, self.end, voters=())
 
     def commit(self) -> None:
         batches, self.proposed = self.proposed, []

@@ -28,6 +28,7 @@ from millstream.protocol.generated.alter_client_quotas import (
     OpData,
 )
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from millstream.runtime.system import SystemClock, SystemRandom
 from tests.patience import LONG_ENOUGH_S
 from tests.support.simulated_disk import SimFileSystem
@@ -39,6 +40,7 @@ OFTEN = {
     "metadata.max.retention.bytes": "1",
 }
 NEVER: dict[str, str] = {}
+STATIC = {"controller.quorum.voters": "1@h:1"}
 
 
 @contextlib.asynccontextmanager
@@ -74,6 +76,12 @@ async def create(parts: NodeParts, name: str, partitions: int = 1) -> None:
     request = CreateTopicsRequest(topics=[topic])
     response = await parts.services.controller.submit(Controller.handle_create_topics, request)
     assert response.topics[0].error_code == 0
+
+
+async def raise_kraft_version(parts: NodeParts, *, validate_only: bool = False) -> None:
+    update = FeatureUpdateKey("kraft.version", 1, upgrade_type=1)
+    request = UpdateFeaturesRequest(feature_updates=[update], validate_only=validate_only)
+    await parts.services.controller.submit(Controller.handle_update_features, request)
 
 
 async def limit(parts: NodeParts, user: str) -> None:
@@ -144,6 +152,38 @@ async def test_the_log_before_an_older_snapshot_goes_with_it() -> None:
     disk.crash()
     async with node(disk, NEVER) as parts:
         assert len(parts.services.metadata.image.topics) == 40
+
+
+@pytest.mark.parametrize("settings", [STATIC, NEVER], ids=["named again", "named no more"])
+@pytest.mark.parametrize("cut", [False, True], ids=["in the log", "in a snapshot"])
+async def test_a_static_quorum_that_became_dynamic_stays_so(
+    settings: dict[str, str], cut: bool
+) -> None:
+    """A crash later, when the record of the voters has gone with its part of the log, and whatever the configuration says."""
+    disk = SimFileSystem()
+    often = {**OFTEN, "metadata.log.segment.ms": "1"} if cut else NEVER
+    async with node(disk, {**STATIC, **often}) as parts:
+        assert parts.services.controller.quorum().is_static
+        await raise_kraft_version(parts, validate_only=True)
+        assert parts.services.controller.quorum().is_static
+        end = parts.services.controller.quorum().log_end_offset
+        await raise_kraft_version(parts)
+        quorum = parts.services.controller.quorum()
+        assert (quorum.is_static, quorum.log_end_offset) == (False, end + 2)
+        assert quorum.high_watermark == end + 2
+        await raise_kraft_version(parts)
+        assert parts.services.controller.quorum().log_end_offset == end + 2
+        for number in range(40 if cut else 1):
+            await create(parts, f"t{number}")
+        if cut:
+            await until(lambda: len(snapshots(disk)) == 1)
+    first_log, *_ = sorted(name for name in disk.list(DIRECTORY) if name.endswith(".log"))
+    assert (int(first_log.removesuffix(".log")) > end + 2) == cut
+    disk.crash()
+    async with node(disk, settings) as parts:
+        quorum = parts.services.controller.quorum()
+        assert (quorum.is_static, [voter.id for voter in quorum.voters]) == (False, [1])
+        assert "t0" in parts.services.metadata.image.topics
 
 
 async def test_an_unfinished_snapshot_is_removed() -> None:

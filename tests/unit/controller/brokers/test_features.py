@@ -8,13 +8,18 @@ import pytest
 
 from millstream.controller.brokers.features import plan_update_features
 from millstream.controller.controller import Controller
+from millstream.controller.result import ControllerResult
 from millstream.controller.settings import KRAFT_VERSION, ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.generated.broker_registration import Feature
-from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from millstream.protocol.generated.update_features import (
+    FeatureUpdateKey,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 
 UPGRADE, SAFE_DOWNGRADE = 1, 2
 
@@ -115,19 +120,56 @@ def test_a_level_that_a_broker_does_not_support_is_refused(world: object) -> Non
         update(world, ("share.version", 1, UPGRADE))
 
 
-def test_a_static_quorum_cannot_be_made_dynamic_yet() -> None:
-    """Kafka 4.3 can. At its own level kraft.version may be asked for."""
+UP, DOWN = ("kraft.version", 1, UPGRADE), ("kraft.version", 0, SAFE_DOWNGRADE)
+
+
+@pytest.mark.parametrize(
+    ("kraft_version", "asked", "validate_only", "upgrades"),
+    [
+        (0, UP, False, True),
+        (0, UP, True, False),
+        (1, UP, False, False),
+        (0, DOWN, False, False),
+    ],
+)
+def test_a_static_quorum_becomes_dynamic_once_and_not_for_a_question(
+    kraft_version: int, asked: tuple[str, int, int], validate_only: bool, upgrades: bool
+) -> None:
+    """The voters are no metadata record, so there is none."""
+    result = planned(kraft_version, asked, validate_only=validate_only)
+    assert (result.upgrades_kraft_version, result.records) == (upgrades, ())
+    assert [each.feature for each in result.response.results] == ["kraft.version"]
+
+
+def test_no_feature_changes_where_one_cannot_and_all_do_where_the_quorum_does() -> None:
+    with pytest.raises(InvalidUpdateVersion, match=r"for feature group\.version"):
+        planned(0, UP, ("group.version", 9, UPGRADE))
+    result = planned(0, UP, ("group.version", 1, UPGRADE))
+    assert [(r.name, r.feature_level) for r in result.records] == [("group.version", 1)]
+    assert result.upgrades_kraft_version
+
+
+def test_of_a_feature_that_is_named_twice_the_last_level_counts() -> None:
+    """As in Kafka, whose answer names it twice, too."""
+    result = planned(0, ("kraft.version", 9, UPGRADE), ("kraft.version", 0, UPGRADE))
+    assert (result.upgrades_kraft_version, len(result.response.results)) == (False, 2)
+    assert planned(0, ("kraft.version", 0, UPGRADE), UP).upgrades_kraft_version
+
+
+def test_a_dynamic_quorum_does_not_become_static_again() -> None:
+    with pytest.raises(InvalidUpdateVersion, match="does not go down"):
+        planned(1, DOWN)
+
+
+def planned(
+    kraft_version: int, *updates: tuple[str, int, int], validate_only: bool = False
+) -> ControllerResult[UpdateFeaturesResponse]:
+    levels = SupportedVersionRange(0, 1)
     settings = ControllerSettings(
         cluster_id="c",
         node_id=BrokerId(1),
-        supported_features={KRAFT_VERSION: SupportedVersionRange(0, 1)},
-        kraft_version=0,
+        supported_features={KRAFT_VERSION: levels, "group.version": levels},
     )
-
-    def asked(level: int) -> UpdateFeaturesRequest:
-        update = FeatureUpdateKey(KRAFT_VERSION, level, upgrade_type=UPGRADE)
-        return UpdateFeaturesRequest(feature_updates=[update])
-
-    assert plan_update_features(asked(0), MetadataImage(), settings).records == ()
-    with pytest.raises(InvalidUpdateVersion, match="cannot make a static quorum dynamic"):
-        plan_update_features(asked(1), MetadataImage(), settings)
+    keys = [FeatureUpdateKey(name, level, upgrade_type=kind) for name, level, kind in updates]
+    request = UpdateFeaturesRequest(feature_updates=keys, validate_only=validate_only)
+    return plan_update_features(request, MetadataImage(), settings, kraft_version=kraft_version)
