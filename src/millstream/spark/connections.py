@@ -8,10 +8,12 @@ Not for use from several threads.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from millstream import clients
@@ -30,6 +32,7 @@ from millstream.spark.kafka_settings import KafkaSettings
 if TYPE_CHECKING:
     # The process of a query that only reads starts without those that write.
     from millstream.clients import Admin, BatchDelivery, Consumer, Producer, RangeReader
+    from millstream.net.client.core.addresses import Address
 
 METADATA_AGE_MS: Final = 300_000
 _LISTING_TIMEOUT_MS: Final = 10_000
@@ -38,6 +41,9 @@ _TIME_MAX: Final = 2**63 - 1
 _WATCHED_BYTES: Final = 65_536
 """One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
 holds for the others while this one has news again."""
+
+_FOUND_MAX: Final = 1_000
+"""Starts that one process remembers. One that it has forgotten looks again."""
 
 TRANSACTIONAL_MAX: Final = 8
 """So many transactional producers stay open in one process: Spark may run any partition of a query in any worker."""
@@ -66,7 +72,8 @@ class Connections:
     _watcher: Consumer | None = None
     _unacknowledged: Producer | None = None
     _admin: Admin | None = None
-    _has_listener: bool = False
+    _found: dict[str, None] = field(default_factory=dict)
+    """The starts that have found the cluster, the latest last."""
     _transactional: dict[str, Producer] = field(default_factory=dict)
     _cluster_id: str | None = None
     _listed: dict[tuple[str, ...] | None, _Listed] = field(default_factory=dict)
@@ -74,15 +81,23 @@ class Connections:
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return self.runner.run(work)
 
-    def require_listener(self, *, once: bool = False) -> None:
+    def require_listener(self, start: str = "", *, told_in: str | None = None) -> None:
         """Raises BrokerNotAvailable where nothing listens at the addresses: before something begins, which waits from then on.
 
-        With `once` it does not look again after it has been found.
+        A `start` that has found the cluster does not look again, nor do the other processes that share the directory `told_in`: a
+        cluster that refuses then restarts. Another start looks, although this process was connected before.
         """
-        if once and self._has_listener:
+        if start and start in self._found:
             return
-        self.run(require_listener(self.kafka.of_start()))
-        self._has_listener = True
+        settings = self.kafka.of_start()
+        told = None if told_in is None else _told(told_in, start, settings.bootstrap_servers)
+        if told is None or not told.exists():
+            self.run(require_listener(settings))
+        if told is not None:
+            _touch(told)
+        self._found[start] = None
+        if len(self._found) > _FOUND_MAX:
+            del self._found[next(iter(self._found))]
 
     def reader(self) -> RangeReader:
         if self._reader is None:
@@ -265,6 +280,19 @@ class Connections:
                 yield item
         finally:
             self.run(closed(items))
+
+
+def _told(directory: str, start: str, servers: Iterable[Address]) -> Path:
+    """Returns the file that says of a start that the cluster was found: processes of Spark share nothing else."""
+    name = hashlib.sha256(f"{start} {' '.join(map(str, servers))}".encode()).hexdigest()
+    return Path(directory) / f"millstream-found-{name[:32]}"
+
+
+def _touch(told: Path) -> None:
+    try:
+        told.touch()
+    except OSError as error:
+        _LOGGER.debug("other processes look for the cluster, too: %s", error)
 
 
 async def _topic_ids(admin: Admin, names: tuple[str, ...] | None) -> dict[str, Uuid]:

@@ -71,8 +71,9 @@ def write_atomically(rows: DataFrame, batch_id: int, options: Mapping[str, str])
             "write_atomically cannot work with spark.speculation=true: a task that runs twice would spoil the transaction"
         )
     encoding = encoding_of(parsed, rows.schema)
-    connections(parsed.kafka).require_listener(once=True)
-    write = _AtomicWrite(session, parsed, encoding, _mark(session, batch_id))
+    mark = _mark(session, batch_id)
+    connections(parsed.kafka).require_listener(mark.run)
+    write = _AtomicWrite(session, parsed, encoding, mark)
     for attempt in range(1, _ATTEMPTS_MAX):
         try:
             return write.attempt(rows)

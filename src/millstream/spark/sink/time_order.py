@@ -23,10 +23,12 @@ from millstream.spark.sink.target_partitions import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 TIMESTAMP: Final = "timestamp"
+_RUN: Final = "spark.jobGroup.id"
+"""Spark's name of what a job of a query belongs to."""
 
 
 def in_time_order(rows: DataFrame, options: Mapping[str, str]) -> DataFrame:
@@ -39,13 +41,19 @@ def in_time_order(rows: DataFrame, options: Mapping[str, str]) -> DataFrame:
     topic = parsed.topic
     assert topic is not None, "it was asked for"
     link = connections(parsed.kafka)
-    link.require_listener(once=True)
+    link.require_listener(_start_of(rows.sparkSession))
     count = partition_count(link, topic)
     columns = placed_schema(rows, parsed)
     placed = _with_partitions_of_keyless(rows, count).mapInArrow(
         PartitionPlacement(parsed, None), columns
     )
     return placed.repartition(count, PARTITION).mapInArrow(sorted_by_time, columns).drop(TOPIC)
+
+
+def _start_of(session: SparkSession) -> str:
+    """Names the run of the query in whose `foreachBatch` this is; empty elsewhere. Spark Connect does not say: there it is the process."""
+    context = getattr(session, "sparkContext", None)
+    return "of this process" if context is None else str(context.getLocalProperty(_RUN) or "")
 
 
 def sorted_by_time(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark import TaskContext
+from pyspark import SparkFiles, TaskContext
 from pyspark.sql.datasource import (
     DataSourceArrowWriter,
     DataSourceStreamArrowWriter,
@@ -41,7 +41,6 @@ _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 """Spark's names of what a task knows of its query. The group of its job is the id of the query's run."""
-_FIRST_BATCH: Final = "0"
 
 
 @dataclass
@@ -83,14 +82,18 @@ class _Writer:
                 return Written(records, rows.skipped, lost_batches)
 
     def _find_cluster(self, link: Connections) -> None:
-        """Raises BrokerNotAvailable where nothing listens as a write begins, or the first micro-batch of a query.
+        """Raises BrokerNotAvailable where nothing listens as a write begins, or the first micro-batch of a run of a query.
 
-        A query that has written before has found the cluster: one that refuses then restarts, and is waited for.
+        A run that has written before has found the cluster: one that refuses then restarts, and is waited for. Spark's workers come
+        and go in a run, so one of them tells the others of its executor.
         """
         task = TaskContext.get()
         assert task is not None, "Spark calls writers in tasks"
-        if task.getLocalProperty(_BATCH) in {None, _FIRST_BATCH}:
-            link.require_listener(once=True)
+        if task.getLocalProperty(_BATCH) is None:
+            link.require_listener(self._id)
+        else:
+            run = str(task.getLocalProperty(_RUN))
+            link.require_listener(run, told_in=SparkFiles.getRootDirectory())
 
     def _batch_write(self) -> BatchWrite:
         task = TaskContext.get()

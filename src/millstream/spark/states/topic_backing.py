@@ -56,7 +56,7 @@ class TopicBacking:
     def _opened(self) -> dict[str, bytes]:
         """Takes over first, which ends what another process has begun: nothing is added to what is read then."""
         if self._values is None:
-            self._link.require_listener(once=True)
+            self._link.require_listener(self._topic)
             self._require_compacted()
             self._link.run(self._producer().init_transactions())
             self._values = self._read()

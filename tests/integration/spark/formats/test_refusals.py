@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 
+from millstream.clients import NewTopic
 from millstream.clients.blocking import Admin
 from millstream.errors import BrokerNotAvailable
 from millstream.model import TopicPartition
-from millstream.spark import RunnerOptions, SparkStreams, write_atomically
+from millstream.spark import RunnerOptions, SparkStreams, in_time_order, write_atomically
 from millstream.streams import StreamsBuilder, StreamsConfig
+from millstream.testing.broker import Broker
 from tests.support.late_workers import started
 
 pytestmark = pytest.mark.spark
@@ -107,6 +109,68 @@ def test_a_port_that_refuses_ends_reads_writes_and_queries_as_they_start(
                 match=f"cannot connect to {servers}: refused; nothing listens there",
             ):
                 start()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_port_that_refuses_ends_queries_as_they_start_again(spark: Any, tmp_path: Path) -> None:
+    """Their checkpoints hold micro-batches, and Python processes of this session were connected in the start before."""
+    topic = "t"
+    files = tmp_path / "files"
+    files.mkdir()
+    lines = spark.readStream.text(str(files))
+
+    def sink(to: dict[str, str], guarantee: str) -> Any:
+        prefix = {"transactionalIdPrefix": "p"} if guarantee == "exactly-once" else {}
+        writer = lines.writeStream.format("millstream").options(**to, topic=topic, **prefix)
+        return writer.option("deliveryGuarantee", guarantee)
+
+    def each(to: dict[str, str], write: Callable[[Any, int, dict[str, str]], object]) -> Any:
+        name = f"{topic}-{write.__name__}"
+        options = to | {"topic": topic, "transactionalIdPrefix": name}
+        options["deliveryGuarantee"] = "exactly-once"
+        return lines.writeStream.foreachBatch(lambda rows, number: write(rows, number, options))
+
+    def written(rows: Any, _: int, options: dict[str, str]) -> None:
+        rows.write.format("millstream").options(**options).mode("append").save()
+
+    def ordered(rows: Any, _: int, options: dict[str, str]) -> None:
+        timed = rows.selectExpr("value", "timestamp_millis(0) timestamp")
+        in_time_order(timed, {"topic": topic, **options}).collect()
+
+    queries: dict[str, Callable[[dict[str, str]], Any]] = {
+        "source": lambda to: (
+            spark.readStream.format("millstream")
+            .options(**to, subscribe=topic)
+            .load()
+            .writeStream.format("noop")
+        ),
+        "exactly once": lambda to: sink(to, "exactly-once"),
+        "at least once": lambda to: sink(to, "at-least-once"),
+        "no guarantee": lambda to: sink(to, "none"),
+        "atomically": lambda to: each(to, write_atomically),
+        "foreachBatch": lambda to: each(to, written),
+        "in time order": lambda to: each(to, ordered),
+    }
+
+    def start(name: str) -> Any:
+        writer = queries[name](to).trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(tmp_path / name)).start()
+        assert query.awaitTermination(400), f"{name} waits for a cluster"
+        return query
+
+    files.joinpath("a").write_text("a\n")
+    with Broker(in_process=False) as broker:
+        to = {"bootstrap.servers": broker.bootstrap_servers, "kafka.bootstrap.wait.ms": "0"}
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic(topic)]).raise_errors()
+        for name in queries:
+            started(lambda name=name: start(name))
+        broker.kill()
+        files.joinpath("b").write_text("b\n")
+        for name in queries:
+            with pytest.raises(StreamingQueryException, match=r"BrokerNotAvailable: .*: refused;"):
+                started(lambda name=name: start(name))
 
 
 @pytest.mark.slow
