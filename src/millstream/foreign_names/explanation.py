@@ -7,15 +7,18 @@ names of a class itself, as alternative constructors are. Type checkers see none
 
 from __future__ import annotations
 
-import difflib
 import functools
-import inspect
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import EnumType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from millstream.foreign_names import python_clients, python_streams, streams_settings
+from millstream.foreign_names import python_clients, python_streams
+from millstream.foreign_names.arguments import (
+    explain_methods,
+    in_snake_case,
+    of_construction,
+    spelled_like,
+)
 from millstream.foreign_names.generated import kafka_streams
 
 T = TypeVar("T")
@@ -24,20 +27,6 @@ _NAMES: Final = (python_clients.NAMES, python_streams.NAMES, kafka_streams.NAMES
 """By class, then by name: what it is here."""
 _PREFIXES: Final = ("get_", "with_", "is_")
 """Of Java, where a property or an argument is meant."""
-_ARGUMENTS: Final = {
-    "StreamsConfig": streams_settings.SETTINGS,
-    "NewTopic": python_clients.OF_NEW_TOPIC,
-    "RunnerOptions": streams_settings.OF_RUNNER,
-    "KafkaStreams": {
-        "properties": "the second argument is a StreamsConfig, the third the settings of all clients"
-    },
-}
-"""By class, then by keyword argument: what it is here."""
-
-
-def in_snake_case(name: str) -> str:
-    """Returns `mapValues` and `as_` as `map_values` and `as`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
 
 
 class ForeignNames(type):
@@ -121,7 +110,10 @@ def _set_missing_names(kind: type) -> None:
 
 
 def explain_misspellings(kind: type[T]) -> type[T]:
-    """Has the objects of a class explain any name that they do not have. Slows its attributes: not for what runs for each record."""
+    """Has the objects of a class explain any name that they do not have, and its methods any argument.
+
+    Slows its attributes and calls: not for what runs for each record.
+    """
 
     def missing(self: object, name: str) -> object:
         if name.startswith("_") or hasattr(type(self), name):
@@ -129,11 +121,12 @@ def explain_misspellings(kind: type[T]) -> type[T]:
         raise AttributeError(explanation(type(self), name), name=name, obj=self)
 
     type.__setattr__(kind, "__getattr__", missing)
+    explain_methods(kind, [each for each in vars(kind) if not each.startswith("_")])
     return kind
 
 
 def explain_construction(kind: type[T]) -> type[T]:
-    """Has a class that users call, and its objects, explain arguments and names that it does not have."""
+    """Has a class that users call, its objects, and the methods that are in a table, explain arguments and names that it does not have."""
     made = kind.__init__
 
     @functools.wraps(made)
@@ -141,12 +134,13 @@ def explain_construction(kind: type[T]) -> type[T]:
         try:
             made(self, *args, **arguments)
         except TypeError as error:
-            sentence = _of_arguments(kind, args, arguments)
+            sentence = of_construction(kind, args, arguments)
             if sentence is None:
                 raise
             raise TypeError(sentence) from error
 
     type.__setattr__(kind, "__init__", initialize)
+    explain_methods(kind)
     return explain_missing(kind)
 
 
@@ -219,48 +213,4 @@ def _instead(kinds: Iterable[str], name: str, ours: Iterable[str]) -> str:
     for prefix in _PREFIXES:
         if snake.removeprefix(prefix) in known:
             return f": here it is {snake.removeprefix(prefix)}"
-    return _spelled_like(snake, known)
-
-
-def _spelled_like(name: str, ours: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(ours), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _of_arguments(
-    kind: type, args: tuple[object, ...], arguments: Mapping[str, object]
-) -> str | None:
-    """Explains arguments that a call cannot take; None where they fit, and something else was wrong."""
-    signature = inspect.signature(kind)
-    parameters = signature.parameters.values()
-    if args and isinstance(args[0], Mapping):
-        return f"{kind.__name__} takes no mapping; its settings are keyword arguments: {kind.__name__}(**settings){_with_underscores(kind)}"
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
-    for name in arguments:
-        if name not in signature.parameters and not takes_any:
-            return f"{kind.__name__} takes no {name}{_instead_of_argument(kind, name, list(signature.parameters))}"
-    takes_positions = any(
-        each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} for each in parameters
-    )
-    positional = python_clients.POSITIONAL.get(kind.__name__)
-    if args and not takes_positions and positional is not None:
-        return f"{kind.__name__} takes keyword arguments only: {positional}"
-    return None
-
-
-def _with_underscores(kind: type) -> str:
-    return (
-        ", with underscores: application.id is application_id"
-        if kind.__name__ == "StreamsConfig"
-        else ", with dots or underscores"
-    )
-
-
-def _instead_of_argument(kind: type, name: str, ours: list[str]) -> str:
-    snake = in_snake_case(name.replace(".", "_"))
-    if snake in ours:
-        return f": write {snake}="
-    for theirs, instead in _ARGUMENTS.get(kind.__name__, {}).items():
-        if theirs.replace(".", "_") == snake:
-            return f": {instead}"
-    return _spelled_like(snake, ours)
+    return spelled_like(snake, known)

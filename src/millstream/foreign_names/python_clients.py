@@ -15,6 +15,7 @@ _OPENED = "not needed: connections are made when they are used"
 _CLOSED = "close, or the end of a with block"
 _CREDENTIALS = "not there: make another client with the new credentials"
 _CLUSTER = "describe_cluster of Admin"
+_SECONDS = "write timeout_ms=, in milliseconds"
 _CONNECTED = "not there: the first call that fails says why"
 
 NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
@@ -120,6 +121,107 @@ OF_NEW_TOPIC: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Arguments of a topic that is to be created."""
+
+_BY_TIME: Final = "not taken: max_block_ms of the producer is its limit"
+_LISTENER: Final = "write listener=, an object of RebalanceListener"
+_OFFSETS: Final = "write offsets={TopicPartition(topic, partition): the next offset}"
+_NO_METADATA: Final = "not needed: the answer has it"
+_IN_TRANSACTION: Final[Mapping[str, str]] = MappingProxyType({"timeout": _BY_TIME})
+
+ARGUMENTS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
+    {
+        "Consumer": {
+            "poll": {
+                "num_messages": "write max_records=",
+                "max_poll_records": "write max_records=",
+                "update_offsets": "not needed: positions move when a record is returned",
+            },
+            "assign": {"topic_partitions": "write partitions="},
+            "subscribe": {
+                "on_assign": _LISTENER,
+                "on_revoke": _LISTENER,
+                "on_lost": _LISTENER,
+                "callback": _LISTENER,
+                "topic": 'write topics=["orders"]',
+            },
+            "commit": {
+                "message": _OFFSETS,
+                "asynchronous": "commit waits, commit_async does not",
+                "callback": "it is an argument of commit_async",
+            },
+            "commit_async": {"on_commit": "write callback="},
+            "committed": {"partition": "write partitions=", "metadata": _NO_METADATA},
+            "offsets_for_times": {"timestamps_to_search": "write timestamps_ms="},
+            "position": {},
+            "metrics": {},
+            "beginning_offsets": {},
+            "end_offsets": {},
+            "partitions_for": {},
+            "close": {"autocommit": "write commit="},
+        },
+        "ShareConsumer": {
+            "poll": {"num_messages": "write max_records="},
+            "subscribe": {"topic": 'write topics=["orders"]'},
+            "commit": {},
+            "close": {},
+        },
+        "Producer": {
+            "send_batch": {"batch": "write records=, a batch of pyarrow"},
+            "flush": {},
+            "init_transactions": _IN_TRANSACTION,
+            "begin_transaction": _IN_TRANSACTION,
+            "commit_transaction": _IN_TRANSACTION,
+            "abort_transaction": _IN_TRANSACTION,
+            "send_offsets_to_transaction": {
+                "positions": "write offsets=",
+                "consumer_group_id": "write group_metadata=, of consumer.group_metadata()",
+                "group_id": "write group_metadata=, of consumer.group_metadata()",
+                **_IN_TRANSACTION,
+            },
+            "close": {},
+        },
+        "BatchDelivery": {"result": {}},
+        "Admin": {
+            name: {"operation_timeout": _SECONDS, "request_timeout": _SECONDS, **others}
+            for name, others in {
+                "create_topics": {"new_topics": "write topics="},
+                "delete_topics": {},
+                "create_partitions": {
+                    "new_partitions": "write totals=, how many there are to be of each topic",
+                    "topic_partitions": "write totals=, how many there are to be of each topic",
+                },
+                "describe_topics": {"topic_names": "write topics="},
+                "describe_configs": {"config_resources": "write resources="},
+                "incremental_alter_configs": {
+                    "resources": "write changes=",
+                    "config_resources": "write changes=",
+                },
+                "list_offsets": {
+                    "topic_partition_offsets": "write timestamps=",
+                    "isolation_level": "write read_committed=",
+                },
+                "delete_records": {
+                    "records_to_delete": "write before=",
+                    "topic_partition_offsets": "write before=",
+                },
+                "list_consumer_group_offsets": {
+                    "group_id": "write groups=",
+                    "list_consumer_group_offsets_request": "write groups=",
+                },
+                "alter_consumer_group_offsets": {
+                    "alter_consumer_group_offsets_request": "write group_id= and offsets=",
+                },
+                "create_acls": {"acls": "write bindings="},
+                "delete_acls": {
+                    "acl_filters": "write filters=",
+                    "acl_binding_filters": "write filters=",
+                },
+                "describe_acls": {"acl_binding_filter": "write acl_filter="},
+            }.items()
+        },
+    }
+)
+"""By class, method and argument. The methods that are named explain every argument; those that are called for each record, as `send`, are not."""
 
 POSITIONAL: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -35,6 +35,63 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
 )
 """By class, then by name."""
 
+_SETTINGS: Final = "the second argument is a StreamsConfig, the third the settings of all clients"
+
+OF_APPLICATION: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "properties": _SETTINGS,
+        "props": _SETTINGS,
+        "streams_config": _SETTINGS,
+        "configs": _SETTINGS,
+        "bootstrap_servers": 'give it with the settings of all clients: KafkaStreams(topology, config, {"bootstrap.servers": ...})',
+        "application_id": 'it is a setting of StreamsConfig: KafkaStreams(topology, StreamsConfig(application_id="..."), clients)',
+    }
+)
+"""Arguments of an application."""
+
+ARGUMENTS_OF_APPLICATION: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "close": {
+            "timeout_ms": "write timeout_s=, in seconds",
+            "leave_group": "not taken: a member that closes leaves its group",
+            "options": "write timeout_s=, in seconds",
+        },
+        "query_metadata_for_key": {
+            "store_name": "write store=",
+            "key_serializer": "write key_serde=",
+        },
+        "streams_metadata_for_store": {"store_name": "write store="},
+        "on_state_change": {"state_listener": "write listener="},
+    }
+)
+"""By method, then by argument."""
+
+OF_OPERATORS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "key_serde": "write key=",
+        "value_serde": "write value=",
+        "consumed": "write key= and value=",
+        "produced": "write key= and value=",
+        "grouped": "write key= and value=",
+        "named": "write name=",
+        "num_partitions": "write partitions=",
+        "number_of_partitions": "write partitions=",
+        "auto_offset_reset": "write reset=",
+        "reset_policy": "write reset=",
+        "timestamp_extractor": "write timestamps=",
+        "stream_partitioner": "write partitioner=",
+        "state_store_names": "write stores=",
+        "processor_supplier": "write supplier=",
+        "join_windows": "write windows=",
+        "stream_joined": "write joined=",
+        "value_joiner": "write joiner=",
+        "key_value_mapper": "write mapper=",
+        "value_mapper": "write mapper=",
+        "store_name": 'write materialized=Materialized("name")',
+    }
+)
+"""Arguments of the DSL, whatever the operator, where it has ours."""
+
 CLASSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "Agent": "a processor, or the operators of StreamsBuilder.stream (faust)",

@@ -11,7 +11,7 @@ import pytest
 
 from millstream import streams
 from millstream.clients import NewTopic
-from millstream.foreign_names.explanation import in_snake_case
+from millstream.foreign_names.arguments import in_snake_case
 from millstream.spark import RunnerOptions, SparkStreams
 from millstream.streams import (
     EmitStrategy,
