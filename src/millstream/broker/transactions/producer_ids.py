@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from millstream.broker.node.services import ControllerClient
 from millstream.controller.controller import Controller
-from millstream.errors import CoordinatorLoadInProgress
+from millstream.errors import CoordinatorLoadInProgress, KafkaError
 from millstream.model import BrokerId, ProducerId
 from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsRequest
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class ProducerIds:
@@ -27,10 +30,16 @@ class ProducerIds:
         self._broker_epoch = broker_epoch
 
     async def next(self) -> ProducerId:
-        """Returns the next producer id. Raises errors of the controller."""
+        """Returns the next producer id. Raises CoordinatorLoadInProgress where the controller gives none: clients know it as one to ask again after."""
         async with self._one_allocates:
             if self._next == self._end:
-                await self._allocate()
+                try:
+                    await self._allocate()
+                except KafkaError as error:
+                    _LOGGER.info("no producer id is at hand: %s", error)
+                    raise CoordinatorLoadInProgress(
+                        f"no producer id is at hand ({error}); retry"
+                    ) from error
             return self.take()
 
     async def reserve(self) -> None:
