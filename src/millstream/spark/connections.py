@@ -8,6 +8,7 @@ Not for use from several threads.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import hashlib
 import logging
 import os
@@ -443,11 +444,24 @@ def connections(kafka: KafkaSettings, metadata_age_ms: int = METADATA_AGE_MS) ->
     """The connections of this process to one cluster. The process id is part of the key: a forked worker gets its own."""
     key = (os.getpid(), kafka, metadata_age_ms)
     if key not in _OPEN:
+        if not any(pid == os.getpid() for pid, *_ in _OPEN):
+            atexit.register(_end)
         _OPEN[key] = Connections(kafka, metadata_age_ms)
     return _OPEN[key]
 
 
 def close_connections() -> None:
     """Closes those of this process."""
-    for key in [key for key in _OPEN if key[0] == os.getpid()]:
-        _OPEN.pop(key).close()
+    for each in _taken():
+        each.close()
+
+
+def _end() -> None:
+    """Ends what clients still do when the process ends, or Python says of each such task that it was destroyed. Nobody is waited for."""
+    for each in _taken():
+        if not each.runner.get_loop().is_running():  # as of a thread that is about to go as well
+            each.runner.close()
+
+
+def _taken() -> list[Connections]:
+    return [_OPEN.pop(key) for key in list(_OPEN) if key[0] == os.getpid()]
