@@ -4,7 +4,7 @@
 """Records written as they stand in a batch: rows of Arrow buffers, or records that come one by one.
 
 A leaf like `walker`: interpreted as `writer`, compiled as `writer_compiled` (docs/adr/0005). It owns the layout of
-records and how many of them fit; buffers, headers and compression belong to the caller.
+records, how large they are and how many of them fit; buffers, headers and compression belong to the caller.
 """
 
 from __future__ import annotations
@@ -25,6 +25,19 @@ except ModuleNotFoundError:  # only a build needs Cython
     from millstream.records import uncompiled as cython
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
+
+
+def column_size(rows: Sequence[object], of_null: cython.Py_ssize_t) -> int:
+    """Returns the bytes of all rows together, where a null counts as given."""
+    row: (
+        cython.object
+    )  # a serde of a user may give other things than bytes, which is said elsewhere
+    total: cython.Py_ssize_t = 0
+    if not cython.compiled and None not in rows:
+        return sum(map(len, rows))  # type: ignore[arg-type]  # a third of the time of a loop that is interpreted
+    for row in rows:
+        total += of_null if row is None else len(row)
+    return total
 
 
 @cython.cclass

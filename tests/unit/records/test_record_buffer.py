@@ -66,3 +66,14 @@ def test_records_are_taken_once_and_no_more_are_appended() -> None:
         records.append(6, None, b"b", None)
     with pytest.raises(IndexError, match="record 1 of 1"):
         records.timestamp(1)
+
+
+def test_the_size_of_a_column_is_that_of_its_rows_and_a_null_counts_as_given() -> None:
+    size = builder.writer.column_size
+    assert (size([], -1), size([b"tea", b"", b"milk"], -1)) == (0, 7)
+    assert (size([None, b"tea", None], -1), size([None, b"tea", None], 0)) == (1, 3)
+
+
+def test_the_size_of_a_column_asks_nothing_but_lengths() -> None:
+    """What a serde has given is told to be no bytes by whoever writes it."""
+    assert builder.writer.column_size(["tea", b"x", None], 0) == 4

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from millstream.runtime.native import load_leaf
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.column import AnyColumn, Data, values_of
 
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from millstream.records import writer
+
     Numbers = npt.NDArray[np.int64]
+else:
+    writer = load_leaf("millstream.records.writer")
 
 Headers = tuple[tuple[str, bytes | None], ...]
 T = TypeVar("T")
@@ -336,11 +341,7 @@ def _data_bytes(column: Sequence[bytes | None], of_null: int = 0) -> int:
     """Returns the size of the rows together, where a null counts as given."""
     if isinstance(column, ArrowBytes):
         return column.size_bytes + of_null * int(column.array.null_count)
-    try:
-        return sum(map(len, column))  # type: ignore[arg-type]  # nulls are seldom, and looking for them costs more
-    except TypeError:  # some are null
-        known = [row for row in column if row is not None]
-        return sum(map(len, known)) + of_null * (len(column) - len(known))
+    return writer.column_size(column if isinstance(column, list) else list(column), of_null)
 
 
 def _partitions(batches: Sequence[SinkBatch]) -> list[int | None] | None:

@@ -99,6 +99,8 @@ class RecordQueue:
         self._context = context
         self._raw: deque[RawBatch] = deque()
         self._rows = Batch([], [], [], [], [])
+        self._newest_row: int | None = None
+        """The largest timestamp of the decoded rows, where it is known."""
         self._offsets: Sequence[int] = ()
         self._raw_keys: Sequence[bytes | None] = []
         self._raw_values: Sequence[bytes | None] = []
@@ -171,7 +173,7 @@ class RecordQueue:
         self.taken += end - first
         batch = self._rows.part(first, end)
         batch.ordinals = list(range(end - first))
-        newest = timestamps[first] if end == first + 1 else max(batch.timestamps)
+        newest = self._newest_from(first, end)
         self.taken_time = max(self.taken_time, newest)
         run = Run(
             self.reader.node,
@@ -189,6 +191,15 @@ class RecordQueue:
             row = end - 1 if self._kept is None else self._kept[end - 1]
             self._is_done(row + 1, run.offsets[-1] + 1)
         return run
+
+    def _newest_from(self, first: int, end: int) -> int:
+        """Returns the largest timestamp of rows first to end."""
+        timestamps = self._rows.timestamps
+        if end == first + 1:
+            return timestamps[first]
+        if end - first == len(timestamps) and self._newest_row is not None:
+            return self._newest_row
+        return max(timestamps[first:end])
 
     def _is_done(self, raw_rows: int, next_offset: int | None) -> None:
         """Notes that so many records of the decoded batch are taken or left out, and in the order of offsets all before this one."""
@@ -262,9 +273,10 @@ class RecordQueue:
         if rows is not None:
             self._rows, self._offsets = rows.as_lists() if self._as_lists else rows, raw.offsets
             self._raw_keys, self._raw_values = raw.keys, raw.values
-            newest = max(raw.timestamps)
-            self.partition_time = max(self.partition_time, newest)
+            self._newest_row = max(raw.timestamps)
+            self.partition_time = max(self.partition_time, self._newest_row)
         else:
+            self._newest_row = None
             self._decode_one_by_one(raw)
             if not len(self._rows) and self._error is None:
                 self._is_done(self._raw_rows, self._end_offset)

@@ -37,6 +37,16 @@ def test_a_broken_end_is_not_completed_by_the_next_row() -> None:
     assert written(column, string()) == ["\N{REPLACEMENT CHARACTER}".encode()] * 2
 
 
+@pytest.mark.parametrize("place", [1, 1_023, 1_024, 2_999])
+def test_one_broken_row_of_many_is_mended_wherever_it_stands(place: int) -> None:
+    """Rows are looked at some together: none is forgotten, and none is completed by the first of the next ones."""
+    data: list[bytes | None] = ["caf\N{LATIN SMALL LETTER E WITH ACUTE}".encode()] * 3_000
+    data[place - 1 : place + 1] = [b"\xc3", b"\xa9"]
+    mended = ["\N{REPLACEMENT CHARACTER}".encode()] * 2
+    expected = data[: place - 1] + mended + data[place + 1 :]
+    assert written(source_column(string(), data), string()) == expected
+
+
 @pytest.mark.parametrize("rows", [1, MANY])
 def test_text_is_read_alike_in_small_and_large_columns(rows: int) -> None:
     column = source_column(string(), ["tea \N{HOT BEVERAGE}".encode(), None, BROKEN] * rows)
