@@ -87,7 +87,10 @@ class SegmentedStore(StateStore):
         """Returns the bytes of a row's key, as the application knows it."""
 
     def forget(self, row_key: bytes) -> None:
-        """A row is being deleted with its segment, or comes too late to be stored."""
+        """A row comes too late to be stored."""
+
+    def forget_before(self, row_key: bytes) -> None:
+        """Rows before this key are deleted with their segments."""
 
     def segment(self, time: int) -> bytes:
         return pack_time(time // self._segment_ms)
@@ -292,9 +295,9 @@ class SegmentedStore(StateStore):
         oldest_segment = (time - self._retention_ms) // self._segment_ms
         if opens_segment and oldest_segment > 0:
             self._deleted_before = oldest_segment * self._segment_ms
-            for row_key, _ in list(self.rows.scan(b"", pack_time(oldest_segment))):
-                self.rows.put(row_key, None)
-                self.forget(row_key)
+            first_kept = pack_time(oldest_segment)
+            self.rows.delete_before(first_kept)
+            self.forget_before(first_kept)
 
     def _oldest_kept(self, newest: int) -> int:
         """The oldest time that can be stored beside the newest: on disk as long as its segment is there."""

@@ -19,8 +19,10 @@ class ByteStore(Protocol):
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]: ...
 
-    def write(self, rows: Mapping[bytes, bytes | None], metadata: bytes) -> None:
-        """Put and delete (None) rows and set the metadata, all or nothing."""
+    def write(
+        self, rows: Mapping[bytes, bytes | None], metadata: bytes, deleted_before: bytes = b""
+    ) -> None:
+        """Delete all rows before a key, then put and delete (None) rows, and set the metadata: all or nothing."""
 
     def metadata(self) -> bytes | None: ...
 
@@ -51,8 +53,12 @@ class MemoryByteStore:
         for key in reversed(keys) if reverse else keys:
             yield key, rows[key]
 
-    def write(self, rows: Mapping[bytes, bytes | None], metadata: bytes) -> None:
+    def write(
+        self, rows: Mapping[bytes, bytes | None], metadata: bytes, deleted_before: bytes = b""
+    ) -> None:
         self._metadata = metadata
+        if deleted_before:
+            self._delete_before(deleted_before)
         order, mine = self._order, self._rows
         if order is not None and len(rows) > len(order) // 8 + 8:
             order = self._order = None
@@ -64,6 +70,13 @@ class MemoryByteStore:
                 if order is not None and key not in mine:
                     insort(order, key)
                 mine[key] = value
+
+    def _delete_before(self, key: bytes) -> None:
+        order = self._sorted()
+        end = bisect_left(order, key)
+        for each in order[:end]:
+            del self._rows[each]
+        del order[:end]
 
     def metadata(self) -> bytes | None:
         return self._metadata

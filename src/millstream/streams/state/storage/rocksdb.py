@@ -66,15 +66,24 @@ class RocksDatabase:
             self._together = None
 
     def write(
-        self, prefix: bytes, rows: Mapping[bytes, bytes | None], key: bytes, value: bytes
+        self,
+        prefix: bytes,
+        rows: Mapping[bytes, bytes | None],
+        key: bytes,
+        value: bytes,
+        deleted_before: bytes = b"",
     ) -> None:
         """Put and delete (None) rows, whose keys begin with `prefix`, and put another, all or nothing; inside `together` kept back.
+
+        All rows before `deleted_before` are deleted first, as one range: RocksDB does not look at them.
 
         RocksDB takes rows several times as fast in the order of their keys; a part of them at a time is put in order, which the
         processor's cache holds.
         """
         batch = WriteBatch(raw_mode=True) if self._together is None else self._together
         put, delete = batch.put, batch.delete
+        if deleted_before:
+            batch.delete_range(prefix, prefix + deleted_before)
         keys = iter(rows)
         while part := sorted(islice(keys, _SORTED_ROWS)):
             for each in part:
@@ -149,8 +158,10 @@ class RocksByteStore:
             else:
                 low = page[-1][0] + b"\x00"
 
-    def write(self, rows: Mapping[bytes, bytes | None], metadata: bytes) -> None:
-        self._database.write(self._data, rows, self._metadata_key, metadata)
+    def write(
+        self, rows: Mapping[bytes, bytes | None], metadata: bytes, deleted_before: bytes = b""
+    ) -> None:
+        self._database.write(self._data, rows, self._metadata_key, metadata, deleted_before)
 
     def metadata(self) -> bytes | None:
         value: bytes | None = self._database.rows.get(self._metadata_key)

@@ -74,18 +74,22 @@ def overlaid(
 class TransactionalRows:
     """The rows of one store as the running batch sees them."""
 
-    __slots__ = ("_get", "_order", "_rows", "metadata", "pending")
+    __slots__ = ("_deleted_before", "_get", "_order", "_rows", "metadata", "pending")
 
     def __init__(self, rows: ByteStore) -> None:
         self._rows = rows
         self._get = rows.get
         self.pending: dict[bytes, bytes | None] = {}
         self._order: list[bytes] = []
+        self._deleted_before = b""
+        """Stored rows before this key are deleted; what stands in the overlay was written afterwards."""
         self.metadata = StoreMetadata.decode(rows.metadata())
 
     def get(self, key: bytes) -> bytes | None:
         value = self.pending.get(key, _ABSENT)
-        return self._get(key) if value is _ABSENT else value
+        if value is not _ABSENT:
+            return value
+        return None if key < self._deleted_before else self._get(key)
 
     @property
     def has_stored(self) -> bool:
@@ -98,14 +102,22 @@ class TransactionalRows:
         stored = self._rows
         if not isinstance(stored, MemoryByteStore):
             return None
-        count = len(stored)
+        deleted_before = self._deleted_before
+        count = len(stored) - sum(1 for _ in stored.scan(b"", deleted_before))
         for key, value in self.pending.items():
-            count += (value is not None) - (stored.get(key) is not None)
+            is_stored = key >= deleted_before and stored.get(key) is not None
+            count += (value is not None) - is_stored
         return count
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set a row; None deletes it."""
         self.pending[key] = value
+
+    def delete_before(self, key: bytes) -> None:
+        """Delete all rows before a key; none of those that are stored is read."""
+        for each in [each for each in self.pending if each < key]:
+            self.pending[each] = None
+        self._deleted_before = max(self._deleted_before, key)
 
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
@@ -116,20 +128,21 @@ class TransactionalRows:
         ours = order[bisect_left(order, low) : end]
         if reverse:
             ours.reverse()
-        rows = self._rows.scan(low, high, reverse=reverse)
+        rows = self._rows.scan(max(low, self._deleted_before), high, reverse=reverse)
         written = ((key, pending[key]) for key in ours)
         return overlaid(rows, written, reverse=reverse) if ours else rows
 
     def commit(self, metadata: StoreMetadata) -> None:
         """Apply what was written and the metadata in one write."""
-        if self.pending or metadata != self.metadata:
-            self._rows.write(self.pending, metadata.encode())
+        if self.pending or self._deleted_before or metadata != self.metadata:
+            self._rows.write(self.pending, metadata.encode(), self._deleted_before)
             self.discard()
             self.metadata = metadata
 
     def discard(self) -> None:
         """Forget what was written since the last commit."""
         self.pending, self._order = {}, []
+        self._deleted_before = b""
 
     def _ordered(self) -> list[bytes]:
         """The overlay's keys in order. None of them ever goes, so what is new stands at the end of the overlay."""
