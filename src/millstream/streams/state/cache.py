@@ -15,7 +15,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from millstream.streams.state.changelog import Headers
 
@@ -23,8 +24,7 @@ _FIXED_BYTES = 3 * 8 + 1 + 8 + 8 + 4
 """What Kafka Streams counts for any entry: three references; dirty or not, timestamp, offset, partition."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessorRecordContext:
+class ProcessorRecordContext(NamedTuple):
     """The record that was being processed when a row was written."""
 
     topic: str | None = None
@@ -45,6 +45,20 @@ class ProcessorRecordContext:
 NOWHERE = ProcessorRecordContext()
 """Of rows that were read."""
 
+_Origin = tuple[Headers | int | str | bytes | None, ...]
+"""The fields of a ProcessorRecordContext."""
+_Held = tuple[bytes, bytes | None, int, _Origin, int]
+"""The key of a row, the row, its timestamp, where it comes from and what it counts for.
+
+Plain tuples of what refers to nothing: Python's collector looks at such a one once, and at all objects of a class again and again,
+which took as long as everything else together where a cache holds a hundred thousand.
+"""
+_ROW: Final = 1
+_BYTES: Final = 4
+_COLUMNS: Final = tuple(map(itemgetter, range(4)))
+NOT_CACHED: Final = b"\x00not cached"
+"""Look for it with `is`: a row may have these bytes."""
+
 
 class CacheEntry(NamedTuple):
     """A row: its bytes, None where it was deleted, and where the last update came from.
@@ -60,6 +74,27 @@ class CacheEntry(NamedTuple):
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class FlushedRows:
+    """Rows that leave the cache, as columns of equal length; `stored` is None of one that is deleted."""
+
+    keys: Sequence[bytes]
+    row_keys: Sequence[bytes]
+    stored: Sequence[bytes | None]
+    timestamps: Sequence[int]
+    origins: Sequence[ProcessorRecordContext]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def each(self) -> Iterator[FlushedRows]:
+        """Yields every row by itself."""
+        rows = zip(
+            self.keys, self.row_keys, self.stored, self.timestamps, self.origins, strict=True
+        )
+        return (FlushedRows((k,), (r,), (s,), (at,), (o,)) for k, r, s, at, o in rows)
+
+
 class CachedRows(NamedTuple):
     """Rows to be cached, as columns of equal length; no key comes twice and no row is a deletion."""
 
@@ -68,15 +103,13 @@ class CachedRows(NamedTuple):
     stored: Sequence[bytes]
     timestamps: Sequence[int]
 
-    def entries(self, origin: ProcessorRecordContext) -> dict[bytes, CacheEntry]:
+    def held(self, origin: ProcessorRecordContext) -> dict[bytes, _Held]:
         fixed = _FIXED_BYTES + origin.size_bytes
         lengths = zip(map(len, self.keys), map(len, self.stored), strict=True)
         sizes = [fixed + key + stored for key, stored in lengths]
-        rows = zip(*self, repeat(origin, len(sizes)), sizes, strict=True)
-        made = map(
-            tuple.__new__, repeat(CacheEntry), rows
-        )  # a call of the class takes three times as long
-        return dict(zip(self.keys, made, strict=True))
+        origins: Iterator[_Origin] = repeat(tuple(origin), len(sizes))
+        rows = zip(self.row_keys, self.stored, self.timestamps, origins, sizes, strict=True)
+        return dict(zip(self.keys, rows, strict=True))
 
 
 @dataclass(slots=True)
@@ -93,7 +126,7 @@ class RecordCache:
     def __init__(self, room: CacheRoom) -> None:
         self._room = room
         self._bytes_held = 0
-        self._entries: OrderedDict[bytes, CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[bytes, _Held] = OrderedDict()
         self._dirty: dict[bytes, None] = {}
         self._order: list[bytes] | None = None
         """Keys in order, from the first scan on."""
@@ -105,17 +138,18 @@ class RecordCache:
         """Whether something waits to be flushed."""
         return bool(self._dirty)
 
-    def get(self, key: bytes) -> CacheEntry | None:
-        """Returns the entry of a row, which is used by that."""
-        entry = self._entries.get(key)
-        if entry is not None:
-            self._entries.move_to_end(key)
-        return entry
+    def get(self, key: bytes) -> bytes | None:
+        """Returns a row, None where it is deleted, and NOT_CACHED itself where it is not here. The row is used by that."""
+        held = self._entries.get(key)
+        if held is None:
+            return NOT_CACHED
+        self._entries.move_to_end(key)
+        return held[_ROW]
 
     def keep(self, row_key: bytes, stored: bytes) -> None:
         """Note a row that was read from the store."""
         size = _FIXED_BYTES + len(row_key) + len(stored)
-        self._set(CacheEntry(row_key, row_key, stored, 0, NOWHERE, size))
+        self._set(row_key, (row_key, stored, 0, tuple(NOWHERE), size))
 
     def write(
         self,
@@ -135,35 +169,35 @@ class RecordCache:
     ) -> None:
         """Set rows, the arguments of `write`, one after the other: each is come to when the one before has its room."""
         fixed, put = _FIXED_BYTES + origin.size_bytes, self._set
+        plain: _Origin = tuple(origin)
         for key, row_key, stored, timestamp in rows:
             dirty = self._dirty  # which a flush takes away
             if key in dirty:
                 del dirty[key]  # to stand at the end
             dirty[key] = None
             size = fixed + len(key) + (0 if stored is None else len(stored))
-            put(CacheEntry(key, row_key, stored, timestamp, origin, size))
+            put(key, (row_key, stored, timestamp, plain, size))
 
     def write_together(self, rows: CachedRows, origin: ProcessorRecordContext) -> bool:
         """Set rows as `write_all` does, but all at once. Returns False, and sets none, where one of them might have to flush the store."""
         entries, dirty, before = self._entries, self._dirty, self._bytes_held
-        new = rows.entries(origin)
+        new = rows.held(origin)
         known = entries.keys() & new.keys()
-        grown = [new[key].size_bytes - entries[key].size_bytes for key in known]
-        added = [entry.size_bytes for key, entry in new.items() if key not in known]
+        grown = [new[key][_BYTES] - entries[key][_BYTES] for key in known]
         if min(grown, default=0) < 0:  # what it leaves is room for the rows after it alone
             return False
-        more = sum(grown) + sum(added)
+        more = sum(grown) + sum(new[key][_BYTES] for key in new.keys() - known)
         gone = self._clean_eldest(self._room.bytes_held + more - self._room.bytes_max, known)
         if gone is None:
             return False
+        self._order = None
         for key in gone:
-            self._remove(key)
+            more -= entries.pop(key)[_BYTES]
         for key in known:  # to stand at the end
             del entries[key]
             dirty.pop(key, None)
         entries.update(new)
         dirty.update(dict.fromkeys(new))
-        self._order = None
         self._bytes_held += more
         self._room.bytes_held += self._bytes_held - before
         return True
@@ -176,9 +210,10 @@ class RecordCache:
         end = None if high is None else bisect_left(order, high)
         keys = order[bisect_left(order, low) : end]
         for key in reversed(keys) if reverse else keys:
-            entry = self.get(key)
-            if entry is not None:  # or it had to go meanwhile
-                yield key, entry.stored
+            held = self._entries.get(key)
+            if held is not None:  # or it had to go meanwhile
+                self._entries.move_to_end(key)
+                yield key, held[_ROW]
 
     def first_key(self) -> bytes | None:
         """Returns the smallest key, None where the cache is empty."""
@@ -191,22 +226,31 @@ class RecordCache:
         self.on_flush(None)
         self._room.bytes_held += self._bytes_held - before
 
-    def take_dirty(self, evicted: CacheEntry | None = None) -> list[CacheEntry]:
-        """Takes the entries to be flushed: one that has to go, then the others, the oldest write first."""
-        taken = []
+    def take_dirty(self, evicted: CacheEntry | None = None) -> FlushedRows:
+        """Takes the rows to be flushed: one that has to go, then the others, the oldest write first."""
+        dirty, self._dirty = self._dirty, {}
         if evicted is not None:
-            taken.append(evicted)
-            self._dirty.pop(evicted.key, None)
-        taken += map(self._entries.__getitem__, self._dirty)
-        self._dirty = {}
-        return taken
+            dirty.pop(evicted.key, None)
+        keys, held = list(dirty), list(map(self._entries.__getitem__, dirty))
+        if evicted is not None:
+            keys.insert(0, evicted.key)
+            held.insert(0, (*evicted[1:4], tuple(evicted.origin), evicted.size_bytes))
+        row_keys, stored, timestamps, origins = (list(map(part, held)) for part in _COLUMNS)
+        contexts = {id(each): each for each in origins}  # one of all rows that were set together
+        known = {number: ProcessorRecordContext._make(each) for number, each in contexts.items()}
+        return FlushedRows(
+            keys, row_keys, stored, timestamps, list(map(known.__getitem__, map(id, origins)))
+        )
 
-    def drop_deleted(self, flushed: list[CacheEntry], evicted: CacheEntry | None) -> None:
+    def drop_deleted(self, flushed: FlushedRows, evicted: CacheEntry | None) -> None:
         """Forget rows that are deleted in the store, too, by now; who flushes counts what became free."""
-        for entry in flushed:
-            if entry.stored is None and entry is not evicted and entry.key in self._entries:
-                self._remove(entry.key)
-                self._dirty.pop(entry.key, None)
+        if None not in flushed.stored:
+            return
+        first = 0 if evicted is None else 1
+        for key, stored in zip(flushed.keys[first:], flushed.stored[first:], strict=True):
+            if stored is None and key in self._entries:
+                self._remove(key)
+                self._dirty.pop(key, None)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -216,14 +260,14 @@ class RecordCache:
         self._dirty = {}
         self._order = None
 
-    def _set(self, entry: CacheEntry) -> None:
-        entries, key, room = self._entries, entry.key, self._room
+    def _set(self, key: bytes, row: _Held) -> None:
+        entries, room = self._entries, self._room
         known = entries.get(key)
-        entries[key] = entry
-        more = entry.size_bytes
+        entries[key] = row
+        more = row[_BYTES]
         if known is not None:
             entries.move_to_end(key)
-            more -= known.size_bytes
+            more -= known[_BYTES]
         elif self._order is not None:
             insort(self._order, key)
         self._bytes_held += more
@@ -239,21 +283,23 @@ class RecordCache:
         room = self._room
         while room.bytes_held > room.bytes_max and self._entries:
             before = self._bytes_held
-            eldest = self._remove(next(iter(self._entries)))
-            if eldest.key in self._dirty:
-                self.on_flush(eldest)
+            key = next(iter(self._entries))
+            eldest = self._remove(key)
+            if key in self._dirty:
+                self.on_flush(_entry(key, eldest))
             room.bytes_held += self._bytes_held - before
 
     def _clean_eldest(self, excess_bytes: int, kept: Container[bytes]) -> list[bytes] | None:
         """Returns the entries that go first to free so much; None where one of them is dirty, or to be kept."""
         gone: list[bytes] = []
-        for key, entry in self._entries.items():
+        dirty = self._dirty
+        for key, held in self._entries.items():
             if excess_bytes <= 0:
                 break
-            if key in self._dirty or key in kept:
+            if key in dirty or key in kept:
                 return None
             gone.append(key)
-            excess_bytes -= entry.size_bytes
+            excess_bytes -= held[_BYTES]
         return gone if excess_bytes <= 0 else None
 
     def _in_order(self) -> list[bytes]:
@@ -261,12 +307,18 @@ class RecordCache:
             self._order = sorted(self._entries)
         return self._order
 
-    def _remove(self, key: bytes) -> CacheEntry:
-        entry = self._entries.pop(key)
-        self._bytes_held -= entry.size_bytes
+    def _remove(self, key: bytes) -> _Held:
+        held = self._entries.pop(key)
+        self._bytes_held -= held[_BYTES]
         if self._order is not None:
             del self._order[bisect_left(self._order, key)]
-        return entry
+        return held
+
+
+def _entry(key: bytes, held: _Held) -> CacheEntry:
+    row_key, stored, timestamp, origin, size_bytes = held
+    context = ProcessorRecordContext._make(origin)
+    return CacheEntry(key, row_key, stored, timestamp, context, size_bytes)
 
 
 def _not_connected(entry: CacheEntry | None) -> None:

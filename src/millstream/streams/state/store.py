@@ -12,7 +12,13 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.dropped_records import Lateness
 from millstream.streams.errors import SerializationError, StreamsError
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.state.cache import NOWHERE, CacheEntry, ProcessorRecordContext, RecordCache
+from millstream.streams.state.cache import (
+    NOWHERE,
+    CacheEntry,
+    FlushedRows,
+    ProcessorRecordContext,
+    RecordCache,
+)
 from millstream.streams.state.changelog import Changelog, Headers
 from millstream.streams.state.headers import split_headers
 from millstream.streams.state.storage.transaction import TransactionalRows, overlaid
@@ -69,8 +75,8 @@ class FlushedChanges:
     keys: list[bytes | None]
     new: list[bytes | None]
     old: list[bytes | None] | None
-    timestamps: list[int]
-    origins: list[ProcessorRecordContext]
+    timestamps: Sequence[int]
+    origins: Sequence[ProcessorRecordContext]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,54 +169,48 @@ class StateStore(ABC):
         """Of a table, the deletion of a row that the store does not have is left out."""
         cache, below = self.cache, self.below
         assert cache is not None, "only a cache flushes"
-        entries = cache.take_dirty(evicted)
+        rows = cache.take_dirty(evicted)
         if below is None:
-            self.write_entries(entries)
+            self.write_flushed(rows)
         else:
-            changes = self._written_changes(entries, wants_old=below.wants_old)
+            changes = self._written_changes(rows, wants_old=below.wants_old)
             if changes.keys:
                 below.forward(changes, evicted is not None)
-        cache.drop_deleted(entries, evicted)
+        cache.drop_deleted(rows, evicted)
 
-    def _written_changes(self, entries: list[CacheEntry], *, wants_old: bool) -> FlushedChanges:
-        """Write entries of a table. One by one where rows are looked at before: writing one may let others expire."""
-        old: list[bytes | None] = []
-        if not wants_old and all(entry.stored is not None for entry in entries):
-            keys, new = self.write_entries(entries)
-        else:
-            kept, keys, new = [], [], []
-            for entry in entries:
-                deletes = entry.stored is None
-                before = self.flushed_row(entry.row_key) if deletes or wants_old else None
-                if deletes and before is None:
-                    continue
-                key, value = self.write_entries([entry])
-                kept.append(entry)
-                keys += key
-                new += value
-                old.append(None if before is None else self.logged_value(before))
-            entries = kept
+    def _written_changes(self, rows: FlushedRows, *, wants_old: bool) -> FlushedChanges:
+        """Write rows of a table. One by one where they are looked at before: writing one may let others expire."""
+        if not wants_old and None not in rows.stored:
+            keys, new = self.write_flushed(rows)
+            times, origins = self.change_times(rows), self.change_origins(rows)
+            return FlushedChanges(self.table_keys(keys), new, None, times, origins)
+        written: list[tuple[bytes | None, bytes | None, bytes | None]] = []
+        times, origins = [], []
+        for one in rows.each():
+            (row_key,), (stored,) = one.row_keys, one.stored
+            before = self.flushed_row(row_key) if stored is None or wants_old else None
+            if stored is None and before is None:
+                continue
+            (key,), (value,) = self.write_flushed(one)
+            written.append((key, value, None if before is None else self.logged_value(before)))
+            times += self.change_times(one)
+            origins += self.change_origins(one)
+        keys, new, old = ([row[column] for row in written] for column in range(3))
         return FlushedChanges(
-            self.table_keys(keys),
-            new,
-            old if wants_old else None,
-            self.change_times(entries),
-            self.change_origins(entries),
+            self.table_keys(keys), new, old if wants_old else None, times, origins
         )
 
-    def write_entries(
-        self, entries: list[CacheEntry]
-    ) -> tuple[list[bytes | None], list[bytes | None]]:
-        """Set the rows of entries that leave the cache, and log them; gives the keys and values as they are logged."""
-        self.set_rows(entries)
-        keys = self.log_keys([entry.row_key for entry in entries])
-        values = self.logged_column([entry.stored for entry in entries])
+    def write_flushed(self, rows: FlushedRows) -> tuple[list[bytes | None], list[bytes | None]]:
+        """Set rows that leave the cache, and log them; gives the keys and values as they are logged."""
+        self.set_rows(rows)
+        keys, values = self.log_keys(rows.row_keys), self.logged_column(rows.stored)
         if self.changelog is not None:
             if self.spec.with_headers or self.spec.log_headers:
+                each = zip(rows.stored, rows.origins, strict=True)
                 self.changelog.note_headers(
-                    [self.logged_headers(entry.stored, entry.origin.headers) for entry in entries]
+                    [self.logged_headers(stored, origin.headers) for stored, origin in each]
                 )
-            self.changelog.extend(keys, values, [entry.timestamp for entry in entries])
+            self.changelog.extend(keys, values, rows.timestamps)
         return keys, values
 
     def flushed_row(self, row_key: bytes) -> bytes | None:
@@ -240,10 +240,10 @@ class StateStore(ABC):
         """Set or delete a row of the store itself."""
         self.rows.pending[row_key] = stored
 
-    def set_rows(self, entries: Sequence[CacheEntry]) -> None:
-        """Set or delete the rows of entries, one after the other."""
-        for entry in entries:
-            self.set_row(entry.row_key, entry.stored, entry.timestamp)
+    def set_rows(self, rows: FlushedRows) -> None:
+        """Set or delete rows that leave the cache, one after the other."""
+        for row in zip(rows.row_keys, rows.stored, rows.timestamps, strict=True):
+            self.set_row(*row)
 
     def log_row(
         self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
@@ -298,13 +298,13 @@ class StateStore(ABC):
         """Returns what `table_key_serde` writes for keys of the changelog."""
         return log_keys
 
-    def change_times(self, entries: Sequence[CacheEntry]) -> list[int]:
-        """Returns the timestamps of the changes that entries make as they leave the cache."""
-        return [entry.timestamp for entry in entries]
+    def change_times(self, rows: FlushedRows) -> Sequence[int]:
+        """Returns the timestamps of the changes that rows make as they leave the cache."""
+        return rows.timestamps
 
-    def change_origins(self, entries: Sequence[CacheEntry]) -> list[ProcessorRecordContext]:
+    def change_origins(self, rows: FlushedRows) -> Sequence[ProcessorRecordContext]:
         """Returns the records that the changes come from; their headers are those of the changes."""
-        return [entry.origin for entry in entries]
+        return rows.origins
 
     def restore(
         self,

@@ -100,7 +100,7 @@ def _batch(store: StateStore, changes: FlushedChanges) -> Batch:
     return Batch(
         written_column(store.table_key_serde, changes.keys),
         written_column(store.value_serde, changes.new),
-        changes.timestamps,
+        list(changes.timestamps),
         [origin.headers for origin in changes.origins],
         [],
         None if changes.old is None else list(store.value_serde.decode_all(changes.old)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
-from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.cache import FlushedRows
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.key_value.store import (
     KeyValueStore,
@@ -61,13 +61,11 @@ class BoundedRows(OrderedRows):
             self._recent.use(row_key)
         return stored
 
-    def write_entries(
-        self, entries: list[CacheEntry]
-    ) -> tuple[list[bytes | None], list[bytes | None]]:
+    def write_flushed(self, rows: FlushedRows) -> tuple[list[bytes | None], list[bytes | None]]:
         """One by one, for each may push another row out, which is logged in its turn."""
         keys, values = [], []
-        for entry in entries:
-            key, value = super().write_entries([entry])
+        for one in rows.each():
+            key, value = super().write_flushed(one)
             keys += key
             values += value
         return keys, values

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from millstream.streams.serdes.serde import Serde
+from millstream.streams.state.cache import NOT_CACHED
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
 from millstream.streams.state.rows.running import EncodedRows, RunningRows, WrittenRows
@@ -47,9 +48,9 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
         cache = self.cache
         if cache is None:
             return self.flushed_row(data)
-        entry = cache.get(data)
-        if entry is not None:
-            return entry.stored
+        stored = cache.get(data)
+        if stored is not NOT_CACHED:
+            return stored
         stored = self.flushed_row(data)
         if stored is not None:
             cache.keep(data, stored)
@@ -76,7 +77,7 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
 
     def _row(self, data: bytes) -> Row | None:
         row = self._decoded.get(data)
-        if row is not None and (self.cache is None or self.cache.get(data) is not None):
+        if row is not None and (self.cache is None or self.cache.get(data) is not NOT_CACHED):
             return row
         stored = self.stored_row(data)
         return None if stored is None else self.decoded_row(data, stored)

@@ -15,7 +15,7 @@ from struct import Struct
 from typing import Any
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
-from millstream.streams.state.cache import CacheEntry, ProcessorRecordContext
+from millstream.streams.state.cache import NOT_CACHED, FlushedRows, ProcessorRecordContext
 from millstream.streams.state.storage.transaction import overlaid
 from millstream.streams.state.store import StateStore, StoreParts
 
@@ -111,23 +111,28 @@ class SegmentedStore(StateStore):
         else:
             self.forget(row_key)
 
-    def set_rows(self, entries: Sequence[CacheEntry]) -> None:
-        row_keys = [entry.row_key for entry in entries]
-        times = self.row_times(row_keys)
+    def set_rows(self, rows: FlushedRows) -> None:
+        times = self.row_times(rows.row_keys)
         newest = max(times, default=self._newest)
         if min(times, default=newest) < self._oldest_kept(max(newest, self._newest)):
-            for entry in entries:  # an earlier one may still come in time
-                self._cached_origin = entry.origin
-                self.set_row(entry.row_key, entry.stored, entry.timestamp)
+            columns = zip(rows.row_keys, rows.stored, rows.timestamps, rows.origins, strict=True)
+            for (
+                row_key,
+                stored,
+                timestamp,
+                origin,
+            ) in columns:  # an earlier one may still be in time
+                self._cached_origin = origin
+                self.set_row(row_key, stored, timestamp)
             self._cached_origin = None
             return
         self.advance(newest)
-        self.rows.pending.update(zip(row_keys, [entry.stored for entry in entries], strict=True))
+        self.rows.pending.update(zip(rows.row_keys, rows.stored, strict=True))
 
     def stored_row(self, row_key: bytes) -> bytes | None:
         """Returns the bytes of a row that can be seen, in the cache or in the store."""
-        entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
-        return self.flushed_row(row_key) if entry is None else entry.stored
+        stored = NOT_CACHED if self.cache is None else self.cache.get(self.cache_key(row_key))
+        return self.flushed_row(row_key) if stored is NOT_CACHED else stored
 
     def flushed_row(self, row_key: bytes) -> bytes | None:
         return None if self.row_time(row_key) < self.oldest_visible() else self.rows.get(row_key)

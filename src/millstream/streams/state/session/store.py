@@ -16,7 +16,7 @@ from millstream.streams.serdes.windowed import (
     pack_session,
     session_windowed,
 )
-from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.cache import FlushedRows
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlySessionStore, Stored
 from millstream.streams.state.rows.running import WrittenRows
@@ -112,8 +112,8 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def table_key_serde(self) -> Serde[Any]:  # Any: tables of any type
         return session_windowed(self._key)
 
-    def change_times(self, entries: Sequence[CacheEntry]) -> list[int]:
-        return [self.row_time(entry.row_key) for entry in entries]
+    def change_times(self, rows: FlushedRows) -> Sequence[int]:
+        return self.row_times(rows.row_keys)
 
     def sessions_of_key(
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool

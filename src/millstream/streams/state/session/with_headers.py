@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from millstream.streams.serdes.windowed import Windowed
-from millstream.streams.state.cache import CacheEntry, ProcessorRecordContext
+from millstream.streams.state.cache import FlushedRows, ProcessorRecordContext
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import (
     NO_HEADERS,
@@ -50,14 +47,11 @@ class SessionStoreWithHeaders(SessionStore):
     def logged_value(self, stored: bytes) -> bytes:
         return without_headers(stored)
 
-    def change_origins(self, entries: Sequence[CacheEntry]) -> list[ProcessorRecordContext]:
+    def change_origins(self, rows: FlushedRows) -> list[ProcessorRecordContext]:
         """Gives the records with the headers of the sessions, as in Kafka Streams."""
         return [
-            replace(
-                entry.origin,
-                headers=() if entry.stored is None else split_headers(entry.stored)[0],
-            )
-            for entry in entries
+            origin._replace(headers=() if stored is None else split_headers(stored)[0])
+            for origin, stored in zip(rows.origins, rows.stored, strict=True)
         ]
 
     def decode_row(self, stored: bytes) -> AggregationWithHeaders:

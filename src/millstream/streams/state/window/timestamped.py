@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import time_windowed
-from millstream.streams.state.cache import RecordCache
+from millstream.streams.state.cache import NOT_CACHED, RecordCache
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.rows.running import EncodedRows, RunningRows, WrittenRows
@@ -29,9 +29,9 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
     def _row(self, windowed: bytes) -> Row | None:
         (start,) = unpack_time(windowed, len(windowed) - 8)
         row_key = self.row_key(windowed, start)
-        entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
-        if entry is not None:
-            stored = entry.stored
+        stored = NOT_CACHED if self.cache is None else self.cache.get(self.cache_key(row_key))
+        if stored is not NOT_CACHED:
+            pass
         elif start < self.oldest_visible():
             return None
         elif (row := self._decoded.get(row_key)) is not None:
@@ -43,9 +43,9 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
     def _stored(self, windowed: bytes) -> bytes | None:
         (start,) = unpack_time(windowed, len(windowed) - 8)
         row_key = self.row_key(windowed, start)
-        entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
-        if entry is not None:
-            return entry.stored
+        stored = NOT_CACHED if self.cache is None else self.cache.get(self.cache_key(row_key))
+        if stored is not NOT_CACHED:
+            return stored
         return None if start < self.oldest_visible() else self.rows.get(row_key)
 
     def put(self, key: object, value: object, start: int, timestamp: int) -> None:
