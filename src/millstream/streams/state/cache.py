@@ -47,15 +47,20 @@ NOWHERE = ProcessorRecordContext()
 
 _Origin = tuple[Headers | int | str | bytes | None, ...]
 """The fields of a ProcessorRecordContext."""
-_Held = tuple[bytes, bytes | None, int, _Origin, int]
-"""The key of a row, the row, its timestamp, where it comes from and what it counts for.
+_Held = tuple[bytes, bytes | None, int, int, int]
+"""The key of a row, the row, its timestamp, the number of the write that it comes from and what it counts for.
 
 Plain tuples of what refers to nothing: Python's collector looks at such a one once, and at all objects of a class again and again,
 which took as long as everything else together where a cache holds a hundred thousand.
 """
 _ROW: Final = 1
+_WRITE: Final = 3
 _BYTES: Final = 4
+_ORIGINS_PER_ROW_MAX: Final = 2
+"""Of rows that wait; rows that are written again and again leave origins of nothing behind."""
+_ORIGINS_MIN: Final = 1_000
 _COLUMNS: Final = tuple(map(itemgetter, range(4)))
+_bytes_of: Final = itemgetter(_BYTES)
 NOT_CACHED: Final = b"\x00not cached"
 """Look for it with `is`: a row may have these bytes."""
 
@@ -103,12 +108,12 @@ class CachedRows(NamedTuple):
     stored: Sequence[bytes]
     timestamps: Sequence[int]
 
-    def held(self, origin: ProcessorRecordContext) -> dict[bytes, _Held]:
+    def held(self, write: int, origin: ProcessorRecordContext) -> dict[bytes, _Held]:
         fixed = _FIXED_BYTES + origin.size_bytes
         lengths = zip(map(len, self.keys), map(len, self.stored), strict=True)
         sizes = [fixed + key + stored for key, stored in lengths]
-        origins: Iterator[_Origin] = repeat(tuple(origin), len(sizes))
-        rows = zip(self.row_keys, self.stored, self.timestamps, origins, sizes, strict=True)
+        writes = repeat(write, len(sizes))
+        rows = zip(self.row_keys, self.stored, self.timestamps, writes, sizes, strict=True)
         return dict(zip(self.keys, rows, strict=True))
 
 
@@ -128,6 +133,9 @@ class RecordCache:
         self._bytes_held = 0
         self._entries: OrderedDict[bytes, _Held] = OrderedDict()
         self._dirty: dict[bytes, None] = {}
+        self._writes = 0
+        self._origins: dict[int, _Origin] = {}
+        """By the number of a write, of rows that wait."""
         self._order: list[bytes] | None = None
         """Keys in order, from the first scan on."""
         self.on_flush: Callable[[CacheEntry | None], None] = _not_connected
@@ -149,7 +157,7 @@ class RecordCache:
     def keep(self, row_key: bytes, stored: bytes) -> None:
         """Note a row that was read from the store."""
         size = _FIXED_BYTES + len(row_key) + len(stored)
-        self._set(row_key, (row_key, stored, 0, tuple(NOWHERE), size))
+        self._set(row_key, (row_key, stored, 0, 0, size))
 
     def write(
         self,
@@ -169,27 +177,30 @@ class RecordCache:
     ) -> None:
         """Set rows, the arguments of `write`, one after the other: each is come to when the one before has its room."""
         fixed, put = _FIXED_BYTES + origin.size_bytes, self._set
-        plain: _Origin = tuple(origin)
+        write = self._note_write(origin)
         for key, row_key, stored, timestamp in rows:
+            if write not in self._origins:  # the row before has made room, which flushed the store
+                write = self._note_write(origin)
             dirty = self._dirty  # which a flush takes away
             if key in dirty:
                 del dirty[key]  # to stand at the end
             dirty[key] = None
             size = fixed + len(key) + (0 if stored is None else len(stored))
-            put(key, (row_key, stored, timestamp, plain, size))
+            put(key, (row_key, stored, timestamp, write, size))
 
     def write_together(self, rows: CachedRows, origin: ProcessorRecordContext) -> bool:
         """Set rows as `write_all` does, but all at once. Returns False, and sets none, where one of them might have to flush the store."""
         entries, dirty, before = self._entries, self._dirty, self._bytes_held
-        new = rows.held(origin)
+        new = rows.held(self._writes + 1, origin)
         known = entries.keys() & new.keys()
-        grown = [new[key][_BYTES] - entries[key][_BYTES] for key in known]
-        if min(grown, default=0) < 0:  # what it leaves is room for the rows after it alone
-            return False
-        more = sum(grown) + sum(new[key][_BYTES] for key in new.keys() - known)
+        sizes_before = {key: entries[key][_BYTES] for key in known}
+        if any(new[key][_BYTES] < size for key, size in sizes_before.items()):
+            return False  # what it leaves is room for the rows after it alone
+        more = sum(map(_bytes_of, new.values())) - sum(sizes_before.values())
         gone = self._clean_eldest(self._room.bytes_held + more - self._room.bytes_max, known)
         if gone is None:
             return False
+        self._note_write(origin)
         self._order = None
         for key in gone:
             more -= entries.pop(key)[_BYTES]
@@ -229,18 +240,20 @@ class RecordCache:
     def take_dirty(self, evicted: CacheEntry | None = None) -> FlushedRows:
         """Takes the rows to be flushed: one that has to go, then the others, the oldest write first."""
         dirty, self._dirty = self._dirty, {}
+        origins, self._origins = self._origins, {}
         if evicted is not None:
             dirty.pop(evicted.key, None)
         keys, held = list(dirty), list(map(self._entries.__getitem__, dirty))
+        row_keys, stored, timestamps, writes = (list(map(part, held)) for part in _COLUMNS)
+        contexts = {each: ProcessorRecordContext._make(origins[each]) for each in set(writes)}
+        from_ = list(map(contexts.__getitem__, writes))
         if evicted is not None:
             keys.insert(0, evicted.key)
-            held.insert(0, (*evicted[1:4], tuple(evicted.origin), evicted.size_bytes))
-        row_keys, stored, timestamps, origins = (list(map(part, held)) for part in _COLUMNS)
-        contexts = {id(each): each for each in origins}  # one of all rows that were set together
-        known = {number: ProcessorRecordContext._make(each) for number, each in contexts.items()}
-        return FlushedRows(
-            keys, row_keys, stored, timestamps, list(map(known.__getitem__, map(id, origins)))
-        )
+            row_keys.insert(0, evicted.row_key)
+            stored.insert(0, evicted.stored)
+            timestamps.insert(0, evicted.timestamp)
+            from_.insert(0, evicted.origin)
+        return FlushedRows(keys, row_keys, stored, timestamps, from_)
 
     def drop_deleted(self, flushed: FlushedRows, evicted: CacheEntry | None) -> None:
         """Forget rows that are deleted in the store, too, by now; who flushes counts what became free."""
@@ -257,8 +270,19 @@ class RecordCache:
         self._room.bytes_held -= self._bytes_held
         self._bytes_held = 0
         self._entries.clear()
-        self._dirty = {}
+        self._dirty, self._origins = {}, {}
         self._order = None
+
+    def _note_write(self, origin: ProcessorRecordContext) -> int:
+        """Returns the number of a new write, whose rows come from this record."""
+        known = self._origins
+        if len(known) > max(_ORIGINS_MIN, _ORIGINS_PER_ROW_MAX * len(self._dirty)):
+            entries = self._entries
+            used = {entries[key][_WRITE] for key in self._dirty if key in entries}
+            self._origins = known = {write: known[write] for write in used}
+        self._writes += 1
+        known[self._writes] = tuple(origin)
+        return self._writes
 
     def _set(self, key: bytes, row: _Held) -> None:
         entries, room = self._entries, self._room
@@ -286,8 +310,13 @@ class RecordCache:
             key = next(iter(self._entries))
             eldest = self._remove(key)
             if key in self._dirty:
-                self.on_flush(_entry(key, eldest))
+                self.on_flush(self._entry(key, eldest))
             room.bytes_held += self._bytes_held - before
+
+    def _entry(self, key: bytes, held: _Held) -> CacheEntry:
+        row_key, stored, timestamp, write, size_bytes = held
+        origin = ProcessorRecordContext._make(self._origins[write])
+        return CacheEntry(key, row_key, stored, timestamp, origin, size_bytes)
 
     def _clean_eldest(self, excess_bytes: int, kept: Container[bytes]) -> list[bytes] | None:
         """Returns the entries that go first to free so much; None where one of them is dirty, or to be kept."""
@@ -313,12 +342,6 @@ class RecordCache:
         if self._order is not None:
             del self._order[bisect_left(self._order, key)]
         return held
-
-
-def _entry(key: bytes, held: _Held) -> CacheEntry:
-    row_key, stored, timestamp, origin, size_bytes = held
-    context = ProcessorRecordContext._make(origin)
-    return CacheEntry(key, row_key, stored, timestamp, context, size_bytes)
 
 
 def _not_connected(entry: CacheEntry | None) -> None:

@@ -6,6 +6,7 @@ Sizes and orders were read from Kafka Streams 4.3.1's ThreadCache while its test
 from __future__ import annotations
 
 import gc
+import sys
 
 import pytest
 from hypothesis import given
@@ -38,10 +39,12 @@ class Store:
         self.cache = RecordCache(self.room)
         self.cache.on_flush = self.flush_rows
         self.flushed: list[list[bytes]] = []
+        self.origins: list[list[ProcessorRecordContext]] = []
 
     def flush_rows(self, evicted: CacheEntry | None) -> None:
         taken = self.cache.take_dirty(evicted)
         self.flushed.append(list(taken.keys))
+        self.origins.append(list(taken.origins))
         self.cache.drop_deleted(taken, evicted)
 
 
@@ -79,6 +82,29 @@ def test_the_row_used_longest_ago_goes_first_and_everything_that_waits_with_it()
     put(store.cache, b"d")
     assert store.flushed == [[b"b", b"a", b"c", b"d"]]
     assert keys(store.cache) == [b"a", b"c", b"d"]
+
+
+def test_rows_that_are_written_one_after_the_other_keep_their_record_when_one_makes_room() -> None:
+    store = Store(150)  # three rows of 50 bytes
+    put(store.cache, b"a")
+    other = ProcessorRecordContext("in1", 1)
+    store.cache.write_all([(key, key, b"x", 0) for key in (b"b", b"c", b"d", b"e", b"f")], other)
+    store.cache.flush()
+    assert store.flushed == [[b"a", b"b", b"c", b"d"], [b"e", b"f"]]
+    assert store.origins == [[FROM_IN1, other, other, other], [other, other]]
+
+
+def test_a_row_that_is_written_again_and_again_comes_from_its_last_record() -> None:
+    """What is known of records whose rows were written over is forgotten in time."""
+    store = Store(10_000)
+    put(store.cache, b"first")
+    raw_key = b"%d" % id(store)  # of no other object
+    for offset in range(5_000):
+        store.cache.write(b"a", b"a", b"x", 0, ProcessorRecordContext("in1", offset, (), raw_key))
+    assert sys.getrefcount(raw_key) < 1_100
+    store.cache.flush()
+    assert store.flushed == [[b"first", b"a"]]
+    assert store.origins == [[FROM_IN1, ProcessorRecordContext("in1", 4_999, (), raw_key)]]
 
 
 def test_rows_that_were_flushed_go_without_another_flush() -> None:
