@@ -43,12 +43,14 @@ def rows_by_partition(
         return [(partition, records)]
     if "key" not in records.schema.names or partition_count == 1:
         return [(without_key, records)]
-    targets = _partitions(records.column("key"), partition_count, without_key)
+    targets = partitions_of(records.column("key"), partition_count, without_key)
+    counts = sorted((c["values"], c["counts"]) for c in pc.value_counts(targets).to_pylist())
+    if len(counts) == 1:  # as from a task whose keys stay as they are
+        return [(counts[0][0], records)]
     order = pc.sort_indices(targets)  # stable: rows of one partition keep their order
     ordered = records.take(order)
     groups = []
     start = 0
-    counts = sorted((c["values"], c["counts"]) for c in pc.value_counts(targets).to_pylist())
     for target, count in counts:
         groups.append((target, ordered.slice(start, count)))
         start += count
@@ -139,7 +141,8 @@ def rows_before(records: pa.RecordBatch, end_offset: int) -> pa.RecordBatch:
     return records.slice(0, pc.sum(pc.less(records.column("offset"), end_offset)).as_py())
 
 
-def _partitions(keys: pa.Array, partition_count: int, without_key: int) -> pa.Array:
+def partitions_of(keys: pa.Array, partition_count: int, without_key: int) -> pa.Array:
+    """Returns the partition of each key; `without_key` is that of a null."""
     try:
         keys = keys.cast(pa.binary())
     except pa.ArrowException as error:

@@ -60,8 +60,8 @@ def record_batch(batch: SinkBatch, upstream: int) -> pa.RecordBatch:
     from millstream.records.arrow import HEADERS_TYPE
 
     columns = {
-        "key": _binary(batch.keys),
-        "value": _binary(batch.values),
+        "key": binary_array(batch.keys),
+        "value": binary_array(batch.values),
         "timestamp": pa.array(batch.timestamps, pa.int64()),
     }
     headers: pa.Array | None = None
@@ -85,7 +85,8 @@ def load_arrow() -> None:
     pc.count(pa.array([None], pa.binary()))
 
 
-def _binary(column: Sequence[bytes | None]) -> pa.Array:
+def binary_array(column: Sequence[bytes | None]) -> pa.Array:
+    """Returns a column of the kernel as an array."""
     import pyarrow as pa
 
     return column.array if isinstance(column, ArrowBytes) else pa.array(column, pa.binary())

@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING
 from millstream.clients import BatchDelivery, Producer
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
-from millstream.runtime.native import load_leaf
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
 from millstream.streams.kernel.task.output import TaskOutput
-from millstream.streams.runtime.columns import record_batch
+from millstream.streams.runtime.columns import binary_array, record_batch
 from millstream.streams.runtime.upstreams.origin_headers import batch_header
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from millstream.clients.producer.core import murmur2
-else:
-    murmur2 = load_leaf("millstream.clients.producer.core.murmur2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +129,23 @@ def _by_partition(
     import pyarrow as pa
 
     numbers = np.asarray(targets)
+    if (
+        len(numbers) and (numbers == numbers[0]).all()
+    ):  # a task writes what has its keys to its own partition
+        yield int(numbers[0]), rows
+        return
     for target in np.unique(numbers).tolist():
         yield target, rows.take(pa.array(np.flatnonzero(numbers == target)))
 
 
 def _targets(batch: SinkBatch, count: int) -> Sequence[int]:
+    from millstream.clients.core.arrow_batches import partitions_of
+
     keys = batch.keys if batch.partition_keys is None else batch.partition_keys
-    by_key = {key: 0 if key is None else murmur2.partition_for_key(key, count) for key in set(keys)}
+    by_key: list[int] = partitions_of(binary_array(keys), count, without_key=0).to_pylist()
     if batch.partitions is None:
-        return [by_key[key] for key in keys]
+        return by_key
     return [
-        by_key[key] if partition is None else partition
-        for key, partition in zip(keys, batch.partitions, strict=True)
+        by_its_key if partition is None else partition
+        for by_its_key, partition in zip(by_key, batch.partitions, strict=True)
     ]
