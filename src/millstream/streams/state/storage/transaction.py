@@ -123,12 +123,16 @@ class TransactionalRows:
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yields the rows in [low, high) in key order, the overlay's over the stored ones."""
-        pending, order = self.pending, self._ordered()
+        pending, deleted_before = self.pending, self._deleted_before
+        first = max(low, deleted_before)
+        rows = self._rows.scan(first, high, reverse=reverse)
+        if next(iter(pending), None) is None:  # which a closed overlay refuses to say
+            return rows
+        order = self._ordered()
         end = len(order) if high is None else bisect_left(order, high)
         ours = order[bisect_left(order, low) : end]
         if reverse:
             ours.reverse()
-        rows = self._rows.scan(max(low, self._deleted_before), high, reverse=reverse)
         written = ((key, pending[key]) for key in ours)
         return overlaid(rows, written, reverse=reverse) if ours else rows
 
