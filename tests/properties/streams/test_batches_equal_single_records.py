@@ -195,6 +195,7 @@ RECORD = st.tuples(
     ["sink"],
     [("in", b"a", b"x", 1), ("in", b"a", b"yy", 2)],
 )
+@example(["flat_map_values"], ["window"], [("in", b"a", b"x", 10), ("in", b"a", b"x", 0)])
 def test_batches_of_any_size_give_what_single_records_give(steps, ends, records) -> None:
     built = topology(steps, ends)
     options = {}

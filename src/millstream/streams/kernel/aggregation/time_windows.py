@@ -56,9 +56,9 @@ class _Placed:
     """As it was before the batch, and then after it."""
     runs: list[tuple[int, int, list[int]]] = field(default_factory=list)
     """Records from the first to the end, and the starts of the open windows that they fall in."""
-    late_records: int = 0
+    late: list[tuple[int, int]] = field(default_factory=list)
+    """Records from the first to the end that came too late for some of their windows."""
     late_updates: int = 0
-    """Those that came too late."""
     first_late: tuple[int, int, int] = (0, 0, 0)
     """The first record that came too late for one of its windows, the start of that, and the stream time then."""
     needed_ms: int = 0
@@ -67,9 +67,9 @@ class _Placed:
     def leave_out(self, first: int, end: int, closed: Sequence[int], size_ms: int) -> None:
         """Notes that these records come too late for the windows with these starts, the earliest first."""
         start, stream_time = closed[0], self.stream_time
-        if not self.late_records:
+        if not self.late:
             self.first_late = first, start, stream_time
-        self.late_records += end - first
+        self.late.append((first, end))
         self.late_updates += len(closed) * (end - first)
         self.needed_ms = max(self.needed_ms, stream_time - start - size_ms + 1)
 
@@ -230,7 +230,7 @@ class WindowAggregateOperator(RowByRow):
 
     def _note(self, placed: _Placed, batch: Batch) -> None:
         self._store.times[self._time] = placed.stream_time
-        if placed.late_records:
+        if placed.late:
             self._drop_late(placed, batch)
 
     def _drop_late(self, placed: _Placed, batch: Batch) -> None:
@@ -239,7 +239,9 @@ class WindowAggregateOperator(RowByRow):
         needed, updates = placed.needed_ms, placed.late_updates
         late = Lateness((start, end), end + grace, grace, needed, stream_time, updates)
         row = batch.ordinals[first], batch.timestamps[first]
-        reason, records = DropReason.LATE_FOR_WINDOW, placed.late_records
+        # Rows that were made of one record are one record.
+        of_records = {each for first, end in placed.late for each in batch.ordinals[first:end]}
+        reason, records = DropReason.LATE_FOR_WINDOW, len(of_records)
         self.context.drop(self.node, reason, row, records=records, late=late)
 
     def _result(self, batch: Batch, records: Sequence[int], keys: Column, folded: Folded) -> Batch:
