@@ -103,6 +103,14 @@ class CommittedPosition:
             for topic, mine in zip(topics, numbers, strict=True)
         }
 
+    @property
+    def tells_store_times(self) -> bool:
+        """Whether stores that are not among `store_times` had no rows: it has them, or is of a task that has processed nothing.
+
+        Instances of Kafka Streams do not commit them.
+        """
+        return bool(self.offsets) and bool(self.store_times or not self.times)
+
     @classmethod
     def decode(cls, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> CommittedPosition:
         """Reads what a group has committed for the partitions of one task; topics without a commit are left out."""

@@ -34,19 +34,28 @@ class WrittenEnds:
 async def write(
     producer: Producer, output: TaskOutput, partition: int, followed_topics: Collection[str] = ()
 ) -> WrittenEnds:
-    """Writes changelogs to `partition`, and outputs beside them. Returns once every record is acknowledged; raises the first error."""
+    """Writes changelogs to `partition`, and outputs beside them. Returns once every record is acknowledged; raises the first error.
+
+    Without a transaction the outputs come first where a changelog says that a row is gone: a window that waited to be closed goes out and
+    leaves its store, and whoever is killed between the two must not have it in neither.
+    """
     logged: dict[str, BatchDelivery] = {}
     outputs: list[BatchDelivery] = []
     followed: list[BatchDelivery] = []
     try:
-        for batch in output.changelogs.values():
-            rows = record_batch(batch, partition)
-            logged[batch.topic] = await producer.send_batch(batch.topic, rows, partition=partition)
         for batch in output.sinks.values():
             sent = await _send(producer, batch, partition)
             outputs += sent
             if batch.topic in followed_topics:
                 followed += sent
+        changelogs = [record_batch(batch, partition) for batch in output.changelogs.values()]
+        is_exact = producer.config.transactional_id is not None
+        if not is_exact and any(rows.column("value").null_count for rows in changelogs):
+            await _settled(producer)
+            for delivery in outputs:
+                await delivery
+        for topic, rows in zip(output.changelogs, changelogs, strict=True):
+            logged[topic] = await producer.send_batch(topic, rows, partition=partition)
     except Exception:
         if producer.config.transactional_id is None:
             await _settled(producer)

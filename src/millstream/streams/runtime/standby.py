@@ -104,6 +104,8 @@ class StandbyTask:
         await self.open()
         task = self._task
         assert task is not None, "it has been opened"
+        if not self._spec.is_exact:
+            await self._go_back(task)
         logs = await self._logs(task)
         self._topic_ids = topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         left, read = 0, 0
@@ -120,6 +122,15 @@ class StandbyTask:
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
             self._environment.observe(StandbyStep.UPDATED, self.id)
         return left
+
+    async def _go_back(self, task: StandbyStores) -> None:
+        """Keeps the rows that the task finds where it goes on, at the last commit: changelogs are ahead of that at least once."""
+        sources = self._spec.sources
+        committed = await self._clients.committed(
+            self._spec.application, sources, self._partition, require_stable=False
+        )
+        if committed.tells_store_times:
+            await self._environment.in_kernel(partial(task.go_back, committed.store_times))
 
     async def query(self, request: StateQueryRequest) -> QueryResult | None:
         """Asks a store as it is between two batches of its changelog; None where the stores are not open. May be called beside `catch_up`."""

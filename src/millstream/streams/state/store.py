@@ -145,6 +145,11 @@ class StateStore(ABC):
         """Returns the times that belong to the rows as they are now, by name."""
         return dict(self.times)
 
+    def go_back(  # noqa: B027  # stores whose rows do not expire have nothing to do
+        self, _times: Mapping[str, int]
+    ) -> None:
+        """Called before rows are restored that are newer than the task's last commit, with its times."""
+
     def resume(self, times: Mapping[str, int]) -> None:
         """Take over the times of the task's last commit, which the rows lack when they were restored from a changelog."""
         known = self.rows.metadata

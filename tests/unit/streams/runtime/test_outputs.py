@@ -26,6 +26,7 @@ class SharedProducer:
         self.config = parse_settings(ProducerConfig, {"bootstrap_servers": "x:1"})
         self.sent: list[str] = []
         self.flushed: list[str] = []
+        self.first_flush: list[str] = []
         self.closed = False
 
     async def send_batch(
@@ -40,6 +41,7 @@ class SharedProducer:
 
     async def flush(self) -> None:
         self.flushed = list(self.sent)
+        self.first_flush = self.first_flush or self.flushed
         raise RecordListTooLarge("a record of another task")
 
     async def close(self, timeout_ms: int) -> None:
@@ -68,6 +70,23 @@ async def test_a_task_does_not_meet_the_errors_of_others_that_share_its_producer
     producer = SharedProducer()
     written = await write(cast("Producer", producer), output("a", "b"), 0)
     assert written.logged == {"a": 8, "b": 8}
+
+
+@pytest.mark.parametrize(
+    ("value", "before_changelogs"), [(None, ["out"]), (b"v", ["out", "changelog"])]
+)
+async def test_outputs_are_acknowledged_before_a_changelog_says_that_a_row_is_gone(
+    value: bytes | None, before_changelogs: list[str]
+) -> None:
+    """A window that has been closed would be in no store and in no output if the task were killed between the two."""
+    producer = SharedProducer()
+    made = TaskOutput(
+        {"out": SinkBatch("out", [b"k"], [b"v"], [0], [()])},
+        {"changelog": SinkBatch("changelog", [b"k"], [value], [0], [()])},
+    )
+    await write(cast("Producer", producer), made, 0)
+    assert producer.sent == ["out", "changelog"]
+    assert producer.first_flush == before_changelogs
 
 
 async def test_nothing_is_on_its_way_when_a_task_meets_an_error() -> None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from millstream.model import TopicPartition
-from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Topology
+from millstream.streams import (
+    Materialized,
+    SessionWindows,
+    StreamsBuilder,
+    StreamsConfig,
+    TimeWindows,
+    Topology,
+)
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import bytes_, long, string
 from millstream.streams.state import in_memory_stores, rocksdb_stores
@@ -204,3 +212,65 @@ def test_columns_of_a_changelog_are_restored_like_its_records_one_by_one(spec: S
     assert rows == list(one_by_one.rows.scan(b"", None))
     assert [key for key, _ in rows] == ([b"a", b"d"] if spec.entries_max else [b"a", b"c", b"d"])
     assert at_once.rows.metadata.changelog_offset == 8
+
+
+def windows_topology(kind: str) -> Topology:
+    """Counts orders in windows of 10 s, or in sessions that far apart, with 2 s of grace."""
+    builder = StreamsBuilder()
+    orders = builder.stream("orders").group_by_key()
+    length, grace = timedelta(seconds=10), timedelta(seconds=2)
+    windowed = (
+        orders.windowed_by(SessionWindows.of(length, grace=grace))
+        if kind == "sessions"
+        else orders.windowed_by(TimeWindows.tumbling(length, grace=grace))
+    )
+    counts = windowed.count(materialized=Materialized("counts", retention=timedelta(seconds=22)))
+    counts.to_stream().map(lambda window, count: (window.key, f"{window.start_ms} {count}")).to(
+        "out"
+    )
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("windows", [b"0 3", b"9000000 2"]), ("sessions", [b"1000 None", b"1000 3", b"9000000 2"])],
+)
+@pytest.mark.parametrize("is_persistent", [True, False])
+def test_a_window_that_had_expired_by_what_comes_again_is_whole_when_it_comes_again(
+    tmp_path: Path, kind: str, expected: list[bytes], is_persistent: bool
+) -> None:
+    """At least once a changelog is ahead of the committed offsets: with the window that its rows are in gone, a count would begin anew."""
+
+    def made(directory: str) -> StreamTask:
+        stores = rocksdb_stores(tmp_path / directory) if is_persistent else in_memory_stores()
+        return StreamTask(windows_topology(kind), 0, 0, stores, CONFIG)
+
+    first, second, far = ("a", "1", 1_000), ("a", "2", 2_000), ("b", "3", 9_000_000)
+    task = made("first")
+    task.add("orders", raw(first))
+    logged = [task.process(0)]
+    prepared = task.prepare_commit()
+    task.commit()
+    task.add("orders", raw(second, far, first_offset=1))
+    logged.append(task.process(0))
+    logged.append(task.prepare_commit().output)
+    task.close()  # killed before it has committed that
+
+    again = made("second")
+    again.go_back(prepared.store_times)
+    offset = 0
+    for output in (logged[0], prepared.output, *logged[1:]):
+        for changelog in output.changelogs.values():
+            rows = RawBatch(
+                changelog.keys,
+                changelog.values,
+                changelog.timestamps,
+                range(offset, offset + len(changelog)),
+            )
+            again.restore(CHANGELOG, rows)
+            offset += len(changelog)
+    assert offset >= 3
+    again.resume(prepared.partition_times, prepared.store_times)
+    again.add("orders", raw(second, far, first_offset=1))
+    assert again.process(0).sinks["out"].values == expected
+    again.close()

@@ -45,6 +45,9 @@ class StandbyStores:
     def restore_positions(self) -> dict[str, int | None]:
         return self._state.restore_positions()
 
+    def go_back(self, store_times: Mapping[str, Mapping[str, int]]) -> None:
+        self._state.go_back(store_times)
+
     def restore(self, topic: str, raw: RawBatch) -> None:
         self._state.restore(topic, raw)
 

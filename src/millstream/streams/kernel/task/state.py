@@ -85,6 +85,11 @@ class TaskState:
         known = {name: store.known_times() for name, store in self.stores.items()}
         return {name: times for name, times in known.items() if times}
 
+    def go_back(self, times: Mapping[str, Mapping[str, int]]) -> None:
+        """Have what is restored next count as it did at the last commit, whose times these are; stores without any had no rows then."""
+        for name, store in self.stores.items():
+            store.go_back(times.get(name, {}))
+
     def resume(self, times: Mapping[str, Mapping[str, int]]) -> None:
         """Take over the times of the last commit; those of stores that are no longer there are left out."""
         for name, of_store in times.items():

@@ -232,6 +232,10 @@ class StreamTask:
         """The largest timestamp processed so far, -1 at first."""
         return self._context.stream_time
 
+    def go_back(self, store_times: Mapping[str, Mapping[str, int]]) -> None:
+        """Say before stores are restored that changelogs are ahead of the last commit, which these are the times of: records come again."""
+        self._state.go_back(store_times)
+
     def resume(
         self,
         partition_times: Mapping[str, int],

@@ -2,8 +2,8 @@
 
 A row's key has its segment (8 bytes) in front, so that old segments are one range.
 
-Retention counts from the newest time that was put (not from stream time): a row is visible while its time is
-larger than newest - retention. The persistent time-ordered store alone also shows the row at exactly that time
+Retention counts from the newest time that was put (not from stream time), the store's observed time: a row is visible while its
+time is larger than that - retention. The persistent time-ordered store alone also shows the row at exactly that time
 (both measured on Kafka Streams 4.3.1). On disk a row is refused once its segment is gone, in memory at once.
 """
 
@@ -30,6 +30,8 @@ _BY_TIME = b"\x00"
 _EARLIEST = pack_time(0)
 _NEWEST = "newest"
 """The newest time that was put, among the store's times."""
+_OBSERVED = "observed"
+"""The time by which rows expire, where the newest is of records that come again."""
 
 
 class SegmentedStore(StateStore):
@@ -49,26 +51,52 @@ class SegmentedStore(StateStore):
         self._time_first = spec.time_ordered and spec.persistent
         self._shows_edge = self.edge_is_visible and self._time_first
         self._newest = self.times.get(_NEWEST, -1)
-        self._first_kept = self._oldest_kept(self._newest)
+        """No row is newer."""
+        self._observed = _observed(self.times)
+        self._first_kept = self._oldest_kept(self._observed)
         self._deleted_before = 0
         """Segments that end at this time have been deleted."""
+        self._observed_max: int | None = None
+        """The observed time of the last commit, where what is restored is ahead of it."""
         self._newest_cached = -1
+        """The newest time that was ever put in the cache."""
         self._cached_origin: ProcessorRecordContext | None = None
         """Of a row that leaves the cache, where that is put by itself."""
-        """The newest time that was ever put in the cache."""
 
     def known_times(self) -> dict[str, int]:
-        return {**self.times, _NEWEST: self._newest}
+        times = {**self.times, _NEWEST: self._newest}
+        if self._observed < self._newest:
+            return {**times, _OBSERVED: self._observed}
+        times.pop(_OBSERVED, None)
+        return times
+
+    def go_back(self, times: Mapping[str, int]) -> None:
+        """Keep and show the rows that were there at a commit, although those that are restored are newer.
+
+        At least once a changelog has rows of records behind the committed offsets. These come again, and find what they found before:
+        without the rows that have expired since, a window that they belong to would begin anew, and its result replace the one of before.
+        """
+        self._observed_max = _observed(times)
+        self._observed = min(self._observed, self._observed_max)
+        self._first_kept = self._oldest_kept(self._observed)
+
+    def admits_restored(self, time: int) -> bool:
+        """Note the time of a row that is restored; False where it is too old to be stored."""
+        self._newest = max(self._newest, time)
+        self.advance(time if self._observed_max is None else min(time, self._observed_max))
+        return not self.is_expired(time)
 
     def resume(self, times: Mapping[str, int]) -> None:
         """Take over times. Rows that were restored may be newer than that commit: none is newer than the newest."""
         newest = max(self._newest, times.get(_NEWEST, -1))
-        super().resume({**times, _NEWEST: newest})
+        observed = max(self._observed, _observed(times))
+        super().resume({**times, _NEWEST: newest, _OBSERVED: observed})
 
     def discard(self) -> None:
         super().discard()
         self._newest = self.times.get(_NEWEST, -1)
-        self._first_kept = self._oldest_kept(self._newest)
+        self._observed = _observed(self.times)
+        self._first_kept = self._oldest_kept(self._observed)
 
     @abstractmethod
     def row_time(self, row_key: bytes) -> int:
@@ -114,7 +142,7 @@ class SegmentedStore(StateStore):
     def set_rows(self, rows: FlushedRows) -> None:
         times = self.row_times(rows.row_keys)
         newest = max(times, default=self._newest)
-        if min(times, default=newest) < self._oldest_kept(max(newest, self._newest)):
+        if min(times, default=newest) < self._oldest_kept(max(newest, self._observed)):
             columns = zip(rows.row_keys, rows.stored, rows.timestamps, rows.origins, strict=True)
             for (
                 row_key,
@@ -274,7 +302,7 @@ class SegmentedStore(StateStore):
                 yield segment + data + pack_time(low), segment + data + _pack_end(high + 1)
 
     def oldest_visible(self) -> int:
-        oldest = self._newest - self._retention_ms
+        oldest = self._observed - self._retention_ms
         return max(0, oldest if self._shows_edge else oldest + 1)
 
     def is_expired(self, time: int) -> bool:
@@ -283,7 +311,7 @@ class SegmentedStore(StateStore):
 
     def admits(self, time: int) -> bool:
         """Note the time of a row that is being put; False, and counted, where it is too old to be stored."""
-        if time > self._newest:
+        if time > self._observed:
             self.advance(time)
         if time >= self._first_kept:
             return True
@@ -291,12 +319,13 @@ class SegmentedStore(StateStore):
         return False
 
     def advance(self, time: int) -> None:
-        """Note a new newest time; when it opens a segment, delete the segments that are too old."""
-        if time <= self._newest:
+        """Note a new observed time; when it opens a segment, delete the segments that are too old."""
+        if time <= self._observed:
             return
-        opens_segment = time // self._segment_ms > self._newest // self._segment_ms
-        self._newest = time
-        self._first_kept = self._oldest_kept(self._newest)
+        opens_segment = time // self._segment_ms > self._observed // self._segment_ms
+        self._observed = time
+        self._newest = max(self._newest, time)
+        self._first_kept = self._oldest_kept(time)
         oldest_segment = (time - self._retention_ms) // self._segment_ms
         if opens_segment and oldest_segment > 0:
             self._deleted_before = oldest_segment * self._segment_ms
@@ -304,9 +333,13 @@ class SegmentedStore(StateStore):
             self.rows.delete_before(first_kept)
             self.forget_before(first_kept)
 
-    def _oldest_kept(self, newest: int) -> int:
-        """The oldest time that can be stored beside the newest: on disk as long as its segment is there."""
-        oldest = newest - self._retention_ms
+    def _oldest_kept(self, observed: int) -> int:
+        """The oldest time that can be stored at an observed time: on disk as long as its segment is there."""
+        oldest = observed - self._retention_ms
         if self.spec.persistent:
             return oldest // self._segment_ms * self._segment_ms
         return oldest + 1
+
+
+def _observed(times: Mapping[str, int]) -> int:
+    return times.get(_OBSERVED, times.get(_NEWEST, -1))

@@ -181,8 +181,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         self, key: bytes, value: bytes | None, _timestamp: int, headers: Headers
     ) -> None:
         end = unpack_time(key, len(key) - 16)[0]
-        self.advance(end)
-        if not self.is_expired(end):
+        if self.admits_restored(end):
             row = None if value is None else self.restored_row(value, headers)
             self.rows.put(self._row_key_of(key[:-16], key[-16:], end), row)
 

@@ -53,10 +53,7 @@ class PlainWindowStore(WindowRows):
         is_deletion = value is None and self._duplicates  # which deletes nothing
         if is_deletion and self.spec.persistent:
             return
-        self.advance(start)
-        if is_deletion:
-            return
-        if not self.is_expired(start):
+        if self.admits_restored(start) and not is_deletion:
             self.rows.put(self.segment(start) + key, value)
 
     def decode_row(self, stored: bytes) -> Stored:

@@ -64,7 +64,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
 
     def keeps_open_windows(self, stream_time: int, open_ms: int) -> bool:
         """Whether no window that starts within this time before stream time has expired, or can expire now."""
-        return self._retention_ms >= open_ms and stream_time >= self._newest
+        return self._retention_ms >= open_ms and stream_time >= self._observed
 
     def running_rows(self) -> RunningRows | EncodedRows:
         """Returns the rows as they are, by the bytes of key ++ start; to be given back to `write_windows`."""
@@ -171,8 +171,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
     ) -> None:
         start = unpack_time(key, len(key) - 12)[0]
-        self.advance(start)
-        if not self.is_expired(start):
+        if self.admits_restored(start):
             row_key = self.row_key(key[:-4], start)
             self.forget(row_key)
             row = None if value is None else self.row_bytes(value, timestamp, headers)
