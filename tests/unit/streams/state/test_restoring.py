@@ -12,6 +12,7 @@ from millstream.model import TopicPartition
 from millstream.streams import (
     Materialized,
     SessionWindows,
+    StoreSupplier,
     StreamsBuilder,
     StreamsConfig,
     TimeWindows,
@@ -274,3 +275,35 @@ def test_a_window_that_had_expired_by_what_comes_again_is_whole_when_it_comes_ag
     again.add("orders", raw(second, far, first_offset=1))
     assert again.process(0).sinks["out"].values == expected
     again.close()
+
+
+def test_a_version_that_had_expired_by_what_comes_again_is_found_by_what_comes_again() -> None:
+    """At least once a table may have gone on while the records that ask for its past come again."""
+    builder = StreamsBuilder()
+    history = StoreSupplier("users-store", history=timedelta(seconds=1))
+    users = builder.table("users", materialized=Materialized(supplier=history))
+    builder.stream("clicks").left_join(users, lambda click, user: f"{click} by {user}").to("out")
+    topology = builder.build()
+    first, second = ("ann", "Ann", 1_000), ("ann", "Ann A.", 2_000)
+    far = ("ann", "Ann B.", 900_000)
+
+    task = StreamTask(topology, 0, 0, in_memory_stores(), CONFIG)
+    task.add("users", raw(first, second))
+    task.process(0)
+    prepared = task.prepare_commit()
+    task.commit()
+    task.add("users", raw(far, first_offset=2))
+    task.process(0)
+    task.close()  # killed before it has committed that
+
+    again = StreamTask(topology, 0, 0, in_memory_stores(), CONFIG)
+    again.go_back(prepared.store_times)
+    again.restore("app-users-store-changelog", raw(first, second, far))
+    again.resume(prepared.partition_times, prepared.store_times)
+    again.add("clicks", raw(("ann", "x", 1_500)))
+    assert values(again) == [b"x by Ann"]
+    again.add("users", raw(far, first_offset=2))
+    again.add("clicks", raw(("ann", "y", 1_600), first_offset=1))
+    again.process(0)
+    again.add("clicks", raw(("ann", "z", 1_700), first_offset=2))
+    assert values(again) == [b"z by None"], "that history is over now"

@@ -6,7 +6,7 @@ valid until the next one begins. The newest of each key never expires; older one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -39,6 +39,14 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         history_ms = parts.spec.retention_ms
         assert history_ms is not None, "a versioned store has a history retention"
         self._history_ms = history_ms
+        self._observed_max: int | None = None
+        """The observed time of the last commit, where what is restored is ahead of it."""
+
+    def go_back(self, times: Mapping[str, int]) -> None:
+        """Keep the history that was there at a commit, as segmented stores keep their rows: records that come again ask for it."""
+        self._observed_max = times.get(_OBSERVED, NOT_PUT)
+        if _OBSERVED in self.times:
+            self.times[_OBSERVED] = min(self.times[_OBSERVED], self._observed_max)
 
     def get(self, key: object, as_of_ms: int | None = None) -> VersionedRecord | None:
         """Beyond the history only the newest version is found."""
@@ -70,6 +78,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         if timestamp < self._oldest_ms:
             self.refuse_expired(timestamp, self._oldest_ms, self._history_ms)
             return NOT_PUT
+        self._advance(timestamp)
         return self._insert(data, Version(timestamp, written))
 
     def delete(self, key: object, timestamp: int) -> VersionedRecord | None:
@@ -96,6 +105,8 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         self, key: bytes, value: bytes | None, timestamp: int, _headers: Headers
     ) -> None:
         if timestamp >= self._oldest_ms:
+            at = self._observed_max
+            self._advance(timestamp if at is None else min(timestamp, at))
             self._insert(key, Version(timestamp, value))
 
     @property
@@ -103,8 +114,10 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         """The time before which nothing may be asked for, or put."""
         return self.times.get(_OBSERVED, NOT_PUT) - self._history_ms
 
+    def _advance(self, timestamp: int) -> None:
+        self.times[_OBSERVED] = max(self.times.get(_OBSERVED, NOT_PUT), timestamp)
+
     def _insert(self, data: bytes, version: Version) -> int:
-        self.times[_OBSERVED] = max(self.times.get(_OBSERVED, NOT_PUT), version.timestamp)
         versions = self._versions(data)
         newer = [each for each in versions if each.timestamp > version.timestamp]
         older = [each for each in versions if each.timestamp < version.timestamp]
