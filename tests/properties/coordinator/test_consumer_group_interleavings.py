@@ -140,7 +140,10 @@ class ConsumerGroups(RuleBasedStateMachine):
 
     @rule(topic=st.sampled_from(TOPICS), size=st.integers(0, 5))
     def a_topic_changes(self, topic: str, size: int) -> None:
+        """Without partitions it is gone, and its offsets go with it, at the next load at the latest."""
         self.sizes = {t: s for t, s in {**self.sizes, topic: size}.items() if s}
+        if not size:
+            self.committed = {tp: at for tp, at in self.committed.items() if tp[0] != topic}
         self.group.set_topics(self.sizes)
 
     @rule()

@@ -46,7 +46,7 @@ def test_without_repartition_topics_nothing_is_aligned() -> None:
 def test_a_level_reads_what_the_one_before_it_writes() -> None:
     alignment = aligned_topics(levels("one"), "app")
     assert alignment == Alignment({ONE: 0}, {1: frozenset([ONE])})
-    assert alignment.of(0) == AlignedTopics(written=frozenset([ONE]))
+    assert alignment.of(0) == AlignedTopics(written=frozenset([ONE]), followed=frozenset([ONE]))
     assert alignment.of(1) == AlignedTopics(read=frozenset([ONE]))
 
 
