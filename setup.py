@@ -106,6 +106,10 @@ def extensions() -> list[Extension]:
     built = [*requests(), *leaves()]  # the largest first: it takes as long as all others beside it
     for extension in built:
         extension.optional = True
+        # Python's own flags ask for what a debugger needs: more than half of a library, packed or not.
+        extension.extra_compile_args = [*extension.extra_compile_args, "-g0"]
+        if sys.platform == "linux":
+            extension.extra_link_args = [*extension.extra_link_args, "-Wl,--strip-all"]
     return built
 
 
