@@ -320,11 +320,13 @@ class SegmentedStore(StateStore):
 
     def advance(self, time: int) -> None:
         """Note a new observed time; when it opens a segment, delete the segments that are too old."""
-        if time <= self._observed:
+        observed = self._observed
+        if time <= observed:
             return
-        opens_segment = time // self._segment_ms > self._observed // self._segment_ms
+        opens_segment = time // self._segment_ms > observed // self._segment_ms
         self._observed = time
-        self._newest = max(self._newest, time)
+        if time > self._newest:  # noqa: PLR1730  # a call takes longer
+            self._newest = time
         self._first_kept = self._oldest_kept(time)
         oldest_segment = (time - self._retention_ms) // self._segment_ms
         if opens_segment and oldest_segment > 0:
