@@ -24,6 +24,7 @@ from millstream.metadata.topic_config import LogConfig
 from millstream.quoting import counted
 from millstream.records.batch import (
     BATCH_HEADER_BYTES,
+    KNOWN_BITS,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     TRANSACTIONAL_BIT,
@@ -337,11 +338,11 @@ def _set_header_times(
         )
     if config.is_log_append_time:
         patch_log_append_time(view, now.wall_ms)
-        header.attributes |= LOG_APPEND_TIME_BIT
+        header.attributes = header.attributes & KNOWN_BITS | LOG_APPEND_TIME_BIT
         header.max_timestamp = now.wall_ms
     elif header.is_log_append_time or header.max_timestamp != max_timestamp:
         patch_create_time(view, max_timestamp)
-        header.attributes &= ~LOG_APPEND_TIME_BIT
+        header.attributes &= KNOWN_BITS & ~LOG_APPEND_TIME_BIT
         header.max_timestamp = max_timestamp
 
 

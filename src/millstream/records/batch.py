@@ -47,7 +47,7 @@ TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
 
-_KNOWN_BITS: Final = 0x7F
+KNOWN_BITS: Final = 0x7F
 """Attributes that mean nothing go when the attributes are written anew, as in Kafka."""
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
@@ -219,7 +219,7 @@ def patch_offset_and_epoch(view: memoryview, base_offset: int, leader_epoch: int
 def patch_log_append_time(view: memoryview, timestamp_ms: int) -> None:
     """Stamp every record of a batch with the time of its append, in place: flag, max timestamp and checksum."""
     (attributes,) = _ATTRIBUTES.unpack_from(view, 21)
-    _ATTRIBUTES.pack_into(view, 21, attributes & _KNOWN_BITS | LOG_APPEND_TIME_BIT)
+    _ATTRIBUTES.pack_into(view, 21, attributes & KNOWN_BITS | LOG_APPEND_TIME_BIT)
     _MAX_TIMESTAMP.pack_into(view, 35, timestamp_ms)
     patch_crc(view)
 
@@ -227,7 +227,7 @@ def patch_log_append_time(view: memoryview, timestamp_ms: int) -> None:
 def patch_create_time(view: memoryview, max_timestamp: int) -> None:
     """Correct what a producer says of its records' times, in place: no log append time, max timestamp and checksum."""
     (attributes,) = _ATTRIBUTES.unpack_from(view, 21)
-    _ATTRIBUTES.pack_into(view, 21, attributes & _KNOWN_BITS & ~LOG_APPEND_TIME_BIT)
+    _ATTRIBUTES.pack_into(view, 21, attributes & KNOWN_BITS & ~LOG_APPEND_TIME_BIT)
     _MAX_TIMESTAMP.pack_into(view, 35, max_timestamp)
     patch_crc(view)
 

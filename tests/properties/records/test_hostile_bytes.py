@@ -231,6 +231,18 @@ def test_a_batch_with_changed_records_is_refused_or_can_be_read(
         assert_readable(checked)
 
 
+def test_attributes_that_mean_nothing_go_from_the_batch_and_from_what_is_known_of_it() -> None:
+    """A producer's wrong largest timestamp has the attributes written anew."""
+    batch = build_batch([Record(timestamp=5, value=b"v")])
+    batch[21:23] = (0x100).to_bytes(2, "big")
+    batch[35:43] = (77).to_bytes(8, "big")
+    patch_crc(memoryview(batch))
+    checked = acknowledged(batch)
+    assert checked is not None
+    assert checked.headers[0].attributes == 0
+    assert_readable(checked)
+
+
 @settings(deadline=None, max_examples=400)
 @given(RECORDS, CODECS, st.data())
 def test_a_batch_with_changed_bytes_is_refused_or_can_be_read(
