@@ -192,9 +192,8 @@ class TaskStart:
         task = self._open_task
         if stored.marker is None:  # a restored row counts from now on
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
-        if (
-            committed.tells_store_times
-        ):  # the run before may have been at least once, whatever this one is
+        # The run before may have been at least once, whatever this one is.
+        if committed.tells_store_times:
             await self._environment.in_kernel(partial(task.go_back, committed.store_times))
         for topic, restored_to in task.restore_positions().items():
             first = max(restored_to or 0, logs[topic].start)
