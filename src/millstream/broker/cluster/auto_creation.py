@@ -31,7 +31,7 @@ _DEFAULT: Final = -1
 _PLANNED_AT_ONCE: Final = 1_000
 """Topics. The controller plans 60 of them in a millisecond, on the loop."""
 IN_FLIGHT_MAX: Final = RECORDS_PER_REQUEST_MAX
-"""Names. One request that asks for more records than that, of which each topic needs two or more, the controller refuses, as Kafka's does."""
+"""Names. What asks for more records than that, of which each topic needs two or more, is not created, as Kafka's controller refuses it."""
 
 
 class AutoTopicCreation:

@@ -105,11 +105,11 @@ class CommittedPosition:
 
     @property
     def tells_store_times(self) -> bool:
-        """Whether stores that are not among `store_times` had no rows: it has them, or is of a task that has processed nothing.
+        """Whether stores that are not among `store_times` had no rows: it has them, or is of a task of ours that has processed nothing.
 
-        Instances of Kafka Streams do not commit them.
+        Instances of Kafka Streams do not commit them, nor does who sets offsets by hand.
         """
-        return bool(self.offsets) and bool(self.store_times or not self.times)
+        return bool(self.store_times or (self.versions and not self.times))
 
     @classmethod
     def decode(cls, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> CommittedPosition:

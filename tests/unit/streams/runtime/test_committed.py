@@ -241,6 +241,8 @@ def test_a_position_tells_the_times_of_stores_unless_an_instance_of_kafka_stream
 ):
     """Or a store without a time among them would be taken for one that had no rows."""
     assert CommittedPosition({"a": 3}, {"a": 70}, {"counts": {"newest": 60}}).tells_store_times
-    assert CommittedPosition({"a": 0}).tells_store_times, "nothing has been processed"
+    begun = CommittedPosition({"a": 0}).encode(partition=0, version="v")
+    assert CommittedPosition.decode(begun).tells_store_times, "nothing has been processed"
+    assert not CommittedPosition({"a": 0}).tells_store_times, "set by hand"
     assert not CommittedPosition({"a": 3}, {"a": 70}).tells_store_times
     assert not CommittedPosition().tells_store_times, "nothing is known"

@@ -19,6 +19,7 @@ from millstream.streams import (
     Topology,
 )
 from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.kernel.task.standby import StandbyStores
 from millstream.streams.serdes import bytes_, long, string
 from millstream.streams.state import in_memory_stores, rocksdb_stores
 from millstream.streams.state.changelog import Headers
@@ -274,6 +275,36 @@ def test_a_window_that_had_expired_by_what_comes_again_is_whole_when_it_comes_ag
     again.resume(prepared.partition_times, prepared.store_times)
     again.add("orders", raw(second, far, first_offset=1))
     assert again.process(0).sinks["out"].values == expected
+    again.close()
+
+
+def test_a_copy_keeps_the_windows_that_its_task_will_find_when_it_goes_on_at_the_commit(
+    tmp_path: Path,
+) -> None:
+    """What is restored from behind the commit is so much later that the segment of the window would be deleted."""
+    topology, stores = windows_topology("windows"), rocksdb_stores(tmp_path / "kept")
+    task = StreamTask(topology, 0, 0, in_memory_stores(), CONFIG)
+    task.add("orders", raw(("a", "1", 1_000)))
+    before = task.process(0).changelogs[CHANGELOG]
+    prepared = task.prepare_commit()
+    task.commit()
+    task.add("orders", raw(("b", "2", 9_000_000), first_offset=1))
+    behind = task.process(0).changelogs[CHANGELOG]
+    task.close()
+
+    copy = StandbyStores(topology, 0, 0, stores, CONFIG)
+    copy.go_back(prepared.store_times)
+    for offset, rows in enumerate((before, behind)):
+        one = RawBatch(rows.keys, rows.values, rows.timestamps, range(offset, offset + 1))
+        copy.restore(CHANGELOG, one)
+    copy.commit(changelog_offsets={CHANGELOG: 2})
+    copy.close()
+
+    again = StreamTask(topology, 0, 0, stores, CONFIG)
+    again.go_back(prepared.store_times)
+    again.resume(prepared.partition_times, prepared.store_times)
+    again.add("orders", raw(("a", "3", 1_500), first_offset=1))
+    assert again.process(0).sinks["out"].values == [b"0 2"]
     again.close()
 
 

@@ -82,6 +82,7 @@ class FollowedTasks:
         return self._is_far_ahead
 
     def _must_wait(self, now_ms: int) -> bool:
+        """Looks at the others, as far as is known of them by now."""
         others = self._watch.origin_times(self._sub_topology)
         others.pop(self._partition, None)
         if not others or self._run_ahead.beyond(min(others.values())) <= RUN_AHEAD_RECORDS:

@@ -8,7 +8,7 @@ from typing import Final
 RUN_AHEAD_RECORDS: Final = 50_000
 """What downstream tasks hold in memory meanwhile. Fewer would have tasks wait for each other at every fetch, which is some 10,000 small records."""
 CHECKED_RECORDS: Final = RUN_AHEAD_RECORDS // 5
-"""After so many a task must know anew how far others are that run in other processes."""
+"""After so many a task looks anew how far the others are, so it may be that many further ahead."""
 _NOTES_MAX: Final = 1_024
 
 
