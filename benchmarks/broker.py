@@ -1,4 +1,4 @@
-"""Raw produce and fetch frames over one pipelined connection: our broker, and Apache Kafka beside it.
+"""Raw produce and fetch frames over pipelined connections: our broker, and Apache Kafka beside it.
 
     python -m benchmarks.broker [--flush never|auto] [--seconds 3] [--only NAME]
 
@@ -20,7 +20,15 @@ from typing import Final
 
 from benchmarks import kafka_peer
 from benchmarks.kafka_peer import KafkaPeer
-from benchmarks.wire import Connection, cpu_s, create_topic, frame_of, pipelined, rss_mb
+from benchmarks.wire import (
+    Connection,
+    cpu_s,
+    create_topic,
+    frame_of,
+    pipelined,
+    rss_mb,
+    side_by_side,
+)
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 from millstream.protocol.generated.produce import (
@@ -35,6 +43,8 @@ from millstream.testing.broker import Broker
 FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 _LOG_BYTES = 256 << 20
 
+Measured = Callable[[float], tuple[int, int, float, list[float]]]
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -43,6 +53,9 @@ class Workload:
     record_bytes: int
     in_flight: int = 5
     fetch_bytes: int = 0
+    connections: int = 1
+    is_tail: bool = False
+    """Each record is fetched as it comes: the latency is that from the Produce to the answer of a Fetch that waits."""
 
 
 WORKLOADS = (
@@ -51,6 +64,9 @@ WORKLOADS = (
     Workload("produce 11 KB (100 x 100 B)", 100, 100),
     Workload("produce 1 x 100 B", 1, 100),
     Workload("produce 1 x 100 B, 1 in flight", 1, 100, in_flight=1),
+    Workload("produce 1 x 100 B, 10 connections with 1 in flight", 1, 100, connections=10),
+    Workload("produce 1 x 100 B, 100 connections with 1 in flight", 1, 100, connections=100),
+    Workload("fetch 1 x 100 B in a tail", 1, 100, fetch_bytes=1 << 20, is_tail=True),
     Workload("fetch 1 MB", 1000, 1000, in_flight=1, fetch_bytes=1 << 20),
     Workload("fetch 8 MB", 1000, 1000, in_flight=1, fetch_bytes=8 << 20),
 )
@@ -85,6 +101,15 @@ def produce_frame(topic: str, workload: Workload) -> bytes:
     )
 
 
+def fetch_frame(topic: str, offset: int, bytes_max: int) -> bytes:
+    asked = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=bytes_max)
+    request = FetchRequest(
+        max_wait_ms=500, min_bytes=1, max_bytes=bytes_max,
+        topics=[FetchTopic(topic=topic, partitions=[asked])],
+    )  # fmt: skip
+    return frame_of(ApiKey.FETCH, 11, request)
+
+
 def fetch_frames(topic: str, workload: Workload) -> Iterator[bytes]:
     """Fetches that walk through the log again and again, one response's worth at a time."""
     per_fetch = (
@@ -94,14 +119,7 @@ def fetch_frames(topic: str, workload: Workload) -> Iterator[bytes]:
     end = _LOG_BYTES // (workload.records * workload.record_bytes) * workload.records
     while True:
         for offset in range(0, end - per_fetch, per_fetch):
-            asked = FetchPartition(
-                partition=0, fetch_offset=offset, partition_max_bytes=workload.fetch_bytes
-            )
-            request = FetchRequest(
-                max_wait_ms=500, min_bytes=1, max_bytes=workload.fetch_bytes,
-                topics=[FetchTopic(topic=topic, partitions=[asked])],
-            )  # fmt: skip
-            yield frame_of(ApiKey.FETCH, 11, request)
+            yield fetch_frame(topic, offset, workload.fetch_bytes)
 
 
 def fill(connection: Connection, topic: str, workload: Workload) -> None:
@@ -111,23 +129,58 @@ def fill(connection: Connection, topic: str, workload: Workload) -> None:
         connection.receive()
 
 
-def run(address: str, pid: int | None, workload: Workload, seconds: float) -> Result:
-    connection = Connection(address)
-    topic = create_topic(connection)
+def tail(connections: list[Connection], topic: str, workload: Workload) -> Measured:
+    """Returns what measures a record at a time: a Fetch waits at the end of the partition, then one record is produced."""
+    producing, fetching = connections
+    produce = produce_frame(topic, workload)
+    ends = iter(range(1 << 40))  # the partition is empty, and each Produce adds one record
+
+    def measure(seconds: float) -> tuple[int, int, float, list[float]]:
+        latencies: list[float] = []
+        start = now = time.perf_counter()
+        moved = 0
+        while now - start < seconds:
+            fetching.send(fetch_frame(topic, next(ends), workload.fetch_bytes))
+            began = time.perf_counter()
+            producing.send(produce)
+            moved += len(fetching.receive())
+            now = time.perf_counter()
+            latencies.append((now - began) * 1000)
+            producing.receive()
+        return len(latencies), moved, now - start, latencies
+
+    return measure
+
+
+def measured(connections: list[Connection], topic: str, workload: Workload) -> Measured:
+    """Returns what runs the workload for some seconds: (requests, bytes moved, seconds, latencies in ms)."""
+    if workload.is_tail:
+        return tail(connections, topic, workload)
     if workload.fetch_bytes:
-        fill(connection, topic, workload)
+        fill(connections[0], topic, workload)
         frames = fetch_frames(topic, workload)
-        next_frame: Callable[[], bytes] = lambda: next(frames)  # noqa: E731
-    else:
-        frame = produce_frame(topic, workload)
-        next_frame = lambda: frame  # noqa: E731
-    pipelined(connection, next_frame, workload.in_flight, seconds / 4)
+        return lambda seconds: pipelined(
+            connections[0], lambda: next(frames), workload.in_flight, seconds
+        )
+    frame = produce_frame(topic, workload)
+    if workload.connections > 1:
+        return lambda seconds: side_by_side(connections, frame, seconds)
+    return lambda seconds: pipelined(connections[0], lambda: frame, workload.in_flight, seconds)
+
+
+def run(address: str, pid: int | None, workload: Workload, seconds: float) -> Result:
+    count = 2 if workload.is_tail else workload.connections
+    connections = [
+        Connection(address, response_bytes_max=1 << 16 if count > 1 else 16 << 20)
+        for _ in range(count)
+    ]
+    measure = measured(connections, create_topic(connections[0]), workload)
+    measure(seconds / 2)  # 15,000 of the small requests and more: until then the JVM compiles
     before = cpu_s(pid)
-    requests, moved, took, latencies = pipelined(
-        connection, next_frame, workload.in_flight, seconds
-    )
+    requests, moved, took, latencies = measure(seconds)
     used = cpu_s(pid) - before
-    connection.close()
+    for connection in connections:
+        connection.close()
     return Result(
         requests / took, moved / took, used / requests * 1e6, used / moved * 1e9, latencies
     )

@@ -1,8 +1,9 @@
-"""Prepared frames over one blocking connection: what the broker benchmarks speak to us and to a peer alike."""
+"""Prepared frames over blocking connections: what the broker benchmarks speak to us and to a peer alike."""
 
 from __future__ import annotations
 
 import secrets
+import selectors
 import socket
 import struct
 import time
@@ -102,6 +103,31 @@ def pipelined(
         began, size = sent_at.popleft()
         latencies.append((time.perf_counter() - began) * 1000)
         moved += max(size, len(response))
+
+
+def side_by_side(
+    connections: list[Connection], frame: bytes, seconds: float
+) -> tuple[int, int, float, list[float]]:
+    """Sends a frame on each connection again whenever it is answered there; returns what `pipelined` does."""
+    latencies: list[float] = []
+    moved = 0
+    with selectors.DefaultSelector() as selector:
+        sent_at = {}
+        for connection in connections:
+            selector.register(connection.socket, selectors.EVENT_READ, connection)
+            sent_at[connection] = time.perf_counter()
+            connection.send(frame)
+        start = now = time.perf_counter()
+        while sent_at:
+            for key, _ in selector.select():
+                connection = key.data
+                moved += max(len(frame), len(connection.receive()))
+                now = time.perf_counter()
+                latencies.append((now - sent_at.pop(connection)) * 1000)
+                if now - start < seconds:
+                    sent_at[connection] = now
+                    connection.send(frame)
+    return len(latencies), moved, now - start, latencies
 
 
 def cpu_s(pid: int | None) -> float:

@@ -63,8 +63,6 @@ from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
 UPSTREAM_POLL_MS: Final = 100
 """So soon a thread looks again at tasks for which its own wait. It is woken up when these come forward, but not when one is overdue."""
-WATCHED_COMMIT_INTERVAL_MS: Final = 1_000
-"""Kafka's 30 s at least once would have tasks of other processes wait so long for what is written already."""
 _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNING})
 _LOGGER = logging.getLogger(__name__)
 
@@ -257,7 +255,8 @@ class StreamThread:
             measured.lap()
             measured.polled(await tasks.read(self._patience_ms(tasks)))
             measured.processed(await tasks.process(self._application.clock.now().wall_ms))
-        is_due = self._now_ms - self._committed_ms >= self._commit_interval_ms(tasks)
+        interval_ms = tasks.commit_interval_ms(self._application.commit_interval_ms)
+        is_due = self._now_ms - self._committed_ms >= interval_ms
         if is_due or tasks.commit_requested:
             with member.keeping_generation() as is_kept:
                 self._waits_to_commit = not is_kept
@@ -290,13 +289,6 @@ class StreamThread:
             self._on_change(self)
         return committed
 
-    def _commit_interval_ms(self, tasks: ThreadTasks) -> int:
-        """Returns commit.interval.ms, or less where others would wait for a commit that long: they know no other progress."""
-        interval_ms = self._application.commit_interval_ms
-        if interval_ms <= WATCHED_COMMIT_INTERVAL_MS or not tasks.is_watched:
-            return interval_ms
-        return WATCHED_COMMIT_INTERVAL_MS
-
     def _patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long to wait for records."""
         if tasks.has_more:
@@ -308,7 +300,8 @@ class StreamThread:
     def _idle_patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long nothing has to be done where no records come."""
         application = self._application
-        commit_in_ms = self._committed_ms + self._commit_interval_ms(tasks) - self._now_ms
+        interval_ms = tasks.commit_interval_ms(application.commit_interval_ms)
+        commit_in_ms = self._committed_ms + interval_ms - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))
         if tasks.has_news and not self._waits_to_commit:
             return patience_ms

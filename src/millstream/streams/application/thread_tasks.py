@@ -48,6 +48,10 @@ from millstream.streams.runtime.upstreams.watch import LocalTask
 
 RETRY_FIRST_S: Final = 0.1
 RETRY_LAST_S: Final = 5.0
+WATCHED_COMMIT_INTERVAL_MS: Final = 1_000
+"""Kafka's 30 s at least once would have tasks of other instances wait so long for what is written already."""
+WATCHED_AT_ENDS_COMMIT_INTERVAL_MS: Final = 50
+"""Live, others wait for nothing but this commit. At 20 a second it costs less than the looks of those who wait, `LOOK_INTERVAL_S` apart."""
 _Result = TypeVar("_Result")
 _LOGGER = logging.getLogger(__name__)
 
@@ -346,13 +350,29 @@ class ThreadTasks:
             await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
             self._dropped_log.close()
 
+    def commit_interval_ms(self, wanted_ms: int) -> int:
+        """Returns how long after a commit the next one is due: sooner than is `wanted_ms` where tasks of other instances would wait so long."""
+        is_exact = any(each.spec.is_exact for each in self._running.values())
+        # Exactly once a commit makes records visible, too, and how often that is the application has said.
+        at_ends_ms = WATCHED_COMMIT_INTERVAL_MS if is_exact else WATCHED_AT_ENDS_COMMIT_INTERVAL_MS
+        if wanted_ms <= at_ends_ms or not self._is_watched:
+            return wanted_ms
+        return min(wanted_ms, at_ends_ms if self._are_at_ends else WATCHED_COMMIT_INTERVAL_MS)
+
     @property
-    def is_watched(self) -> bool:
-        """Whether a task of another process may wait for one of these: it sees what they commit."""
+    def _is_watched(self) -> bool:
+        """Whether a task of another instance may wait for one of these: it sees what they commit."""
         writes = any(
             each.active.aligned.written and each.has_news for each in self._running.values()
         )
-        return writes and not self._upstreams.all_here
+        return writes and not self._upstreams.all_in_instance
+
+    @property
+    def _are_at_ends(self) -> bool:
+        """Whether the tasks have read and processed all that there was, as far as is known; records that wait for upstream tasks do not count."""
+        return not self.has_more and not any(
+            lag for task, each in self._running.items() for lag in self._lags(task, each).values()
+        )
 
     @property
     def commit_requested(self) -> bool:

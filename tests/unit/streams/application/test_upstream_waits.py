@@ -16,6 +16,7 @@ from millstream.net.client.tasks import TaskScope
 from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.kernel.task.upstreams import AT_ITS_END
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.report import ProcessedWork
@@ -71,6 +72,7 @@ class NoRecords:
     def __init__(self) -> None:
         self.timeouts_ms: list[int] = []
         self.woken = asyncio.Event()
+        self.known_lag: int | None = None
 
     async def poll_arrow(self, *, timeout_ms: int, **_: object) -> list[ArrowRecords]:
         self.timeouts_ms.append(timeout_ms)
@@ -91,18 +93,26 @@ class NoRecords:
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Is where it was."""
 
-    def lag(self, _: TopicPartition) -> None:
-        """Is not known."""
+    def lag(self, _: TopicPartition) -> int | None:
+        """Is not known, unless a test says it."""
+        return self.known_lag
 
 
 class World:
     """A thread with one task of a topology with one repartition topic, and tasks of other threads of the process."""
 
-    def __init__(self, task: StreamsTaskId, topic: str) -> None:
+    def __init__(
+        self,
+        task: StreamsTaskId,
+        topic: str,
+        guarantee: ProcessingGuarantee = ProcessingGuarantee.AT_LEAST_ONCE,
+    ) -> None:
         builder = StreamsBuilder()
         source = builder.stream("in", key=string(), value=string())
         source.repartition(name="r", key=string(), value=string()).to("out")
-        config = StreamsConfig(application_id="app", upstream_timeout_ms=60_000)
+        config = StreamsConfig(
+            application_id="app", upstream_timeout_ms=60_000, processing_guarantee=guarantee
+        )
         self.spec = TaskSpec(
             topology=builder.build(),
             sub_topology=task.sub_topology,
@@ -137,9 +147,12 @@ class World:
 
 @asynccontextmanager
 async def running(
-    monkeypatch: pytest.MonkeyPatch, task: StreamsTaskId, topic: str
+    monkeypatch: pytest.MonkeyPatch,
+    task: StreamsTaskId,
+    topic: str,
+    guarantee: ProcessingGuarantee = ProcessingGuarantee.AT_LEAST_ONCE,
 ) -> AsyncIterator[World]:
-    world = World(task, topic)
+    world = World(task, topic, guarantee)
 
     async def start(*_: Any) -> Any:  # Any: stands for a task
         return world.task
@@ -249,3 +262,28 @@ async def test_punctuations_are_due_also_in_a_task_that_waits(
         assert len(world.task.told) == 1
         await world.turn(1)
         assert world.task.records_max[1:] == [0]
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "at_ends_ms"),
+    [(ProcessingGuarantee.AT_LEAST_ONCE, 50), (ProcessingGuarantee.EXACTLY_ONCE_V2, 1_000)],
+)
+async def test_a_task_that_another_instance_may_wait_for_commits_sooner(
+    monkeypatch: pytest.MonkeyPatch, guarantee: ProcessingGuarantee, at_ends_ms: int
+) -> None:
+    async with running(monkeypatch, WRITER, "in", guarantee) as world:
+        monkeypatch.setattr(world.task, "process", _processed)
+        assert world.tasks.commit_interval_ms(30_000) == 30_000, "it has done nothing"
+        await world.turn()
+        assert world.tasks.commit_interval_ms(30_000) == at_ends_ms
+        assert world.tasks.commit_interval_ms(20) == 20
+        world.consumer.known_lag = 1
+        assert world.tasks.commit_interval_ms(30_000) == 1_000, "it has more to read"
+        assert world.tasks.commit_interval_ms(100) == 100
+        world.others = {(0, 1): other(4, 4, 70), (1, 0): other(0, 0, 0)}
+        world.watch.tell_news()
+        assert world.tasks.commit_interval_ms(30_000) == 30_000, "all tasks are here"
+
+
+async def _processed(**_: object) -> ProcessedWork:
+    return ProcessedWork(1)

@@ -32,6 +32,8 @@ ASK_INTERVAL_S: Final = 0.002
 """Two questions to the processes of the instance are so far apart: as long as an answer takes, 2 to 4 ms with two of them and a load of 3."""
 ASK_TIMEOUT_S: Final = 1.0
 """A process that has not answered by then may be stuck; what the group knows of its tasks is true whatever it does."""
+ANSWERS_HOLD_S: Final = 1.0
+"""Tasks that processes of the instance have told of are taken to be there so long. One that has left by then waits so much longer for a commit."""
 _READS_MAX: Final = 1_024
 """Looks that may pass before a partition is read up to the end that one of them has found, and more are not told apart."""
 _LOGGER = logging.getLogger(__name__)
@@ -113,6 +115,9 @@ class UpstreamWatch:
         """As of the last news, but where there is some."""
         self._looks = 0
         self._looking: asyncio.Task[None] | None = None
+        self._in_instance: frozenset[TaskKey] = frozenset()
+        """The tasks of other processes of the instance, as they have said at the last look."""
+        self._in_instance_until_s = 0.0
         self._progress: UpstreamProgress | None = None
         self._progress_number = 0
         self.news = 0
@@ -126,6 +131,7 @@ class UpstreamWatch:
         """Takes the tasks that there are, perhaps other ones than before."""
         if flow != self._flow:
             self._flow, self._progress, self._progress_here = flow, None, None
+            self._in_instance_until_s = 0.0
             self._upstream = {number: flow.upstream_of(number) for number in flow.tasks}
             self._looked_at = flow.looked_at_tasks
         self.tell_news()
@@ -159,9 +165,17 @@ class UpstreamWatch:
                 self._waiting.remove(wake)
 
     @property
-    def all_here(self) -> bool:
-        """Whether all tasks that write aligned topics or read them run in this process."""
-        return self._looked_at <= self._look_here().tasks.keys()
+    def all_in_instance(self) -> bool:
+        """Whether all tasks that write aligned topics or read them run in this process or, as far as is known, in others of the instance.
+
+        Where that may have changed the others are asked, in the background: what they say holds from the next call on.
+        """
+        here = self._look_here().tasks.keys()
+        if self._looked_at <= here or self.ask_instance is None:
+            return self._looked_at <= here
+        if asyncio.get_running_loop().time() >= self._in_instance_until_s:
+            self._ask()
+        return self._looked_at <= here | self._in_instance
 
     def is_here(self, sub_topology: int) -> bool:
         """Whether all tasks whose records come to this sub-topology run in this process."""
@@ -298,6 +312,8 @@ class UpstreamWatch:
         number, interval_s = self._looks, LOOK_INTERVAL_S
         try:
             others = await self._tasks_of_instance()
+            self._in_instance = frozenset(others)
+            self._in_instance_until_s = asyncio.get_running_loop().time() + ANSWERS_HOLD_S
             known = {**others, **self._tasks_here()}
             if flow.looked_at_tasks <= known.keys():
                 look, interval_s = _look_of(known), ASK_INTERVAL_S

@@ -30,6 +30,7 @@ NOT_KNOWN = {0: NOT_BEGUN, 1: NOT_BEGUN}
 @pytest.fixture(autouse=True)
 def _looks_follow_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch_module, "LOOK_INTERVAL_S", 0)
+    monkeypatch.setattr(watch_module, "ASK_INTERVAL_S", 0)
 
 
 @dataclass
@@ -303,6 +304,31 @@ async def test_where_the_other_processes_of_the_instance_have_the_rest_nobody_lo
         assert watch.reached(waiting, 1, read_to=6, newest=90) == NOT_KNOWN, "not read so far"
         assert watch.reached(waiting, 1, read_to=7, newest=90) == {0: 50, 1: 58}
         await thread.begun(0)
+
+
+async def test_who_has_all_tasks_of_the_application_in_its_instance_is_asked_again_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thread = Thread({(0, 0): local(3, 9, 50)})
+    others: dict[TaskKey, LocalTask] = {(0, 1): local(8, 8, 60), (1, 0): local(0, 9, 0)}
+
+    async def ask() -> Mapping[TaskKey, LocalTask]:
+        return others
+
+    async with watching(thread) as watch:
+        assert not watch.all_in_instance
+        watch.ask_instance = ask
+        assert not watch.all_in_instance, "nobody has been asked"
+        await thread.begun(0)
+        assert watch.all_in_instance
+        del others[0, 1]
+        await thread.begun(0)
+        assert watch.all_in_instance, "asked a moment ago"
+        monkeypatch.setattr(watch_module, "ANSWERS_HOLD_S", 0)
+        watch._in_instance_until_s = 0
+        assert watch.all_in_instance, "asked just now"
+        await thread.begun(1)
+        assert not watch.all_in_instance
 
 
 async def test_the_cluster_is_looked_at_for_tasks_of_other_instances() -> None:
