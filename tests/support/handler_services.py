@@ -17,10 +17,11 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.durability import Durability
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
-from millstream.net.server.client_connection import ANONYMOUS, ClientConnection
+from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
 from millstream.runtime import Instant
+from millstream.security.authorizer import ANONYMOUS
 
 _EARLY: Final = Instant(0, 0)
 

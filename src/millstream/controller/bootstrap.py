@@ -1,9 +1,6 @@
-"""The first records a controller writes: those of a new cluster, and its own registration."""
+"""The first records that a new leader writes."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import (
@@ -11,31 +8,16 @@ from millstream.controller.settings import (
     METADATA_VERSION,
     ControllerSettings,
 )
-from millstream.metadata.broker_registration import Endpoint, SupportedVersionRange
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
-from millstream.model import BrokerId, Uuid
 from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     ConfigRecord,
-    ControllerEndpoint,
-    ControllerFeature,
     EndTransactionRecord,
     FeatureLevelRecord,
-    RegisterControllerRecord,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControllerStart:
-    """The values that a controller sends about itself when it registers."""
-
-    controller_id: BrokerId
-    incarnation_id: Uuid
-    endpoints: tuple[Endpoint, ...] = ()
-    features: Mapping[str, SupportedVersionRange] = field(default_factory=dict)
 
 
 def plan_activation(
@@ -48,32 +30,6 @@ def plan_activation(
     if METADATA_VERSION not in image.features:
         records += _bootstrap_records(settings)
     return ControllerResult(tuple(records), None)
-
-
-def plan_controller_registration(
-    start: ControllerStart, image: MetadataImage
-) -> ControllerResult[None]:
-    """Returns the registration of this controller; no record when this incarnation is registered already."""
-    known = image.controllers.get(start.controller_id)
-    if known is not None and known.incarnation_id == start.incarnation_id:
-        return ControllerResult((), None)
-    record = RegisterControllerRecord(
-        controller_id=start.controller_id,
-        incarnation_id=start.incarnation_id,
-        end_points=[
-            ControllerEndpoint(
-                name=e.listener, host=e.host, port=e.port, security_protocol=e.security_protocol
-            )
-            for e in start.endpoints
-        ],
-        features=[
-            ControllerFeature(
-                name=name, min_supported_version=r.lowest, max_supported_version=r.highest
-            )
-            for name, r in start.features.items()
-        ],
-    )
-    return ControllerResult((record,), None)
 
 
 def _bootstrap_records(settings: ControllerSettings) -> list[MetadataRecord]:

@@ -9,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from millstream.controller.bootstrap import (
-    ControllerStart,
-    plan_activation,
-    plan_controller_registration,
-)
+from millstream.controller.bootstrap import plan_activation
 from millstream.controller.brokers.broker_lifecycle import (
     BrokerSessions,
     plan_fence_expired,
@@ -27,6 +23,7 @@ from millstream.controller.configs.alter_configs import (
     plan_incremental_alter_configs,
 )
 from millstream.controller.configs.client_quotas import plan_alter_client_quotas
+from millstream.controller.controller_registration import plan_controller_registration
 from millstream.controller.partitions.elect_leaders import plan_elect_leaders
 from millstream.controller.partitions.reassignments import plan_alter_reassignments
 from millstream.controller.partitions.replica_directories import plan_replica_directories
@@ -34,7 +31,6 @@ from millstream.controller.producer_ids import plan_producer_ids
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.security.acls import plan_create_acls, plan_delete_acls
 from millstream.controller.security.delegation_tokens import (
-    RequestOf,
     plan_create_token,
     plan_expire_token,
     plan_renew_token,
@@ -76,6 +72,10 @@ from millstream.protocol.generated.broker_heartbeat import (
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+)
+from millstream.protocol.generated.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
 )
 from millstream.protocol.generated.create_acls import (
     CreateAclsRequest,
@@ -186,10 +186,10 @@ class Controller:
         return plan_activation(self.image, self._settings, transaction_open=transaction_open)
 
     def handle_controller_registration(
-        self, start: ControllerStart, context: ControllerContext
-    ) -> ControllerResult[None]:
+        self, request: ControllerRegistrationRequest, context: ControllerContext
+    ) -> ControllerResult[ControllerRegistrationResponse]:
         del context
-        return plan_controller_registration(start, self.image)
+        return plan_controller_registration(request, self.image)
 
     def handle_broker_registration(
         self, request: BrokerRegistrationRequest, context: ControllerContext
@@ -301,17 +301,17 @@ class Controller:
         return plan_unregister_broker(request, self.image)
 
     def handle_create_delegation_token(
-        self, request: RequestOf[CreateDelegationTokenRequest], context: ControllerContext
+        self, request: CreateDelegationTokenRequest, context: ControllerContext
     ) -> ControllerResult[CreateDelegationTokenResponse]:
         return plan_create_token(request, self._settings.delegation_tokens, context)
 
     def handle_renew_delegation_token(
-        self, request: RequestOf[RenewDelegationTokenRequest], context: ControllerContext
+        self, request: RenewDelegationTokenRequest, context: ControllerContext
     ) -> ControllerResult[RenewDelegationTokenResponse]:
         return plan_renew_token(request, self.image, self._settings.delegation_tokens, context)
 
     def handle_expire_delegation_token(
-        self, request: RequestOf[ExpireDelegationTokenRequest], context: ControllerContext
+        self, request: ExpireDelegationTokenRequest, context: ControllerContext
     ) -> ControllerResult[ExpireDelegationTokenResponse]:
         return plan_expire_token(request, self.image, self._settings.delegation_tokens, context)
 

@@ -9,6 +9,7 @@ from millstream.metadata.delta import MetadataRecord
 from millstream.model import Offset
 from millstream.runtime.clock import Instant
 from millstream.runtime.random import Random
+from millstream.security.authorizer import ANONYMOUS
 
 ResponseT_co = TypeVar("ResponseT_co", covariant=True)
 
@@ -21,6 +22,8 @@ class ControllerContext:
     random: Random
     next_offset: Offset
     """Offset that the first record of the result will have: a broker's epoch is the offset of its registration."""
+    principal: str = ANONYMOUS
+    """The principal that asks."""
     kraft_version: int = 1
     """0 where the configuration names the voters of the metadata quorum, 1 where its log does."""
 

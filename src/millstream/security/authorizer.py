@@ -16,6 +16,9 @@ from typing import Final, Protocol
 
 from millstream.security.acl import Operation, Resource, operation_bits, supported_operations
 
+ANONYMOUS: Final = "User:ANONYMOUS"
+"""The principal of a client that has not proved who it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Requester:

@@ -20,7 +20,7 @@ from millstream.broker.node.broker_state import BrokerState
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.node.tasks import NodeTasks
-from millstream.controller.controller import Controller
+from millstream.controller.apis import BROKER_REGISTRATION
 from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.net.server.socket_server import SocketServer
@@ -295,14 +295,14 @@ async def test_a_start_that_takes_too_long_is_given_up(
 async def test_a_registration_that_takes_too_long_ends_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submit = ControllerRunner.submit
+    ask = ControllerRunner.ask
 
-    async def never_registers(runner: ControllerRunner, handle: Any, request: object) -> object:
-        if handle is Controller.handle_broker_registration:
+    async def never_registers(runner: ControllerRunner, api: Any, *request: object) -> object:
+        if api is BROKER_REGISTRATION:
             await asyncio.Event().wait()
-        return await submit(runner, handle, request)
+        return await ask(runner, api, *request)
 
-    monkeypatch.setattr(ControllerRunner, "submit", never_registers)
+    monkeypatch.setattr(ControllerRunner, "ask", never_registers)
     node = process(tmp_path, initial_broker_registration_timeout_ms="50")
     with pytest.raises(RequestTimedOut, match="did not register this broker within 50 ms"):
         await live(node)

@@ -23,6 +23,7 @@ from millstream.protocol.generated.broker_registration import (
     Listener,
 )
 from millstream.runtime import Instant
+from millstream.security.authorizer import ANONYMOUS
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 BROKER_CONFIGS = config_table(
@@ -61,13 +62,13 @@ class ControllerWorld:
     def next_offset(self) -> int:
         return 3 + len(self.log)  # after a leader change, the kraft version and the voters
 
-    def context(self) -> ControllerContext:
+    def context(self, principal: str = ANONYMOUS) -> ControllerContext:
         return ControllerContext(
-            Instant(1_000 + self.now_ms, self.now_ms), self.random, self.next_offset
+            Instant(1_000 + self.now_ms, self.now_ms), self.random, self.next_offset, principal
         )
 
-    def submit(self, handle: Callable, request: object) -> object:
-        result: ControllerResult = handle(self.controller, request, self.context())
+    def submit(self, handle: Callable, request: object, principal: str = ANONYMOUS) -> object:
+        result: ControllerResult = handle(self.controller, request, self.context(principal))
         for record in result.records:
             offset = self.next_offset
             self.log.append((offset, record))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from millstream.controller.bootstrap import ControllerStart
 from millstream.controller.controller import Controller
 from millstream.controller.settings import KAFKA_4_3_FEATURES
 from millstream.metadata.broker_registration import Endpoint, SupportedVersionRange
 from millstream.model import Uuid
+from millstream.protocol.generated.controller_registration import (
+    ControllerRegistrationRequest,
+    Feature,
+    Listener,
+)
 from millstream.protocol.generated.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -65,12 +69,16 @@ def test_a_transaction_that_was_left_open_is_aborted(make_world: Callable) -> No
 
 def test_a_controller_registers_once_per_incarnation(make_world: Callable) -> None:
     world = make_world()
-    start = ControllerStart(
-        controller_id=1, incarnation_id=Uuid(b"i" * 16),
-        endpoints=(Endpoint("CONTROLLER", "h", 9093),), features={"kraft.version": SupportedVersionRange(0, 1)},
-    )  # fmt: skip
-    world.submit(Controller.handle_controller_registration, start)
-    world.submit(Controller.handle_controller_registration, start)
+    request = ControllerRegistrationRequest(
+        controller_id=1,
+        incarnation_id=Uuid(b"i" * 16),
+        listeners=[Listener(name="CONTROLLER", host="h", port=9093)],
+        features=[Feature("kraft.version", 0, 1)],
+    )
+    for _ in range(2):
+        response = world.submit(Controller.handle_controller_registration, request)
+        assert response.error_code == 0
     assert world.written() == ["RegisterControllerRecord"]
     registered = world.image.controllers[1]
-    assert (registered.endpoints, registered.features) == (start.endpoints, start.features)
+    assert registered.endpoints == (Endpoint("CONTROLLER", "h", 9093),)
+    assert registered.features == {"kraft.version": SupportedVersionRange(0, 1)}

@@ -14,7 +14,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import BackgroundTasks, ControllerClient
-from millstream.controller.controller import Controller
+from millstream.controller.apis import CREATE_TOPICS
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
@@ -109,7 +109,7 @@ class AutoTopicCreation:
         """Returns what is to be told of the results."""
         request = CreateTopicsRequest(topics=[*topics], timeout_ms=_CREATION_TIMEOUT_MS)
         try:
-            response = await self._controller.submit(Controller.handle_create_topics, request)
+            response = await self._controller.ask(CREATE_TOPICS, request)
         except KafkaError as error:
             failed = [
                 CreatableTopicResult(

@@ -7,7 +7,7 @@ from typing import Final
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
 from millstream.broker.node.services import ControllerClient, Metadata
-from millstream.controller.controller import Controller
+from millstream.controller.apis import CREATE_TOPICS
 from millstream.errors import TopicAlreadyExists, error_for
 from millstream.metadata.image import TopicImage
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
@@ -41,7 +41,7 @@ class InternalTopics:
     async def _create(self, topic: CreatableTopic) -> None:
         """Creates the topic; another broker may have been faster, which is as good."""
         request = CreateTopicsRequest(topics=[topic], timeout_ms=_CREATION_TIMEOUT_MS)
-        response = await self._controller.submit(Controller.handle_create_topics, request)
+        response = await self._controller.ask(CREATE_TOPICS, request)
         (result,) = response.topics
         if result.error_code not in (0, TopicAlreadyExists.code):
             raise error_for(result.error_code, result.error_message)

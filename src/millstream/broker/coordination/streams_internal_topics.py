@@ -15,7 +15,7 @@ from typing import Final
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import BackgroundTasks, ControllerClient
-from millstream.controller.controller import Controller
+from millstream.controller.apis import CREATE_TOPICS
 from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
 from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -84,7 +84,7 @@ class StreamsInternalTopics:
         ]
         request = CreateTopicsRequest(topics=wanted, timeout_ms=self._timeout_ms)
         try:
-            response = await self._controller.submit(Controller.handle_create_topics, request)
+            response = await self._controller.ask(CREATE_TOPICS, request)
         except KafkaError as error:
             told = some_of([topic.name for topic in wanted])
             _LOGGER.warning("internal topics %s could not be created: %s", told, error)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ALTER_CLIENT_QUOTAS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_client_quotas import (
@@ -30,9 +30,9 @@ API = ApiSpec(
 
 
 def handle(
-    request: AlterClientQuotasRequest, _context: RequestContext, *, controller: ControllerClient
+    request: AlterClientQuotasRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[AlterClientQuotasResponse]:
-    return controller.submit(Controller.handle_alter_client_quotas, request)
+    return controller.ask(ALTER_CLIENT_QUOTAS, request, context)
 
 
 def failed(

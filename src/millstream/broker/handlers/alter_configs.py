@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ALTER_CONFIGS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_configs import (
@@ -35,9 +35,9 @@ API = ApiSpec(
 
 
 def handle(
-    request: AlterConfigsRequest, _context: RequestContext, *, controller: ControllerClient
+    request: AlterConfigsRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[AlterConfigsResponse]:
-    return controller.submit(Controller.handle_alter_configs, request)
+    return controller.ask(ALTER_CONFIGS, request, context)
 
 
 def failed(request: AlterConfigsRequest, _version: int, error: KafkaError) -> AlterConfigsResponse:

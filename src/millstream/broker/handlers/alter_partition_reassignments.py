@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ALTER_PARTITION_REASSIGNMENTS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -30,8 +30,8 @@ API = ApiSpec(
 
 def handle(
     request: AlterPartitionReassignmentsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
     controller: ControllerClient,
 ) -> Awaitable[AlterPartitionReassignmentsResponse]:
-    return controller.submit(Controller.handle_alter_partition_reassignments, request)
+    return controller.ask(ALTER_PARTITION_REASSIGNMENTS, request, context)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ALTER_USER_SCRAM_CREDENTIALS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_user_scram_credentials import (
@@ -32,11 +32,11 @@ API = ApiSpec(
 
 def handle(
     request: AlterUserScramCredentialsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
     controller: ControllerClient,
 ) -> Awaitable[AlterUserScramCredentialsResponse]:
-    return controller.submit(Controller.handle_alter_user_scram_credentials, request)
+    return controller.ask(ALTER_USER_SCRAM_CREDENTIALS, request, context)
 
 
 def failed(

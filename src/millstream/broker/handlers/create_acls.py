@@ -13,7 +13,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import CREATE_ACLS
 from millstream.errors import KafkaError, SecurityDisabled
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_acls import (
@@ -32,7 +32,7 @@ API = ApiSpec(
 
 def handle(
     request: CreateAclsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
     config: DynamicConfig,
     controller: ControllerClient,
@@ -40,7 +40,7 @@ def handle(
     """Stores rules. Raises SecurityDisabled on a broker without an authorizer."""
     if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
-    return controller.submit(Controller.handle_create_acls, request)
+    return controller.ask(CREATE_ACLS, request, context)
 
 
 def failed(request: CreateAclsRequest, _version: int, error: KafkaError) -> CreateAclsResponse:

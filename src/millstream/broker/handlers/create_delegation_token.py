@@ -14,8 +14,7 @@ from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
-from millstream.controller.controller import Controller
-from millstream.controller.security.delegation_tokens import RequestOf
+from millstream.controller.apis import CREATE_DELEGATION_TOKEN
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_delegation_token import (
@@ -37,23 +36,21 @@ _KNOWS_REQUESTERS: Final = 3
 async def handle(
     request: CreateDelegationTokenRequest, context: RequestContext, *, controller: ControllerClient
 ) -> CreateDelegationTokenResponse:
-    asked = RequestOf(context.connection.principal, request)
     try:
         check_may_ask_for_tokens(context)
-        response = await controller.submit(Controller.handle_create_delegation_token, asked)
+        response = await controller.ask(CREATE_DELEGATION_TOKEN, request, context)
     except KafkaError as error:
-        response = _refused(asked, error)
+        response = _refused(request, context.connection.principal, error)
     if context.version < _KNOWS_REQUESTERS:
         response.token_requester_principal_type = response.token_requester_principal_name = ""
     return response
 
 
 def _refused(
-    asked: RequestOf[CreateDelegationTokenRequest], error: KafkaError
+    request: CreateDelegationTokenRequest, principal: str, error: KafkaError
 ) -> CreateDelegationTokenResponse:
     """Says whom it was asked for, and no times."""
-    requester_type, requester_name = principal_parts(asked.principal)
-    request = asked.request
+    requester_type, requester_name = principal_parts(principal)
     named = bool(request.owner_principal_name)
     return CreateDelegationTokenResponse(
         error_code=error.code,

@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import CREATE_PARTITIONS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_partitions import (
@@ -31,9 +31,9 @@ API = ApiSpec(
 
 
 def handle(
-    request: CreatePartitionsRequest, _context: RequestContext, *, controller: ControllerClient
+    request: CreatePartitionsRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[CreatePartitionsResponse]:
-    return controller.submit(Controller.handle_create_partitions, request)
+    return controller.ask(CREATE_PARTITIONS, request, context)
 
 
 def failed(

@@ -14,7 +14,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import CREATE_TOPICS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_topics import (
@@ -36,9 +36,9 @@ API = ApiSpec(
 
 
 def handle(
-    request: CreateTopicsRequest, _context: RequestContext, *, controller: ControllerClient
+    request: CreateTopicsRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[CreateTopicsResponse]:
-    return controller.submit(Controller.handle_create_topics, request)
+    return controller.ask(CREATE_TOPICS, request, context)
 
 
 def failed(request: CreateTopicsRequest, _version: int, error: KafkaError) -> CreateTopicsResponse:

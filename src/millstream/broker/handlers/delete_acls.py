@@ -12,7 +12,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import DELETE_ACLS
 from millstream.errors import KafkaError, SecurityDisabled
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_acls import (
@@ -31,7 +31,7 @@ API = ApiSpec(
 
 def handle(
     request: DeleteAclsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
     config: DynamicConfig,
     controller: ControllerClient,
@@ -39,7 +39,7 @@ def handle(
     """Deletes the rules that match the filters. Raises SecurityDisabled on a broker without an authorizer."""
     if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
-    return controller.submit(Controller.handle_delete_acls, request)
+    return controller.ask(DELETE_ACLS, request, context)
 
 
 def failed(request: DeleteAclsRequest, _version: int, error: KafkaError) -> DeleteAclsResponse:

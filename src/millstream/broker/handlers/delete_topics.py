@@ -12,7 +12,7 @@ from typing import Final
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import DELETE_TOPICS
 from millstream.errors import InvalidRequest, KafkaError, TopicDeletionDisabled
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_topics import (
@@ -39,7 +39,7 @@ _KNOWS_DELETION_DISABLED: Final = 3
 async def handle(
     request: DeleteTopicsRequest, context: RequestContext, *, controller: ControllerClient
 ) -> DeleteTopicsResponse:
-    response = await controller.submit(Controller.handle_delete_topics, request)
+    response = await controller.ask(DELETE_TOPICS, request, context)
     if context.version < _KNOWS_DELETION_DISABLED:
         for result in response.responses:
             if result.error_code == TopicDeletionDisabled.code:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ELECT_LEADERS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.elect_leaders import (
@@ -31,9 +31,9 @@ API = ApiSpec(
 
 
 def handle(
-    request: ElectLeadersRequest, _context: RequestContext, *, controller: ControllerClient
+    request: ElectLeadersRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[ElectLeadersResponse]:
-    return controller.submit(Controller.handle_elect_leaders, request)
+    return controller.ask(ELECT_LEADERS, request, context)
 
 
 def failed(request: ElectLeadersRequest, version: int, error: KafkaError) -> ElectLeadersResponse:

@@ -14,8 +14,8 @@ from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.controller.apis import INCREMENTAL_ALTER_CONFIGS
 from millstream.controller.configs.config_changes import check_names_and_values
-from millstream.controller.controller import Controller
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import AlterOperation, ConfigResourceType
@@ -41,7 +41,7 @@ API = ApiSpec(
 
 async def handle(
     request: IncrementalAlterConfigsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
     controller: ControllerClient,
     identity: NodeIdentity,
@@ -57,8 +57,8 @@ async def handle(
         )
         for each in loggers
     ]
-    there = await controller.submit(
-        Controller.handle_incremental_alter_configs, request.replaced(resources=stored)
+    there = await controller.ask(
+        INCREMENTAL_ALTER_CONFIGS, request.replaced(resources=stored), context
     )
     answers = {True: iter(here), False: iter(there.responses)}
     there.responses = [next(answers[_is_logger(each)]) for each in request.resources]

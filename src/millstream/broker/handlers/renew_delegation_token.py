@@ -12,8 +12,7 @@ from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
-from millstream.controller.controller import Controller
-from millstream.controller.security.delegation_tokens import RequestOf
+from millstream.controller.apis import RENEW_DELEGATION_TOKEN
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.renew_delegation_token import (
@@ -30,8 +29,7 @@ def handle(
 ) -> Awaitable[RenewDelegationTokenResponse]:
     """Renews a token. Raises DelegationTokenRequestNotAllowed."""
     check_may_ask_for_tokens(context)
-    asked = RequestOf(context.connection.principal, request)
-    return controller.submit(Controller.handle_renew_delegation_token, asked)
+    return controller.ask(RENEW_DELEGATION_TOKEN, request, context)
 
 
 def failed(

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import UNREGISTER_BROKER
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.unregister_broker import (
     UnregisterBrokerRequest,
@@ -27,6 +27,6 @@ API = ApiSpec(
 
 
 def handle(
-    request: UnregisterBrokerRequest, _context: RequestContext, *, controller: ControllerClient
+    request: UnregisterBrokerRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[UnregisterBrokerResponse]:
-    return controller.submit(Controller.handle_unregister_broker, request)
+    return controller.ask(UNREGISTER_BROKER, request, context)

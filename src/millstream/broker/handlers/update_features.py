@@ -12,7 +12,7 @@ from typing import Final
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.controller import Controller
+from millstream.controller.apis import UPDATE_FEATURES
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import UpgradeType
 from millstream.protocol.generated.update_features import (
@@ -37,4 +37,4 @@ async def handle(
         for update in request.feature_updates:
             if update.allow_downgrade:
                 update.upgrade_type = UpgradeType.SAFE_DOWNGRADE
-    return await controller.submit(Controller.handle_update_features, request)
+    return await controller.ask(UPDATE_FEATURES, request, context)

@@ -13,10 +13,12 @@ from typing import Final
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
-from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.node.identity import NodeIdentity
-from millstream.controller.bootstrap import ControllerStart
-from millstream.controller.controller import Controller
+from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.controller.apis import (
+    BROKER_HEARTBEAT,
+    BROKER_REGISTRATION,
+)
 from millstream.errors import RequestTimedOut, RetriableError
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.model import Uuid
@@ -32,12 +34,14 @@ class BrokerSession:
 
     def __init__(
         self,
-        controller: ControllerRunner,
+        controller: ControllerClient,
+        metadata: Metadata,
         identity: NodeIdentity,
         config: BrokerConfig,
         clock: Clock,
     ) -> None:
         self._controller = controller
+        self._metadata = metadata
         self._identity = identity
         self._config = config
         self._clock = clock
@@ -52,7 +56,6 @@ class BrokerSession:
         directory_ids: Sequence[Uuid],
     ) -> None:
         """Registers and is unfenced: from then on this broker leads what it may lead. Raises what the controller refuses with."""
-        await self._register_controller()
         request = registration.BrokerRegistrationRequest(
             broker_id=self._identity.node_id,
             cluster_id=self._identity.cluster_id,
@@ -81,9 +84,7 @@ class BrokerSession:
         limit_ms = self._config.initial_broker_registration_timeout_ms
         try:
             async with asyncio.timeout(limit_ms / 1000):
-                response = await self._controller.submit(
-                    Controller.handle_broker_registration, request
-                )
+                response = await self._controller.ask(BROKER_REGISTRATION, request)
         except TimeoutError:
             raise RequestTimedOut(
                 f"the controller did not register this broker within {limit_ms} ms "
@@ -108,21 +109,6 @@ class BrokerSession:
             with contextlib.suppress(RetriableError):  # the next heartbeat tells it again
                 await self._heartbeat()
 
-    async def fence_expired(self) -> None:
-        """Fences, as controller, brokers that are not heard of, at the time each one's session ends."""
-        while True:
-            deadline_ms = self._controller.session_deadline_ms()
-            now_ms = self._clock.now().monotonic_ms
-            wait_ms = (
-                self._config.broker_session_timeout_ms
-                if deadline_ms is None
-                else deadline_ms - now_ms
-            )
-            if wait_ms > 0:
-                await asyncio.sleep(wait_ms / 1000)
-            else:
-                await self._controller.submit(Controller.handle_expired_sessions, None)
-
     async def leave(self, timeout_s: float) -> bool:
         """Gives leaderships away before this broker stops (controlled shutdown). False when time ran out first."""
         # From now on in every heartbeat: one of `keep_alive` that lacked it would unfence this broker again.
@@ -140,18 +126,10 @@ class BrokerSession:
         request = BrokerHeartbeatRequest(
             broker_id=self._identity.node_id,
             broker_epoch=self.broker_epoch,
-            current_metadata_offset=self._controller.image.offset,
+            current_metadata_offset=self._metadata.image.offset,
             want_fence=False,
             want_shut_down=self._wants_shut_down,
             offline_log_dirs=list(self._offline_directory_ids),
         )
-        response = await self._controller.submit(Controller.handle_broker_heartbeat, request)
+        response = await self._controller.ask(BROKER_HEARTBEAT, request)
         return response.should_shut_down
-
-    async def _register_controller(self) -> None:
-        start = ControllerStart(
-            controller_id=self._identity.node_id,
-            incarnation_id=self._identity.incarnation_id,
-            features=SUPPORTED_FEATURES,
-        )
-        await self._controller.submit(Controller.handle_controller_registration, start)

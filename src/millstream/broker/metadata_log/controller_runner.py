@@ -17,7 +17,9 @@ from functools import partial
 from typing import Final, TypeVar, cast
 
 from millstream.broker.metadata_log.driver import MetadataDriver, QuorumDescription
+from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.controller.apis import ControllerApi
 from millstream.controller.controller import Controller
 from millstream.controller.request_size import partitions_concerned
 from millstream.controller.result import ControllerContext, ControllerResult
@@ -32,6 +34,7 @@ from millstream.protocol.generated import metadata_records
 from millstream.protocol.record_frames import encode_metadata_record
 from millstream.raft.ready import LeaderAndEpoch
 from millstream.runtime import Clock, Random
+from millstream.security.authorizer import ANONYMOUS
 
 _LOGGER = logging.getLogger(__name__)
 RequestT = TypeVar("RequestT")
@@ -84,17 +87,28 @@ class ControllerRunner:
         """Calls `apply` with every image from now on, before any answer that rests on it leaves."""
         self._subscribers.append(apply)
 
+    async def ask(
+        self,
+        api: ControllerApi[RequestT, ResponseT],
+        request: RequestT,
+        caller: RequestContext | None = None,
+    ) -> ResponseT:
+        """Implements `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest, and errors of the controller."""
+        principal = ANONYMOUS if caller is None else caller.connection.principal
+        return await self.submit(api.handle, request, principal)
+
     async def submit(
         self,
         handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
         request: RequestT,
+        principal: str = ANONYMOUS,
     ) -> ResponseT:
-        """Implements `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest, and errors of `handle`."""
+        """Has the controller of this node handle what no API asks for, too. Raises as `ask`."""
         async with self._planning:
             controller = self._controller
             if controller is None:
                 raise NotController("the controller of this cluster is starting; retry")
-            plan = partial(handle, controller, request, self._context())
+            plan = partial(handle, controller, request, self._context(principal))
             concerned = partitions_concerned(request, controller.image)
             result = await self._planned(controller, plan, concerned)
             if result.upgrades_kraft_version:
@@ -170,11 +184,12 @@ class ControllerRunner:
         result = controller.handle_activation(self._loader.transaction_open, self._context())
         self._append(controller, result.records)
 
-    def _context(self) -> ControllerContext:
+    def _context(self, principal: str = ANONYMOUS) -> ControllerContext:
         return ControllerContext(
             self._clock.now(),
             self._random,
             Offset(self._end_offset),
+            principal,
             self.quorum().kraft_version,
         )
 

@@ -26,6 +26,7 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.metadata_log.controller_session import ControllerSession
 from millstream.broker.metadata_log.quorum import MetadataQuorum
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.node_view import NodeView
@@ -39,7 +40,6 @@ from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
-from millstream.broker.requests.token_requests import remove_expired_tokens
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.background import BackgroundWork
@@ -108,7 +108,12 @@ class NodeParts:
         self._driver = quorum.driver(self._controller)
         self._snapshots = quorum.snapshots(self._driver.voters_in_log)
         self._controller.attach(self._driver)
-        self._session = BrokerSession(self._controller, self._identity, config, clock)
+        self._session = BrokerSession(
+            self._controller, self._controller, self._identity, config, clock
+        )
+        self._controller_session = ControllerSession(
+            self._controller, self._identity, config, clock
+        )
         self._metrics = NodeMetrics(time.perf_counter_ns)
         self._purgatory = Purgatory(clock)
         self._failure_log = FailureLog(clock)
@@ -147,6 +152,7 @@ class NodeParts:
         self._tasks.start(self._driver.run(), "metadata log")
         self._tasks.start(self._snapshots.run(), "metadata snapshots")
         self._tasks.start(self._purgatory.run(), "purgatory")
+        await self._controller_session.register(())
         await self._session.register(
             advertised,
             self._directories.metadata.previous_broker_epoch,
@@ -154,10 +160,9 @@ class NodeParts:
         )
         self.services.producer_ids.registered(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
-        self._tasks.start(self._session.fence_expired(), "broker sessions")
+        self._tasks.start(self._controller_session.fence_expired(), "broker sessions")
         if self._config.delegation_token_secret_key is not None:
-            interval_ms = self._config.delegation_token_expiry_check_interval_ms
-            expiry = remove_expired_tokens(self._controller, interval_ms)
+            expiry = self._controller_session.remove_expired_tokens()
             self._tasks.start(expiry, "expired delegation tokens")
         self._tasks.start(self._assignments.run(), "directories of replicas")
         self._tasks.start(self._partitions.run(self._long_work), "new partitions")

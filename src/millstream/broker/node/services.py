@@ -5,15 +5,14 @@ Interfaces only; `broker.node.parts` makes the objects that implement them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
     from millstream.broker.metadata_log.driver import QuorumDescription
-    from millstream.controller.controller import Controller
-    from millstream.controller.result import ControllerContext, ControllerResult
+    from millstream.broker.requests.request_context import RequestContext
+    from millstream.controller.apis import ControllerApi
     from millstream.log.partition_log import PartitionLog
     from millstream.metadata.image import MetadataImage
     from millstream.model import TopicPartition
@@ -46,14 +45,16 @@ class Partitions(Protocol):
 class ControllerClient(Protocol):
     """The way to the active controller, wherever it runs."""
 
-    async def submit(
+    async def ask(
         self,
-        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        api: ControllerApi[RequestT, ResponseT],
         request: RequestT,
+        caller: RequestContext | None = None,
     ) -> ResponseT:
-        """Runs `handle` on the controller and returns its response once its records are committed and applied here.
+        """Returns what the active controller answers, once its records are committed and, where the controller runs here, applied.
 
-        Used as `await controller.submit(Controller.handle_create_topics, request)`. Raises NotController, RequestTimedOut.
+        Used as `await controller.ask(CREATE_TOPICS, request, context)`. `caller`: the context of the client's request that asks for
+        it; None where the node itself does. Raises NotController, RequestTimedOut, and errors of the controller.
         """
         ...
 

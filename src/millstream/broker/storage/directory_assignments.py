@@ -7,7 +7,7 @@ from typing import Final, final
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.node.services import ControllerClient
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ASSIGN_REPLICAS_TO_DIRS
 from millstream.errors import RetriableError
 from millstream.metadata.image import TopicImage
 from millstream.model import BrokerId, Uuid
@@ -45,9 +45,7 @@ class DirectoryAssignments:
             self._is_needed.clear()
             sent = dict(self._pending)
             try:
-                await self._controller.submit(
-                    Controller.handle_assign_replicas_to_directories, self._request(sent)
-                )
+                await self._controller.ask(ASSIGN_REPLICAS_TO_DIRS, self._request(sent))
             except RetriableError:
                 await asyncio.sleep(_RETRY_S)
                 self._is_needed.set()

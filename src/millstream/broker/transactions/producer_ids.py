@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from millstream.broker.node.services import ControllerClient
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ALLOCATE_PRODUCER_IDS
 from millstream.errors import CoordinatorLoadInProgress, KafkaError
 from millstream.model import BrokerId, ProducerId
 from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsRequest
@@ -61,6 +61,6 @@ class ProducerIds:
         request = AllocateProducerIdsRequest(
             broker_id=self._broker_id, broker_epoch=self._broker_epoch
         )
-        block = await self._controller.submit(Controller.handle_allocate_producer_ids, request)
+        block = await self._controller.ask(ALLOCATE_PRODUCER_IDS, request)
         self._next = block.producer_id_start
         self._end = block.producer_id_start + block.producer_id_len

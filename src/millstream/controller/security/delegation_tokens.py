@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import DelegationTokenSettings
@@ -42,26 +40,15 @@ from millstream.security.delegation_token import (
     token_hmac,
 )
 
-RequestT = TypeVar("RequestT")
-
-
-@dataclass(frozen=True, slots=True)
-class RequestOf(Generic[RequestT]):
-    """A request together with who made it."""
-
-    principal: str
-    request: RequestT
-
 
 def plan_create_token(
-    asked: RequestOf[CreateDelegationTokenRequest],
+    request: CreateDelegationTokenRequest,
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[CreateDelegationTokenResponse]:
     """Creates a token. Raises DelegationTokenAuthDisabled, InvalidPrincipalType."""
     secret_key = _secret_key(settings)
-    request, now_ms = asked.request, context.now.wall_ms
-    owner = asked.principal
+    now_ms, owner = context.now.wall_ms, context.principal
     if request.owner_principal_name:
         owner = principal_text(request.owner_principal_type or "", request.owner_principal_name)
     if any(renewer.principal_type != USER_TYPE for renewer in request.renewers):
@@ -72,7 +59,7 @@ def plan_create_token(
     token_id = uuid_text(uuid_from_random(context.random.randbytes(16)))
     record = DelegationTokenRecord(
         owner=owner,
-        requester=asked.principal,
+        requester=context.principal,
         renewers=[principal_text(r.principal_type, r.principal_name) for r in request.renewers],
         issue_timestamp=now_ms,
         max_timestamp=now_ms + lifetime_ms,
@@ -80,7 +67,7 @@ def plan_create_token(
         token_id=token_id,
     )
     owner_type, owner_name = principal_parts(owner)
-    requester_type, requester_name = principal_parts(asked.principal)
+    requester_type, requester_name = principal_parts(context.principal)
     response = CreateDelegationTokenResponse(
         principal_type=owner_type,
         principal_name=owner_name,
@@ -96,17 +83,17 @@ def plan_create_token(
 
 
 def plan_renew_token(
-    asked: RequestOf[RenewDelegationTokenRequest],
+    request: RenewDelegationTokenRequest,
     image: MetadataImage,
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[RenewDelegationTokenResponse]:
     """Gives a token a later expiry. Raises DelegationTokenAuthDisabled, -NotFound, -Expired, -OwnerMismatch."""
     now_ms = context.now.wall_ms
-    token = _token_with(bytes(asked.request.hmac), image, settings)
+    token = _token_with(bytes(request.hmac), image, settings)
     _check_alive(token, now_ms)
-    _check_owner(token, asked.principal)
-    period_ms = _limit_period_ms(asked.request.renew_period_ms, settings.expiry_time_ms)
+    _check_owner(token, context.principal)
+    period_ms = _limit_period_ms(request.renew_period_ms, settings.expiry_time_ms)
     expiry_ms = min(token.max_timestamp_ms, now_ms + period_ms)
     return ControllerResult(
         (_record(token, expiry_ms),), RenewDelegationTokenResponse(expiry_timestamp_ms=expiry_ms)
@@ -114,15 +101,15 @@ def plan_renew_token(
 
 
 def plan_expire_token(
-    asked: RequestOf[ExpireDelegationTokenRequest],
+    request: ExpireDelegationTokenRequest,
     image: MetadataImage,
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[ExpireDelegationTokenResponse]:
     """Changes when a token expires; a negative period removes it now. Raises as `plan_renew_token`."""
-    now_ms, period_ms = context.now.wall_ms, asked.request.expiry_time_period_ms
-    token = _token_with(bytes(asked.request.hmac), image, settings)
-    _check_owner(token, asked.principal)
+    now_ms, period_ms = context.now.wall_ms, request.expiry_time_period_ms
+    token = _token_with(bytes(request.hmac), image, settings)
+    _check_owner(token, context.principal)
     if period_ms < 0:
         removal = RemoveDelegationTokenRecord(token_id=token.token_id)
         return ControllerResult(

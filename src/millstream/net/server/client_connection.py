@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-ANONYMOUS: Final = "User:ANONYMOUS"
-"""The principal of a client that has not proved who it is."""
+from millstream.security.authorizer import ANONYMOUS
 
 
 @dataclass(slots=True, eq=False)

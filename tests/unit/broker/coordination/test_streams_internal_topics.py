@@ -42,7 +42,9 @@ class World:
         del name
         self.waiting.append(coroutine)
 
-    async def submit(self, _handle: object, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    async def ask(
+        self, _api: object, request: CreateTopicsRequest, _caller: object = None
+    ) -> CreateTopicsResponse:
         self.asked.append([topic.name for topic in request.topics])
         if self.unreachable:
             raise NotController

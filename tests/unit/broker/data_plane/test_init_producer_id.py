@@ -19,7 +19,7 @@ class BlocksOfTwo:
         self.failures = failures
         self.allocated = 0
 
-    async def submit(self, _handle, _request) -> AllocateProducerIdsResponse:
+    async def ask(self, _api, _request) -> AllocateProducerIdsResponse:
         await asyncio.sleep(0)
         if self.failures:
             self.failures -= 1

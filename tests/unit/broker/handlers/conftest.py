@@ -19,13 +19,14 @@ from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.handler_services import bound
+from millstream.broker.requests.request_context import RequestContext
+from millstream.controller.apis import ControllerApi
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, BrokerId, Uuid
-from millstream.net.server.client_connection import ANONYMOUS
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
@@ -40,7 +41,7 @@ from millstream.protocol.generated.create_topics import (
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey
 from millstream.runtime import Instant
-from millstream.security.authorizer import ALLOW_ALL
+from millstream.security.authorizer import ALLOW_ALL, ANONYMOUS
 from tests.support.handler_services import handler_services, request_context
 
 
@@ -100,15 +101,21 @@ class AdminNode:
         while self.started:
             asyncio.run(self.started.pop(0))
 
-    async def submit(self, handle: Callable, request: object) -> object:
-        self.submitted.append(handle.__name__)
+    async def ask(
+        self,
+        api: ControllerApi[Any, Any],
+        request: object,
+        caller: RequestContext | None = None,
+    ) -> object:
+        self.submitted.append(api.handle.__name__)
         self.requests.append(request)
         if self.failures:
             raise self.failures.pop(0)
-        return self.run(handle, request)
+        principal = ANONYMOUS if caller is None else caller.connection.principal
+        return self.run(api.handle, request, principal)
 
-    def run(self, handle: Callable, request: object) -> object:
-        context = ControllerContext(Instant(0, 0), self._random, self._offset)
+    def run(self, handle: Callable, request: object, principal: str = ANONYMOUS) -> object:
+        context = ControllerContext(Instant(0, 0), self._random, self._offset, principal)
         result = handle(self.live, request, context)
         for record in result.records:
             self.live.replay(self._offset, record)

@@ -187,7 +187,9 @@ class World:
     def start(self, coroutine: Coroutine[None, None, None], name: str) -> None:
         self.running.append(self.tasks.create_task(coroutine, name=name))
 
-    async def submit(self, _handle: object, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    async def ask(
+        self, _api: object, request: CreateTopicsRequest, _caller: object = None
+    ) -> CreateTopicsResponse:
         self.created.append(request)
         self.publish(leaders=(ME, ME))
         return CreateTopicsResponse(topics=[CreatableTopicResult(name=OFFSETS)])
@@ -234,7 +236,7 @@ class World:
             partition.apply(image)
         self.coordination.apply(self.image)
 
-    async def ask(
+    async def answered(
         self, handler: Any, request: object, version: int
     ) -> Any:  # Any: each handler module has its own types
         """Through the handler, once everything that runs has loaded."""
@@ -278,7 +280,7 @@ class World:
         )
 
     async def join_alone(self, group_id: str = "g") -> str:
-        response = await self.ask(join_group, join(group_id), 3)
+        response = await self.answered(join_group, join(group_id), 3)
         assert response.error_code == 0
         return str(response.member_id)
 
@@ -321,7 +323,7 @@ def codes(response: Any) -> list[tuple[str | Uuid, int, int]]:  # Any: OffsetCom
 async def test_version_0_of_join_takes_the_session_timeout_for_the_rebalance_timeout() -> None:
     async with serving() as world:
         request = join()
-        await world.ask(join_group, request, 0)
+        await world.answered(join_group, request, 0)
         assert request.rebalance_timeout_ms == 10_000
 
 
@@ -330,7 +332,7 @@ async def test_a_refused_join_names_no_protocol_as_its_version_says_it(
     version: int, protocol_name: str | None
 ) -> None:
     async with serving() as world:
-        response = await world.ask(join_group, join(session_timeout_ms=1), version)
+        response = await world.answered(join_group, join(session_timeout_ms=1), version)
         assert (response.error_code, response.protocol_name) == (26, protocol_name)
 
 
@@ -339,23 +341,23 @@ async def test_from_version_5_on_sync_must_name_its_protocol() -> None:
         member = await world.join_alone()
         request = SyncGroupRequest("g", 1, member)
         with pytest.raises(InconsistentGroupProtocol):
-            await world.ask(sync_group, request, 5)
-        assert (await world.ask(sync_group, request, 4)).error_code == 0
+            await world.answered(sync_group, request, 5)
+        assert (await world.answered(sync_group, request, 4)).error_code == 0
 
 
 async def test_until_version_2_leave_has_one_member_and_one_error() -> None:
     async with serving() as world:
         member = await world.join_alone()
-        unknown = await world.ask(leave_group, LeaveGroupRequest("g", "made up"), 2)
+        unknown = await world.answered(leave_group, LeaveGroupRequest("g", "made up"), 2)
         assert (unknown.error_code, unknown.members) == (UNKNOWN_MEMBER, [])
-        known = await world.ask(leave_group, LeaveGroupRequest("g", member), 2)
+        known = await world.answered(leave_group, LeaveGroupRequest("g", member), 2)
         assert (known.error_code, known.members) == (0, [])
 
 
 async def test_from_version_3_on_leave_has_several_members_each_with_its_error() -> None:
     async with serving() as world:
         request = LeaveGroupRequest("g", members=[MemberIdentity("made up")])
-        response = await world.ask(leave_group, request, 3)
+        response = await world.answered(leave_group, request, 3)
         assert (response.error_code, response.members[0].error_code) == (0, UNKNOWN_MEMBER)
 
 
@@ -369,7 +371,7 @@ async def test_a_heartbeat_is_welcome_while_the_coordinator_loads() -> None:
 async def test_what_does_not_exist_is_refused_and_the_rest_is_committed() -> None:
     async with serving() as world:
         request = commit({"t": [0, 7, -1], "no such topic": [0]})
-        assert codes(await world.ask(offset_commit, request, 9)) == [
+        assert codes(await world.answered(offset_commit, request, 9)) == [
             ("t", 0, 0),
             ("t", 7, UNKNOWN_TOPIC),
             ("t", -1, UNKNOWN_TOPIC),
@@ -379,11 +381,15 @@ async def test_what_does_not_exist_is_refused_and_the_rest_is_committed() -> Non
 
 async def test_version_10_knows_topics_by_id() -> None:
     async with serving() as world:
-        committed = await world.ask(offset_commit, commit({TOPIC_ID: [0], STRANGE_ID: [0]}), 10)
+        committed = await world.answered(
+            offset_commit, commit({TOPIC_ID: [0], STRANGE_ID: [0]}), 10
+        )
         assert codes(committed) == [(TOPIC_ID, 0, 0), (STRANGE_ID, 0, UNKNOWN_ID)]
         topics = [OffsetFetchRequestTopics("", each, [0]) for each in (TOPIC_ID, STRANGE_ID)]
         groups = [OffsetFetchRequestGroup("g", topics=topics)]
-        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 10)).groups
+        (answer,) = (
+            await world.answered(offset_fetch, OffsetFetchRequest(groups=groups), 10)
+        ).groups
         assert [
             (t.topic_id, p.committed_offset, p.error_code)
             for t in answer.topics
@@ -393,33 +399,35 @@ async def test_version_10_knows_topics_by_id() -> None:
 
 async def test_version_10_gives_all_topics_of_a_group_by_id() -> None:
     async with serving() as world:
-        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        await world.answered(offset_commit, commit({"t": [0]}), 9)
         groups = [OffsetFetchRequestGroup("g", topics=None)]
-        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 10)).groups
+        (answer,) = (
+            await world.answered(offset_fetch, OffsetFetchRequest(groups=groups), 10)
+        ).groups
         assert [topic.topic_id for topic in answer.topics] == [TOPIC_ID]
 
 
 async def test_older_versions_of_fetch_ask_for_one_group() -> None:
     async with serving() as world:
-        await world.ask(offset_commit, commit({"t": [0]}), 2)
+        await world.answered(offset_commit, commit({"t": [0]}), 2)
         named = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 1])])
         for version in (1, 7):
-            (topic,) = (await world.ask(offset_fetch, named, version)).topics
+            (topic,) = (await world.answered(offset_fetch, named, version)).topics
             assert [p.committed_offset for p in topic.partitions] == [5, -1]
         everything = OffsetFetchRequest("g", None)
-        (topic,) = (await world.ask(offset_fetch, everything, 2)).topics
+        (topic,) = (await world.answered(offset_fetch, everything, 2)).topics
         assert topic.name == "t"
 
 
 async def test_where_an_error_of_a_fetch_stands_depends_on_the_version() -> None:
     async with serving(leaders=(OTHER, OTHER)) as world:
         old = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])])
-        in_partition = await world.ask(offset_fetch, old, 1)
+        in_partition = await world.answered(offset_fetch, old, 1)
         assert in_partition.topics[0].partitions[0].error_code == NOT_COORDINATOR
-        on_top = await world.ask(offset_fetch, old, 2)
+        on_top = await world.answered(offset_fetch, old, 2)
         assert (on_top.error_code, on_top.topics) == (NOT_COORDINATOR, [])
         new = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
-        in_group = await world.ask(offset_fetch, new, 8)
+        in_group = await world.answered(offset_fetch, new, 8)
         assert in_group.groups[0].error_code == NOT_COORDINATOR
 
 
@@ -427,7 +435,7 @@ async def test_all_operations_are_allowed_when_they_are_asked_for() -> None:
     async with serving() as world:
         await world.join_alone()
         request = DescribeGroupsRequest(["g", "nobody"], include_authorized_operations=True)
-        described = (await world.ask(describe_groups, request, 6)).groups
+        described = (await world.answered(describe_groups, request, 6)).groups
         assert [(g.group_state, g.authorized_operations) for g in described] == [
             ("CompletingRebalance", 3400),
             ("Dead", -(2**31)),
@@ -440,12 +448,12 @@ async def test_groups_of_all_partitions_are_listed_and_deleted() -> None:
         names = ["a", "b", "c"]
         assert {partition_for(name, 2) for name in names} == {0, 1}
         for name in names:
-            await world.ask(offset_commit, commit({"t": [0]}, name), 9)
-        listed = await world.ask(list_groups, ListGroupsRequest(), 5)
+            await world.answered(offset_commit, commit({"t": [0]}, name), 9)
+        listed = await world.answered(list_groups, ListGroupsRequest(), 5)
         assert sorted(group.group_id for group in listed.groups) == names
-        deleted = await world.ask(delete_groups, DeleteGroupsRequest([*names, "a"]), 2)
+        deleted = await world.answered(delete_groups, DeleteGroupsRequest([*names, "a"]), 2)
         assert [(r.group_id, r.error_code) for r in deleted.results] == [(n, 0) for n in names]
-        assert (await world.ask(list_groups, ListGroupsRequest(), 5)).groups == []
+        assert (await world.answered(list_groups, ListGroupsRequest(), 5)).groups == []
 
 
 async def test_the_first_question_for_a_group_has_the_topic_created_behind_the_answer() -> None:
@@ -457,7 +465,7 @@ async def test_the_first_question_for_a_group_has_the_topic_created_behind_the_a
             ("h", COORDINATOR_NOT_AVAILABLE, -1, "", -1),
         ]
         assert world.created == []
-        found = (await world.ask(find_coordinator, request, 4)).coordinators
+        found = (await world.answered(find_coordinator, request, 4)).coordinators
         assert [(c.key, c.error_code, c.node_id, c.host, c.port) for c in found] == [
             ("g", 0, 1, "host", 9092),
             ("h", 0, 1, "host", 9092),
@@ -475,13 +483,13 @@ async def test_the_first_question_for_a_group_has_the_topic_created_behind_the_a
 async def test_without_the_topic_this_node_coordinates_no_group() -> None:
     """As Kafka, and nothing but the search for a coordinator creates it."""
     async with serving(leaders=()) as world:
-        assert codes(await world.ask(offset_commit, commit({"t": [0]}), 9)) == [
+        assert codes(await world.answered(offset_commit, commit({"t": [0]}), 9)) == [
             ("t", 0, NOT_COORDINATOR)
         ]
-        described = await world.ask(describe_groups, DescribeGroupsRequest(["g"]), 5)
+        described = await world.answered(describe_groups, DescribeGroupsRequest(["g"]), 5)
         assert [group.error_code for group in described.groups] == [NOT_COORDINATOR]
         with pytest.raises(NotCoordinator, match="__consumer_offsets does not exist yet"):
-            await world.ask(heartbeat, HeartbeatRequest("g", 1, "m"), 4)
+            await world.answered(heartbeat, HeartbeatRequest("g", 1, "m"), 4)
         assert world.created == []
 
 
@@ -491,13 +499,13 @@ async def test_without_the_topic_this_node_coordinates_no_group() -> None:
 async def test_other_keys_have_no_coordinator(key_type: int, version: int, error_code: int) -> None:
     async with serving() as world:
         request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])
-        (found,) = (await world.ask(find_coordinator, request, version)).coordinators
+        (found,) = (await world.answered(find_coordinator, request, version)).coordinators
         assert (found.error_code, found.node_id, found.port) == (error_code, -1, -1)
 
 
 async def test_before_version_4_there_is_one_key_and_success_has_a_name() -> None:
     async with serving() as world:
-        found = await world.ask(find_coordinator, FindCoordinatorRequest("g"), 3)
+        found = await world.answered(find_coordinator, FindCoordinatorRequest("g"), 3)
         assert (found.error_code, found.error_message, found.node_id) == (0, "NONE", 1)
 
 
@@ -507,24 +515,28 @@ async def test_a_partition_led_elsewhere_is_not_answered_for() -> None:
         leaders = (OTHER, ME) if partition_for("g", 2) == 0 else (ME, OTHER)
         world.publish(leaders, epoch=1)
         with pytest.raises(NotCoordinator):
-            await world.ask(heartbeat, HeartbeatRequest("g", 1, member), 4)
+            await world.answered(heartbeat, HeartbeatRequest("g", 1, member), 4)
 
 
 async def test_a_new_leader_epoch_loads_the_log_again() -> None:
     async with serving() as world:
-        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        await world.answered(offset_commit, commit({"t": [0]}), 9)
         world.publish((ME, ME), epoch=1)
         groups = [OffsetFetchRequestGroup("g", topics=None)]
-        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 8)).groups
+        (answer,) = (
+            await world.answered(offset_fetch, OffsetFetchRequest(groups=groups), 8)
+        ).groups
         assert answer.topics[0].partitions[0].committed_offset == 5
 
 
 async def test_offsets_of_a_deleted_topic_are_forgotten() -> None:
     async with serving() as world:
-        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        await world.answered(offset_commit, commit({"t": [0]}), 9)
         world.publish((ME, ME), topics=())
         groups = [OffsetFetchRequestGroup("g", topics=None)]
-        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 8)).groups
+        (answer,) = (
+            await world.answered(offset_fetch, OffsetFetchRequest(groups=groups), 8)
+        ).groups
         assert answer.topics == []
 
 
@@ -534,9 +546,9 @@ def held_offsets(world: World) -> list[tuple[str, int]]:
 
 async def test_a_topic_that_is_deleted_and_made_again_in_one_image_is_another_topic() -> None:
     async with serving() as world:
-        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        await world.answered(offset_commit, commit({"t": [0]}), 9)
         world.publish((ME, ME), topic_id=Uuid(b"u" * 16))
-        await world.ask(list_groups, ListGroupsRequest(), 5)
+        await world.answered(list_groups, ListGroupsRequest(), 5)
         assert held_offsets(world) == []
 
 
@@ -545,7 +557,7 @@ async def test_a_shard_that_has_no_room_for_it_is_told_again_of_deleted_topics(
 ) -> None:
     monkeypatch.setattr(group_coordination, "_RETRY_S", 0)
     async with serving() as world:
-        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        await world.answered(offset_commit, commit({"t": [0]}), 9)
         monkeypatch.setattr(runtime, "QUEUE_OPERATIONS_MAX", 1)
         world.publish((ME, ME), topics=())
         for _ in range(10):

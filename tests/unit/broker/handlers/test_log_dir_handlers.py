@@ -11,7 +11,7 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.handlers import alter_replica_log_dirs, delete_records, describe_log_dirs
 from millstream.broker.requests.handler_services import bound
-from millstream.controller.controller import Controller
+from millstream.controller.apis import INCREMENTAL_ALTER_CONFIGS
 from millstream.errors import (
     InvalidTopic,
     KafkaStorageError,
@@ -209,9 +209,7 @@ async def set_for_all_brokers(running: Running, key: str, value: str) -> None:
             )
         ]
     )
-    response = await running.services.controller.submit(
-        Controller.handle_incremental_alter_configs, request
-    )
+    response = await running.services.controller.ask(INCREMENTAL_ALTER_CONFIGS, request)
     assert response.responses[0].error_code == 0
 
 

@@ -58,10 +58,10 @@ def test_topics_are_created_grown_altered_and_deleted(node: object) -> None:
 def test_old_clients_do_not_know_that_deletion_is_disabled(
     node: object, version: int, code: int
 ) -> None:
-    async def refuse(handle: object, request: object) -> object:
+    async def refuse(api: object, request: object, caller: object) -> object:
         result = DeletableTopicResult(name="t", error_code=TOPIC_DELETION_DISABLED)
         return DeleteTopicsResponse(responses=[result])
 
-    node.submit = refuse
+    node.ask = refuse
     response = node.answer(delete_topics.handle, DeleteTopicsRequest(topic_names=["t"]), version)
     assert response.responses[0].error_code == code

@@ -12,6 +12,7 @@ import pytest
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.controller.apis import BROKER_HEARTBEAT, CREATE_TOPICS
 from millstream.controller.brokers import broker_lifecycle
 from millstream.controller.controller import Controller
 from millstream.controller.partitions.leadership import plan_broker_gone
@@ -104,7 +105,7 @@ async def log() -> Log:
 def create(log: Log, name: str, partitions: int = 1) -> asyncio.Task[Any]:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
     request = CreateTopicsRequest(topics=[topic])
-    return asyncio.create_task(log.runner.submit(Controller.handle_create_topics, request))
+    return asyncio.create_task(log.runner.ask(CREATE_TOPICS, request))
 
 
 async def test_requests_are_handled_one_after_the_other_and_answered_when_committed(
@@ -217,7 +218,7 @@ async def test_the_leaderships_of_thousands_of_partitions_are_given_away_in_a_th
         current_metadata_offset=image.offset,
         want_shut_down=True,
     )
-    leaving = asyncio.create_task(log.runner.submit(Controller.handle_broker_heartbeat, leave))
+    leaving = asyncio.create_task(log.runner.ask(BROKER_HEARTBEAT, leave))
     await until(lambda: bool(log.proposed))
     log.commit()
     await leaving

@@ -18,7 +18,7 @@ from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.controller import Controller
+from millstream.controller.apis import ALTER_CLIENT_QUOTAS, CREATE_TOPICS, UPDATE_FEATURES
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.protocol.generated.alter_client_quotas import (
@@ -74,14 +74,14 @@ async def node(disk: SimFileSystem, settings: dict[str, str]) -> AsyncIterator[N
 async def create(parts: NodeParts, name: str, partitions: int = 1) -> None:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
     request = CreateTopicsRequest(topics=[topic])
-    response = await parts.services.controller.submit(Controller.handle_create_topics, request)
+    response = await parts.services.controller.ask(CREATE_TOPICS, request)
     assert response.topics[0].error_code == 0
 
 
 async def raise_kraft_version(parts: NodeParts, *, validate_only: bool = False) -> None:
     update = FeatureUpdateKey("kraft.version", 1, upgrade_type=1)
     request = UpdateFeaturesRequest(feature_updates=[update], validate_only=validate_only)
-    await parts.services.controller.submit(Controller.handle_update_features, request)
+    await parts.services.controller.ask(UPDATE_FEATURES, request)
 
 
 async def limit(parts: NodeParts, user: str) -> None:
@@ -89,7 +89,7 @@ async def limit(parts: NodeParts, user: str) -> None:
         [EntityData("user", user)], [OpData("producer_byte_rate", 5.0)]
     )
     request = AlterClientQuotasRequest(entries=[entry])
-    await parts.services.controller.submit(Controller.handle_alter_client_quotas, request)
+    await parts.services.controller.ask(ALTER_CLIENT_QUOTAS, request)
 
 
 def snapshots(disk: SimFileSystem) -> list[str]:

@@ -24,7 +24,13 @@ from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.controller import Controller
+from millstream.controller.apis import (
+    BROKER_HEARTBEAT,
+    BROKER_REGISTRATION,
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    INCREMENTAL_ALTER_CONFIGS,
+)
 from millstream.errors import (
     ConfigError,
     KafkaStorageError,
@@ -78,15 +84,24 @@ class Running:
                 )
             ]
         )  # fmt: skip
-        response = await self.services.controller.submit(Controller.handle_create_topics, request)
+        response = await self.services.controller.ask(CREATE_TOPICS, request)
         assert response.topics[0].error_code == 0
         while len(self.parts.new_logs):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0)
 
     async def delete(self, topic: str) -> None:
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)])
-        response = await self.services.controller.submit(Controller.handle_delete_topics, request)
+        response = await self.services.controller.ask(DELETE_TOPICS, request)
         assert response.responses[0].error_code == 0
+
+    async def configure(self, kind: int, *names: str, **values: str) -> None:
+        """`kind`: 2 for topics, 4 for brokers."""
+        changes = [AlterableConfig(key.replace("_", "."), 0, v) for key, v in values.items()]
+        request = IncrementalAlterConfigsRequest(
+            resources=[AlterConfigsResource(kind, name, changes) for name in names]
+        )
+        answer = await self.services.controller.ask(INCREMENTAL_ALTER_CONFIGS, request)
+        assert not any(each.error_code for each in answer.responses), answer
 
     def append(self, topic: str, value: bytes, partition: int = 0) -> int:
         hosted = self.services.partitions.get(topic, partition)
@@ -229,15 +244,15 @@ async def test_a_node_that_has_left_is_not_called_back_by_its_heartbeats(
         await running.create("t", partitions=2)
         assert await running.parts.leave(LONG_ENOUGH_S)
         heartbeats = 0
-        submit = ControllerRunner.submit
+        ask = ControllerRunner.ask
 
-        async def counted(self: ControllerRunner, handle: Any, request: Any) -> Any:
+        async def counted(self: ControllerRunner, api: Any, request: Any) -> Any:
             nonlocal heartbeats
-            response = await submit(self, handle, request)
+            response = await ask(self, api, request)
             heartbeats += isinstance(request, BrokerHeartbeatRequest)
             return response
 
-        monkeypatch.setattr(ControllerRunner, "submit", counted)
+        monkeypatch.setattr(ControllerRunner, "ask", counted)
         await until(lambda: heartbeats >= 3)
         assert [each.fenced for each in running.services.metadata.image.brokers.values()] == [True]
         assert running.leaders("t") == [-1, -1]
@@ -249,7 +264,7 @@ async def test_deleted_topics_leave_and_their_names_are_free() -> None:
         former = running.services.partitions.get("t", 0).topic_id
         running.append("t", b"old")
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
-        await running.services.controller.submit(Controller.handle_delete_topics, request)
+        await running.services.controller.ask(DELETE_TOPICS, request)
         with pytest.raises(UnknownTopicOrPartition):
             running.services.partitions.get("t", 0)
         await running.create("t")
@@ -262,13 +277,7 @@ async def test_logs_follow_their_topics_configuration_and_the_brokers_defaults()
         await running.create("t", **{"max.message.bytes": "1000"})
         config = running.services.partitions.get("t", 0).log.config
         assert (config.max_message_bytes, config.retention_ms) == (1000, 7_200_000)
-        change = AlterableConfig(name="max.message.bytes", config_operation=0, value="2000")
-        request = IncrementalAlterConfigsRequest(
-            resources=[AlterConfigsResource(resource_type=2, resource_name="t", configs=[change])]
-        )
-        await running.services.controller.submit(
-            Controller.handle_incremental_alter_configs, request
-        )
+        await running.configure(2, "t", max_message_bytes="2000")
         assert running.services.partitions.get("t", 0).log.config.max_message_bytes == 2000
 
 
@@ -281,20 +290,9 @@ async def test_a_topic_that_has_no_log_here_may_be_configured() -> None:
         topic = CreatableTopic(
             name="elsewhere", num_partitions=-1, replication_factor=-1, assignments=[elsewhere]
         )
-        created = await controller.submit(
-            Controller.handle_create_topics, CreateTopicsRequest(topics=[topic])
-        )
+        created = await controller.ask(CREATE_TOPICS, CreateTopicsRequest(topics=[topic]))
         assert created.topics[0].error_code == 0
-        change = AlterableConfig(name="max.message.bytes", config_operation=0, value="2000")
-        resources = [
-            AlterConfigsResource(resource_type=2, resource_name=name, configs=[change])
-            for name in ("elsewhere", "here")
-        ]
-        answer = await controller.submit(
-            Controller.handle_incremental_alter_configs,
-            IncrementalAlterConfigsRequest(resources=resources),
-        )
-        assert [each.error_code for each in answer.responses] == [0, 0]
+        await running.configure(2, "elsewhere", "here", max_message_bytes="2000")
         assert [name for name, _ in running.services.partitions.all()] == [
             TopicPartition("here", 0)
         ]
@@ -311,28 +309,19 @@ async def add_second_broker(running: Running) -> None:
         listeners=[BrokerListener(name="PLAINTEXT", host="b", port=1)], features=features, log_dirs=[Uuid(b"d" * 16)],
     )  # fmt: skip
     controller = running.services.controller
-    registered = await controller.submit(Controller.handle_broker_registration, request)
+    registered = await controller.ask(BROKER_REGISTRATION, request)
     alive = BrokerHeartbeatRequest(
         broker_id=2, broker_epoch=registered.broker_epoch, current_metadata_offset=registered.broker_epoch
     )  # fmt: skip
-    await controller.submit(Controller.handle_broker_heartbeat, alive)
+    await controller.ask(BROKER_HEARTBEAT, alive)
 
 
 async def test_what_is_changed_while_the_node_runs_counts_at_once() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t")
-        for key, value in {
-            "log.retention.ms": "9000",
-            "max.connections": "77",
-            "producer.id.expiration.ms": "5000",
-        }.items():
-            change = AlterableConfig(name=key, config_operation=0, value=value)
-            resource = AlterConfigsResource(resource_type=4, resource_name="1", configs=[change])
-            answer = await running.services.controller.submit(
-                Controller.handle_incremental_alter_configs,
-                IncrementalAlterConfigsRequest(resources=[resource]),
-            )
-            assert answer.responses[0].error_code == 0, answer
+        await running.configure(4, "1", log_retention_ms="9000")
+        await running.configure(4, "1", max_connections="77")
+        await running.configure(4, "1", producer_id_expiration_ms="5000")
         config = running.parts.dynamic_config.current
         assert config.read(ConnectionLimits).connections_max == 77
         assert config.producer_id_expiration_ms == 5_000
@@ -343,15 +332,7 @@ async def test_a_default_that_contradicts_a_topic_does_not_stop_the_node() -> No
     disk = SimFileSystem()
     async with node(disk) as running:
         await running.create("t", **{"max.compaction.lag.ms": "10"})
-        change = AlterableConfig(
-            name="log.cleaner.min.compaction.lag.ms", config_operation=0, value="20"
-        )
-        resource = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])
-        answer = await running.services.controller.submit(
-            Controller.handle_incremental_alter_configs,
-            IncrementalAlterConfigsRequest(resources=[resource]),
-        )
-        assert answer.responses[0].error_code == 0
+        await running.configure(4, "", log_cleaner_min_compaction_lag_ms="20")
         assert running.append("t", b"x") == 0
         config = running.services.partitions.get("t", 0).log.config
         assert (config.min_compaction_lag_ms, config.max_compaction_lag_ms) == (20, 10)

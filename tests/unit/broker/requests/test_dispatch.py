@@ -17,13 +17,14 @@ from millstream.broker.requests.failure import NoAnswer, error_at_the_top
 from millstream.broker.requests.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
 from millstream.metadata.image import MetadataImage
-from millstream.net.server.client_connection import ANONYMOUS, ClientConnection
+from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response, encode_request
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.protocol.generated.produce import ProduceRequest
 from millstream.runtime import Instant
+from millstream.security.authorizer import ANONYMOUS
 from tests.support.handler_services import GivenMetadata, GivenQuorum, handler_services
 
 PEER = ClientConnection(1, "10.0.0.9", 5555, "PLAINTEXT")

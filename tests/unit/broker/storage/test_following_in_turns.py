@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.apis import INCREMENTAL_ALTER_CONFIGS
 from millstream.errors import (
     UnknownTopicOrPartition,
 )
@@ -76,9 +76,7 @@ async def test_very_many_topics_follow_a_new_default_in_turns_and_when_they_are_
     async with node(SimFileSystem()) as running:
         for name in names:
             await running.create(name)
-        await running.services.controller.submit(
-            Controller.handle_incremental_alter_configs, request
-        )
+        await running.services.controller.ask(INCREMENTAL_ALTER_CONFIGS, request)
         partitions = running.services.partitions
         logs = {place.topic: each.log for place, each in partitions.all()}
         assert logs["t59"].config.retention_ms != 1234

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from millstream.controller.controller import Controller
-from millstream.controller.security.delegation_tokens import RequestOf
 from millstream.controller.settings import DelegationTokenSettings
 from millstream.errors import (
     DelegationTokenAuthDisabled,
@@ -40,20 +39,20 @@ def create(
     world: object, principal: str = ALICE, **fields: object
 ) -> CreateDelegationTokenResponse:
     request = CreateDelegationTokenRequest(**{"max_lifetime_ms": -1, **fields})
-    return world.submit(Controller.handle_create_delegation_token, RequestOf(principal, request))
+    return world.submit(Controller.handle_create_delegation_token, request, principal)
 
 
 def renew(world: object, secret: bytes, principal: str = ALICE, period_ms: int = -1) -> int:
     request = RenewDelegationTokenRequest(hmac=secret, renew_period_ms=period_ms)
     return world.submit(
-        Controller.handle_renew_delegation_token, RequestOf(principal, request)
+        Controller.handle_renew_delegation_token, request, principal
     ).expiry_timestamp_ms
 
 
 def expire(world: object, secret: bytes, principal: str = ALICE, period_ms: int = -1) -> int:
     request = ExpireDelegationTokenRequest(hmac=secret, expiry_time_period_ms=period_ms)
     return world.submit(
-        Controller.handle_expire_delegation_token, RequestOf(principal, request)
+        Controller.handle_expire_delegation_token, request, principal
     ).expiry_timestamp_ms
 
 
