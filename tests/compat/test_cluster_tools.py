@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from millstream.testing.broker import Broker
+from tests.integration.broker.test_controller_listener import BOTH, node
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 TOOLS = "org.apache.kafka.tools"
@@ -43,8 +45,12 @@ def tool(bootstrap: str, name: str, *arguments: str, fails: bool = False) -> str
     """What the tool says, errors too; `fails` tells whether it should."""
     where = ("--bootstrap-server", bootstrap)
     said = (*arguments, *where) if name.endswith("ClusterTool") else (*where, *arguments)
+    return run_tool(name, *said, fails=fails)
+
+
+def run_tool(name: str, *arguments: str, fails: bool = False) -> str:
     done = subprocess.run(
-        ["java", "-XX:TieredStopAtLevel=1", "-cp", CLASSPATH, name, *said],
+        ["java", "-XX:TieredStopAtLevel=1", "-cp", CLASSPATH, name, *arguments],
         capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
@@ -154,3 +160,33 @@ def test_the_cluster(bootstrap: str) -> None:
     assert "Cluster ID: " in tool(bootstrap, f"{TOOLS}.ClusterTool", "cluster-id")
     endpoints = tool(bootstrap, f"{TOOLS}.ClusterTool", "list-endpoints")
     assert re.search(rf"1\s+{re.escape(host)}\s+{port}\s+null\s+unfenced\s+broker", endpoints)
+
+
+async def test_tools_that_ask_a_controller(tmp_path: Path) -> None:
+    async with node(tmp_path, BOTH) as at:
+        await asyncio.to_thread(ask_a_controller, at["CONTROLLER"])
+
+
+def ask_a_controller(controller: str) -> None:
+    quorum = f"{TOOLS}.MetadataQuorumCommand"
+    status = at_controller(controller, quorum, "describe", "--status")
+    assert re.search(r"LeaderId:\s+1\n", status)
+    assert f"CONTROLLER://{controller}" in status
+    listed = at_controller(controller, f"{TOOLS}.ClusterTool", "list-endpoints")
+    port = controller.rpartition(":")[2]
+    assert re.search(rf"1 +127.0.0.1 +{port} +null +controller", listed)
+    features = at_controller(controller, f"{TOOLS}.FeatureCommand", "describe")
+    assert re.search(r"metadata.version\s.*FinalizedVersionLevel: 4.3-IV0", features)
+    configs = "kafka.admin.ConfigCommand"
+    default = ("--entity-type", "brokers", "--entity-default")
+    at_controller(
+        controller, configs, "--alter", *default, "--add-config", "log.retention.ms=10000000"
+    )
+    told = at_controller(controller, configs, "--describe", *default)
+    assert "log.retention.ms=10000000" in told
+
+
+def at_controller(controller: str, name: str, *arguments: str) -> str:
+    where = ("--bootstrap-controller", controller)
+    said = (*arguments, *where) if name.endswith("ClusterTool") else (*where, *arguments)
+    return run_tool(name, *said)

@@ -12,7 +12,7 @@ from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.failure_log import FailureLog
-from millstream.broker.requests.handler_services import HandlerServices
+from millstream.broker.requests.handler_services import ControllerServices, HandlerServices
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.durability import Durability
 from millstream.metadata.image import MetadataImage
@@ -25,7 +25,7 @@ from millstream.security.authorizer import ANONYMOUS
 
 _EARLY: Final = Instant(0, 0)
 
-KindT = TypeVar("KindT", HandlerServices, NodeView)
+KindT = TypeVar("KindT", HandlerServices, ControllerServices, NodeView)
 
 
 @dataclass
@@ -78,6 +78,11 @@ class NotGiven:
 def handler_services(**given: Any) -> HandlerServices:  # Any: as much of each service as is used
     failures = FailureLog(_StillClock())
     return _with_stand_ins(HandlerServices, {"failures": failures} | _with_turns(given))
+
+
+def controller_services(**given: Any) -> ControllerServices:  # Any: see above
+    failures = FailureLog(_StillClock())
+    return _with_stand_ins(ControllerServices, {"failures": failures} | _with_turns(given))
 
 
 def node_view(**given: Any) -> NodeView:  # Any: as much of each part as is read

@@ -10,7 +10,6 @@ from tests.tidy.test_source_rules import ROOT, product_files, python_files, tree
 PARAMETERS_MAX = 7
 WIDE = {
     "ConsumerRecord.__init__": 10,
-    "NodeParts.__init__": 8,
     "RecordAppender.place": 8,
     "ShareGroups.__init__": 8,
     "KStream.join": 10,

@@ -34,7 +34,7 @@ SPEAKS_OF_KEYS = re.compile(
 )
 KEYS = {key for table in CONFIG_CLASSES.values() for key in table if "." in key}
 NO_SETTINGS: Mapping[type, set[str]] = {
-    BrokerConfig: {"advertised", "data_directories", "http_listener", "metadata_is_apart", "settings", "values"},
+    BrokerConfig: {"advertised", "controller_listeners", "data_directories", "http_listener", "metadata_is_apart", "settings", "values"},
     ClassicGroupConfig: {"new_member_join_timeout_ms"},
     ClientMetricsSubscription: {"patterns"},
     ConnectionLimits: {"frame_ms", "requests_in_flight_max", "stalled_write_ms", "unsent_bytes_max"},

@@ -43,7 +43,7 @@ from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.controller.topics.delete_topics import plan_delete_topics
 from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
-from millstream.model import LeaderEpoch, Offset
+from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.protocol.generated.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -200,6 +200,12 @@ class Controller:
         self, request: BrokerHeartbeatRequest, context: ControllerContext
     ) -> ControllerResult[BrokerHeartbeatResponse]:
         return plan_heartbeat(request, self.image, self._sessions, context)
+
+    def note_contact(self, request: BrokerHeartbeatRequest, now_ms: int) -> None:
+        """Takes note that a registered broker lives, before its heartbeat is handled."""
+        broker = self.image.brokers.get(BrokerId(request.broker_id))
+        if broker is not None and broker.broker_epoch == request.broker_epoch:
+            self._sessions.note_contact(broker, now_ms)
 
     def handle_assign_replicas_to_directories(
         self, request: AssignReplicasToDirsRequest, context: ControllerContext

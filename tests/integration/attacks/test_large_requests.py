@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.diagnosis import schema_of
 from millstream.protocol.json_form import struct_class
@@ -35,7 +35,7 @@ def _lists(kind: type, layout: Struct, version: int) -> Iterator[Path]:
 
 TRIED: Final = {
     key: paths
-    for key, handler in HANDLERS.items()
+    for key, handler in BROKER_HANDLERS.items()
     if key is not ApiKey.UNREGISTER_BROKER  # it would be obeyed
     if (
         paths := [
@@ -53,7 +53,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedNode]:
 
 @pytest.mark.parametrize("key", TRIED, ids=lambda key: key.name)
 def test_a_request_with_a_long_list_delays_nobody(node: AttackedNode, key: ApiKey) -> None:
-    kind, version = request_class(key), HANDLERS[key].api.highest
+    kind, version = request_class(key), BROKER_HANDLERS[key].api.highest
     root = schema_of(kind).root
     for path in TRIED[key]:
         frame = request_frame(key, version, _message(kind, root, version, path))

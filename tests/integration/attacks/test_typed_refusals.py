@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.errors import InvalidConfig
 from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.diagnosis import schema_of
@@ -29,7 +29,7 @@ from tests.support.clients.raw_client import request_frame
 LONGEST: Final = "x" * 32_767
 APPEND: Final = 2
 TRIED: Final = [
-    key for key in HANDLERS if key is not ApiKey.UNREGISTER_BROKER
+    key for key in BROKER_HANDLERS if key is not ApiKey.UNREGISTER_BROKER
 ]  # it would be obeyed
 
 
@@ -54,7 +54,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedNode]:
 def test_the_longest_texts_are_answered_without_a_traceback(
     node: AttackedNode, key: ApiKey, number: int
 ) -> None:
-    kind, versions = request_class(key), HANDLERS[key].api.versions
+    kind, versions = request_class(key), BROKER_HANDLERS[key].api.versions
     before = len(node.log)
     for version in {versions.start, versions.stop - 1}:
         message = _message(kind, schema_of(kind).root, version, number)

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.errors import TopicAlreadyExists, error_for
 from millstream.model import ZERO_UUID, uuid_text
 from millstream.protocol.api import VERSIONS, ApiKey, request_class, response_class
@@ -23,7 +23,9 @@ from tests.filled_requests import error_codes, filled_request
 from tests.patience import wait_until
 from tests.support.clients.raw_client import RawClient, batch_of, request_frame
 
-EVERY = [(key, version) for key, handler in HANDLERS.items() for version in handler.api.versions]
+EVERY = [
+    (key, version) for key, handler in BROKER_HANDLERS.items() for version in handler.api.versions
+]
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +137,7 @@ EXPECTED: dict[ApiKey, tuple[str | dict[int, str], str | dict[int, str]]] = {
 
 
 def test_what_is_served_is_what_kafka_4_3_serves() -> None:
-    for key, handler in HANDLERS.items():
+    for key, handler in BROKER_HANDLERS.items():
         assert (handler.api.lowest, handler.api.highest) == VERSIONS[key][:2], key.name
 
 

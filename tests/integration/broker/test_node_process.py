@@ -16,8 +16,8 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerState
-from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.node.tasks import NodeTasks
 from millstream.controller.apis import BROKER_REGISTRATION
@@ -223,15 +223,15 @@ async def test_the_steps_of_a_stop_come_in_their_order(
         monkeypatch.setattr(owner, step, note)
 
     for owner, step in (
-        (SocketServer, "stop_accepting"), (BrokerSession, "leave"), (NodeParts, "release_waiting"),
-        (SocketServer, "drain"), (NodeTasks, "cancel_all"), (NodeParts, "close"), (SocketServer, "close"),
+        (SocketServer, "stop_accepting"), (BrokerSession, "leave"), (BrokerPart, "release_waiting"),
+        (SocketServer, "drain"), (NodeTasks, "cancel_all"), (BrokerPart, "close"), (SocketServer, "close"),
     ):  # fmt: skip
         noted(owner, step)
     await live(process(tmp_path))
     first_times = list(dict.fromkeys(taken))  # some are taken again, to no effect
     assert first_times == [
-        "SocketServer.stop_accepting", "BrokerSession.leave", "NodeParts.release_waiting",
-        "SocketServer.drain", "NodeTasks.cancel_all", "SocketServer.close", "NodeParts.close",
+        "SocketServer.stop_accepting", "BrokerSession.leave", "BrokerPart.release_waiting",
+        "SocketServer.drain", "NodeTasks.cancel_all", "SocketServer.close", "BrokerPart.close",
     ]  # fmt: skip
 
 

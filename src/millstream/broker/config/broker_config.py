@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.broker.config.listeners import (
     Listener,
-    client_listeners,
+    check_protocols,
     parse_listeners,
+    protocol_map,
     with_port,
 )
 from millstream.broker.config.other_keys import protects, why_without_effect
@@ -44,6 +45,7 @@ class BrokerConfig:
     """
 
     node_id: int
+    process_roles: tuple[str, ...]
     controller_quorum_voters: tuple[str, ...]
     controller_listener_names: tuple[str, ...]
     broker_rack: str | None
@@ -113,6 +115,8 @@ class BrokerConfig:
     """The first directory is for nothing but the metadata log."""
     listeners: tuple[Listener, ...]
     """Where to listen for clients."""
+    controller_listeners: tuple[Listener, ...]
+    """Where the controller listens: for other controllers, brokers and administrators."""
     advertised: tuple[Listener, ...] | None
     http_listener: Listener | None
     """Where metrics and health are served."""
@@ -120,6 +124,14 @@ class BrokerConfig:
     """What was set, as text: DescribeConfigs tells it from the defaults."""
     values: Mapping[str, ConfigValue] = field(repr=False)
     """Every setting with the value that counts, by key; those who work with some of them `read` a config class of theirs."""
+
+    @property
+    def is_broker(self) -> bool:
+        return "broker" in self.process_roles
+
+    @property
+    def is_controller(self) -> bool:
+        return "controller" in self.process_roles
 
     def read(self, config: type[ConfigT], /, **given: object) -> ConfigT:
         """The settings that `config` declares, see `config_fields.read_config`."""
@@ -154,14 +166,22 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
     controller_names = [name.upper() for name in _list_of(values, "controller.listener.names")]
     advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
     check_listeners(values, listeners, advertised)
+    is_map_given = "listener.security.protocol.map" in known
+    check_protocols(
+        listeners,
+        protocol_map(
+            _items(str(values["listener.security.protocol.map"])),
+            () if is_map_given else controller_names,
+        ),
+    )
+    of_controller = tuple(each for each in listeners if each.name in controller_names)
     return read_config(
         BrokerConfig,
         values,
         data_directories=_data_directories(values),
         metadata_is_apart=values["metadata.log.dir"] not in {None, *_partition_directories(values)},
-        listeners=client_listeners(
-            listeners, controller_names, _items(str(values["listener.security.protocol.map"]))
-        ),
+        listeners=tuple(each for each in listeners if each not in of_controller),
+        controller_listeners=of_controller,
         advertised=advertised or None,
         http_listener=_http_listener(values["millstream.http.listener"]),
         settings=known,
@@ -212,6 +232,7 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
         data_directories=static.data_directories,
         metadata_is_apart=static.metadata_is_apart,
         listeners=static.listeners,
+        controller_listeners=static.controller_listeners,
         advertised=static.advertised,
         settings=static.settings,
     )

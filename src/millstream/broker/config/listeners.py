@@ -1,4 +1,4 @@
-"""Listeners as settings: NAME://HOST:PORT lists, which of them serve clients, and what is advertised."""
+"""Listeners as settings: NAME://HOST:PORT lists, their protocols, and what is advertised."""
 
 from __future__ import annotations
 
@@ -28,18 +28,10 @@ def parse_listeners(key: str, entries: Sequence[str]) -> tuple[Listener, ...]:
     return listeners
 
 
-def client_listeners(
-    listeners: Sequence[Listener], controller_names: Sequence[str], protocols: Sequence[str]
-) -> tuple[Listener, ...]:
-    """The listeners that serve clients. Raises ConfigError when one needs a protocol that is not supported."""
-    protocol_of = _protocol_map(protocols)
-    serving = tuple(listener for listener in listeners if listener.name not in controller_names)
-    if not serving:
-        raise ConfigError(
-            "listeners: at least one must serve clients, such as PLAINTEXT://127.0.0.1:9092"
-        )
-    for listener in serving:
-        protocol = protocol_of.get(listener.name)
+def check_protocols(listeners: Sequence[Listener], protocols: Mapping[str, str]) -> None:
+    """Raises ConfigError when a listener needs a protocol that is not supported. `protocols` is that of each listener, by name."""
+    for listener in listeners:
+        protocol = protocols.get(listener.name)
         if protocol is None:
             raise ConfigError(
                 f"listener.security.protocol.map names no protocol for listener {listener.name}"
@@ -49,7 +41,6 @@ def client_listeners(
                 f"listener {listener.name} asks for {protocol}: this version serves PLAINTEXT only; "
                 "keep it on a private network"
             )
-    return serving
 
 
 def advertised_listeners(
@@ -79,8 +70,9 @@ def with_port(entries: Sequence[str], controller_names: Sequence[str], port: int
     ]
 
 
-def _protocol_map(entries: Sequence[str]) -> Mapping[str, str]:
-    protocols = {}
+def protocol_map(entries: Sequence[str], undeclared: Sequence[str] = ()) -> dict[str, str]:
+    """Returns the protocol of each listener. `undeclared` names are PLAINTEXT unless they are among the entries. Raises ConfigError."""
+    protocols = dict.fromkeys(undeclared, "PLAINTEXT")
     for entry in entries:
         name, colon, protocol = entry.partition(":")
         if not colon:

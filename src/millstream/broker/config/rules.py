@@ -58,7 +58,10 @@ def check_listeners(
     listeners: tuple[Listener, ...],
     advertised: tuple[Listener, ...],
 ) -> None:
-    """Checks listeners. Raises ConfigError for two at one port, a name that no listener has, an address clients cannot connect to."""
+    """Checks listeners. Raises ConfigError for two at one port, a name that no listener has, an address clients cannot connect to, a
+    role that has no listener, or one that is none of its roles'.
+    """
+    _check_listeners_of_roles(values, listeners)
     ports = [each.port for each in listeners if each.port]
     if len(set(ports)) != len(ports):
         raise ConfigError(
@@ -79,6 +82,29 @@ def check_listeners(
         )
 
 
+def _check_listeners_of_roles(
+    values: Mapping[str, ConfigValue], listeners: tuple[Listener, ...]
+) -> None:
+    roles, names = values["process.roles"], values["controller.listener.names"]
+    assert isinstance(roles, tuple), "process.roles is a list in the table"
+    assert isinstance(names, tuple), "controller.listener.names is a list in the table"
+    of_controller = {name.upper() for name in names}
+    own = {each.name for each in listeners}
+    if "broker" in roles and not own - of_controller:
+        raise ConfigError(
+            "listeners: at least one must serve clients, such as PLAINTEXT://127.0.0.1:9092"
+        )
+    if "broker" not in roles and not own & of_controller:
+        raise ConfigError(
+            f"listeners: a controller needs one of controller.listener.names, such as {names[0]}://127.0.0.1:9093"
+        )
+    if "broker" not in roles and own - of_controller:
+        raise ConfigError(
+            f"listeners has {', '.join(sorted(own - of_controller))}, and process.roles=controller serves no clients: keep "
+            "those of controller.listener.names"
+        )
+
+
 def _check_roles(values: Mapping[str, ConfigValue]) -> None:
     roles, voters = values["process.roles"], values["controller.quorum.voters"]
     assert isinstance(roles, tuple), "process.roles is a list in the table"
@@ -87,9 +113,9 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
         raise ConfigError(
             "node.id and broker.id are the same thing: give them the same value, or one only"
         )
-    if set(roles) != {"broker", "controller"}:
+    if "controller" not in roles:
         raise ConfigError(
-            "process.roles: this version runs one node that is both; write process.roles=broker,controller"
+            "process.roles=broker: this version runs a broker in the process of its controller only; write process.roles=broker,controller"
         )
     if len(voters) > 1:
         raise ConfigError(

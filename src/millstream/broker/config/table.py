@@ -47,7 +47,7 @@ _NODE = (
         words(
             "process.roles",
             ("broker", "controller"),
-            "What this node is. One node is both: a controller quorum of one.",
+            "What this node is: a broker, a controller, or both. In this version a broker runs in the process of its controller only.",
             ListOf(("broker", "controller")),
         )
     ),

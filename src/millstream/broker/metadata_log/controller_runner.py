@@ -31,6 +31,7 @@ from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedI
 from millstream.metadata.record_versions import record_version
 from millstream.model import LeaderEpoch, Offset
 from millstream.protocol.generated import metadata_records
+from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.record_frames import encode_metadata_record
 from millstream.raft.ready import LeaderAndEpoch
 from millstream.runtime import Clock, Random
@@ -87,6 +88,10 @@ class ControllerRunner:
         """Calls `apply` with every image from now on, before any answer that rests on it leaves."""
         self._subscribers.append(apply)
 
+    def leads(self) -> bool:
+        """Whether the active controller runs in this node."""
+        return self._controller is not None
+
     async def ask(
         self,
         api: ControllerApi[RequestT, ResponseT],
@@ -94,6 +99,9 @@ class ControllerRunner:
         caller: RequestContext | None = None,
     ) -> ResponseT:
         """Implements `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest, and errors of the controller."""
+        if isinstance(request, BrokerHeartbeatRequest) and self._controller is not None:
+            # Noted before the request waits: a plan that takes long would otherwise end the sessions of all brokers.
+            self._controller.note_contact(request, self._clock.now().monotonic_ms)
         principal = ANONYMOUS if caller is None else caller.connection.principal
         return await self.submit(api.handle, request, principal)
 

@@ -1,6 +1,6 @@
 """The life of a node: bind, lock, load, lead, register, serve, shut down. Its states are those of `broker_state`.
 
-Builds the collaborators through `parts`, starts them in order and takes them down. Decides nothing that one of them can.
+Builds the parts that its roles need, starts them in order and takes them down. Decides nothing that one of them can.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
 from millstream.broker.http.pages import start_http
+from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
+from millstream.broker.node.controller_part import ControllerPart
 from millstream.broker.node.ordered_stop import OrderedStop
-from millstream.broker.node.parts import NodeParts
+from millstream.broker.node.shared_parts import SharedParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
@@ -52,13 +54,23 @@ class ReadyReport:
     data_directory: str
     listeners: str
     """Where it listens, as NAME://HOST:PORT, and what clients are told where that differs."""
+    is_broker: bool = True
 
     @property
     def line(self) -> str:
+        """The line that scripts wait for. What a controller alone says leads to itself, as `--bootstrap-controller` wants it."""
+        key = "bootstrap" if self.is_broker else "bootstrap_controller"
         return (
-            f"millstream ready bootstrap={self.bootstrap} node={self.node_id} "
+            f"millstream ready {key}={self.bootstrap} node={self.node_id} "
             f"cluster={self.cluster_id} data={self.data_directory}"
         )
+
+
+class _Bound(NamedTuple):
+    """The listeners of a node, with the ports that they have got."""
+
+    for_clients: tuple[Listener, ...]
+    of_controller: tuple[Listener, ...]
 
 
 class NodeProcess:
@@ -79,7 +91,9 @@ class NodeProcess:
         self._config = config
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
-        self._server = SocketServer(config.read(ConnectionLimits), clock, now_s, network)
+        limits = config.read(ConnectionLimits)
+        self._server = SocketServer(limits, clock, now_s, network)
+        self._controller_server = SocketServer(limits, clock, now_s, network)
         self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
         self._was_started = False
@@ -117,15 +131,17 @@ class NodeProcess:
         directories: LogDirectories | None = None
         try:
             self.life.enter(BrokerState.STARTING)
-            bound = self._bind()
+            bound = self._bind(self._server, self._config.listeners)
+            of_controller = self._bind(self._controller_server, self._config.controller_listeners)
             where = self._config.http_listener
             self._http = None if where is None else HttpServer(where.host, where.port)
             directories = open_data_directories(self._config, self._environment, cluster_id)
-            await self._live(directories, bound, pool, patterns, announce)
+            await self._live(directories, _Bound(bound, of_controller), pool, patterns, announce)
         except BaseExceptionGroup as errors:
             raise _first(errors) from errors
         finally:
             self._server.close()
+            self._controller_server.close()
             if self._http is not None:
                 self._http.close()
             patterns.close()
@@ -137,75 +153,100 @@ class NodeProcess:
     async def _live(
         self,
         directories: LogDirectories,
-        bound: tuple[Listener, ...],
+        bound: _Bound,
         pool: DiskPool,
         patterns: PatternMatcher,
         announce: Callable[[ReadyReport], None],
     ) -> None:
-        advertised = advertised_listeners(bound, self._config.advertised, socket.gethostname())
         stop = OrderedStop()
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
-            parts = NodeParts(
-                self._config,
-                directories,
-                self._environment,
-                self._clock,
-                tasks=tasks,
-                pool=pool,
-                patterns=patterns,
-                life=self.life,
+            shared = SharedParts(
+                self._config, directories, self._environment, self._clock, tasks=tasks, pool=pool
             )
-            parts.dynamic_config.subscribe(self._use)
-            parts.view.metrics.connection_count = lambda: self._server.connection_count
-            if self._http is not None:
-                start_http(self._http, parts.view, tasks)
-            await self._start(parts, advertised)
-            tasks.start(
-                self._server.serve(
-                    Dispatcher(parts.services, BROKER_HANDLERS),
-                    parts.services.share_groups.connection_closed,
-                ),
-                "connections",
-            )
+            shared.dynamic_config.subscribe(self._use)
+            controller = ControllerPart(shared) if self._config.is_controller else None
+            broker = None
+            if self._config.is_broker:
+                broker = BrokerPart(shared, patterns=patterns, life=self.life)
+            await self._start(shared, controller, broker, bound)
             self.life.enter(BrokerState.RUNNING)
-            announce(_report(self._config, directories, bound, advertised))
+            announce(_report(self._config, directories, bound))
             await self._stop_requested.wait()
             if not self._abort:
-                await self._shut_down(parts, stop)
+                await self._shut_down(broker, stop)
             tasks.cancel_all()
         if not self._abort:
-            await stop.wait("closing the logs", parts.close)
+            stop.take("leaving the quorum", shared.resign)
+            if broker is not None:
+                await stop.wait("closing the logs", broker.close)
+            else:
+                await stop.wait("closing the metadata log", shared.close)
         stop.raise_first()
 
-    async def _start(self, parts: NodeParts, advertised: tuple[Listener, ...]) -> None:
+    async def _start(
+        self,
+        shared: SharedParts,
+        controller: ControllerPart | None,
+        broker: BrokerPart | None,
+        bound: _Bound,
+    ) -> None:
         limit_ms = self._config.server_max_startup_time_ms
         try:
             async with asyncio.timeout(limit_ms / 1000 if limit_ms < _FOR_EVER_MS else None):
-                await parts.start(advertised)
+                shared.start()
+                if controller is not None:
+                    await self._start_controller(controller, shared.tasks, bound)
+                if broker is not None:
+                    await self._start_broker(broker, shared.tasks, bound)
         except TimeoutError:
             raise ConfigError(
                 f"the node was not ready after {limit_ms} ms: see server.max.startup.time.ms"
             ) from None
 
-    async def _shut_down(self, parts: NodeParts, stop: OrderedStop) -> None:
+    async def _start_controller(
+        self, controller: ControllerPart, tasks: NodeTasks, bound: _Bound
+    ) -> None:
+        """Its listeners answer before anything is elected: those who elect ask there."""
+        if bound.of_controller:
+            serving = self._controller_server.serve(controller.dispatcher)
+            tasks.start(serving, "connections of the controller")
+        await controller.start(self._advertised(bound.of_controller))
+
+    async def _start_broker(self, broker: BrokerPart, tasks: NodeTasks, bound: _Bound) -> None:
+        broker.view.metrics.connection_count = lambda: self._server.connection_count
+        if self._http is not None:
+            start_http(self._http, broker.view, tasks)
+        await broker.start(self._advertised(bound.for_clients))
+        tasks.start(
+            self._server.serve(
+                Dispatcher(broker.services, BROKER_HANDLERS),
+                broker.services.share_groups.connection_closed,
+            ),
+            "connections",
+        )
+
+    async def _shut_down(self, broker: BrokerPart | None, stop: OrderedStop) -> None:
         """Gives up leadership, answers open requests, and ends those that wait because the node stops."""
+        if broker is None:
+            self.life.enter(BrokerState.SHUTTING_DOWN)
+            return
         self.life.enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
         try:
             async with asyncio.timeout(None) as self._patience:
                 stop.take("closing the listeners", self._server.stop_accepting)
                 if self._config.controlled_shutdown_enable:
-                    await stop.wait("giving leadership away", lambda: self._leave(parts))
+                    await stop.wait("giving leadership away", lambda: self._leave(broker))
                 self.life.enter(BrokerState.SHUTTING_DOWN)
-                stop.take("releasing who waits", parts.release_waiting)
+                stop.take("releasing who waits", broker.release_waiting)
                 await stop.wait("answering what was asked", self._drain)
         except TimeoutError:
             _LOGGER.warning("asked to stop again: nobody is waited for any more")
-            stop.take("releasing who waits", parts.release_waiting)
+            stop.take("releasing who waits", broker.release_waiting)
         self.life.enter(BrokerState.SHUTTING_DOWN)
 
-    async def _leave(self, parts: NodeParts) -> None:
-        if not await parts.leave(_LEAVE_TIMEOUT_S):
+    async def _leave(self, broker: BrokerPart) -> None:
+        if not await broker.leave(_LEAVE_TIMEOUT_S):
             _LOGGER.warning(
                 "the controller did not let this broker go within %.0f s", _LEAVE_TIMEOUT_S
             )
@@ -217,28 +258,24 @@ class NodeProcess:
     def _use(self, config: BrokerConfig) -> None:
         """Takes over settings that were changed while the node runs."""
         limits = config.read(ConnectionLimits)
-        if limits != self._server.limits:
-            self._server.change_limits(limits)
+        for server in (self._server, self._controller_server):
+            if limits != server.limits:
+                server.change_limits(limits)
 
-    def _bind(self) -> tuple[Listener, ...]:
+    def _bind(self, server: SocketServer, listeners: tuple[Listener, ...]) -> tuple[Listener, ...]:
+        backlog = self._config.socket_listen_backlog_size
         return tuple(
-            Listener(
-                each.name,
-                each.host,
-                self._server.bind(
-                    each.name, each.host, each.port, self._config.socket_listen_backlog_size
-                ),
-            )
-            for each in self._config.listeners
+            Listener(each.name, each.host, server.bind(each.name, each.host, each.port, backlog))
+            for each in listeners
         )
 
+    def _advertised(self, bound: tuple[Listener, ...]) -> tuple[Listener, ...]:
+        return advertised_listeners(bound, self._config.advertised, socket.gethostname())
 
-def _report(
-    config: BrokerConfig,
-    directories: LogDirectories,
-    bound: tuple[Listener, ...],
-    advertised: tuple[Listener, ...],
-) -> ReadyReport:
+
+def _report(config: BrokerConfig, directories: LogDirectories, bound: _Bound) -> ReadyReport:
+    every = (*bound.for_clients, *bound.of_controller)
+    advertised = advertised_listeners(every, config.advertised, socket.gethostname())
     first = advertised[0]
     return ReadyReport(
         f"{first.host}:{first.port}",
@@ -247,8 +284,9 @@ def _report(
         ",".join(directories.paths),
         ", ".join(
             str(here) if here == told else f"{here} (advertised as {told.host}:{told.port})"
-            for here, told in zip(bound, advertised, strict=True)
+            for here, told in zip(every, advertised, strict=True)
         ),
+        is_broker=config.is_broker,
     )
 
 

@@ -1,6 +1,6 @@
 """The services that parts of a node ask of each other: each takes the few that it needs, never the whole node.
 
-Interfaces only; `broker.node.parts` makes the objects that implement them.
+Interfaces only; `shared_parts` and `broker_part` make the objects that implement them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Awaitable, Coroutine, Iterable
 
     from millstream.broker.metadata_log.driver import QuorumDescription
     from millstream.broker.requests.request_context import RequestContext
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from millstream.log.partition_log import PartitionLog
     from millstream.metadata.image import MetadataImage
     from millstream.model import TopicPartition
+    from millstream.net.server.client_connection import ClientConnection
+    from millstream.net.server.request_handler import Response
     from millstream.replication.partition import Partition
 
 RequestT = TypeVar("RequestT")
@@ -58,8 +60,22 @@ class ControllerClient(Protocol):
         """
         ...
 
+    def leads(self) -> bool:
+        """Whether the active controller runs in this node."""
+        ...
+
     def quorum(self) -> QuorumDescription:
         """Returns the metadata quorum as this node knows it."""
+        ...
+
+
+class EnvelopedRequests(Protocol):
+    """Answers the requests that stand in Envelope requests."""
+
+    def handle(
+        self, frame: memoryview, connection: ClientConnection
+    ) -> Response | Awaitable[Response | None] | None:
+        """Handles one frame as the network edge has it handled."""
         ...
 
 

@@ -16,7 +16,7 @@ from millstream.broker.metrics.request_metrics import ApiMetrics
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.produce.request_width import has_many_partitions
 from millstream.broker.requests.failure import NoAnswer
-from millstream.broker.requests.handler_services import BoundHandle, HandlerServices, bound
+from millstream.broker.requests.handler_services import BoundHandle, NodeServices, bound
 from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
@@ -63,7 +63,7 @@ class _Route:
         "tells_all",
     )
 
-    def __init__(self, handler: Handler, services: HandlerServices) -> None:
+    def __init__(self, handler: Handler, services: NodeServices) -> None:
         self.key = handler.api.key
         self.metrics: ApiMetrics = services.metrics.requests.api(
             handler.api.key, handler.api.versions
@@ -109,7 +109,7 @@ def _authorized(handler: Handler, handle: BoundHandle, authorizer: Authorizer) -
 class Dispatcher:
     """The dispatcher of requests: implements `net.server.request_handler.RequestHandler` for the network edge."""
 
-    def __init__(self, services: HandlerServices, handlers: Mapping[ApiKey, Handler]) -> None:
+    def __init__(self, services: NodeServices, handlers: Mapping[ApiKey, Handler]) -> None:
         self._pool = services.disk_pool
         self._long_work = services.long_work
         self._clock = services.clock

@@ -1,4 +1,4 @@
-"""The services that handlers may take as parameters, and the function that passes them.
+"""The services that handlers of brokers and of controllers may take as parameters, and the function that passes them.
 
 A handler names what it needs: `handle(request, context, *, controller)`, or, where that is more than a few, one parameter
 `services` of its own frozen dataclass `Services`. A name means the same service in every handler.
@@ -23,6 +23,7 @@ from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import (
     ControllerClient,
+    EnvelopedRequests,
     LogFlusher,
     Metadata,
     Partitions,
@@ -84,19 +85,38 @@ class HandlerServices:
     transaction_markers: TransactionMarkers
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerServices:
+    """Services of a controller, for the handlers of its listeners. What a broker has too has the same name there."""
+
+    apis: tuple[ApiSpec, ...]
+    authorizer: Authorizer
+    clock: Clock
+    config: DynamicConfig
+    controller: ControllerClient
+    disk_pool: DiskPool
+    enveloped_requests: EnvelopedRequests
+    failures: FailureLog
+    identity: NodeIdentity
+    long_work: LongWork
+    metadata: Metadata
+    metrics: NodeMetrics
+
+
+NodeServices = HandlerServices | ControllerServices
 Handle = Callable[..., "Message | Awaitable[Message] | None"]
 """From a request, its RequestContext and the services that it names."""
 BoundHandle = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 
 
-def bound(handle: Handle, services: HandlerServices) -> BoundHandle:
+def bound(handle: Handle, services: NodeServices) -> BoundHandle:
     """Returns `handle` with everything that it takes besides the request and its context."""
     names = list(inspect.signature(handle).parameters)[2:]
     taken = {name: _service(name, handle, services) for name in names}
     return partial(handle, **taken) if taken else handle
 
 
-def _service(name: str, handle: Handle, services: HandlerServices) -> object:
+def _service(name: str, handle: Handle, services: NodeServices) -> object:
     if name != "services":
         return getattr(services, name)
     kind = sys.modules[

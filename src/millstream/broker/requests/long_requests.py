@@ -279,7 +279,11 @@ def _are_of_one(left: Element, right: Element, but_for: str) -> bool:
 WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
     {
         ApiKey.ADD_RAFT_VOTER: "refused before its list is looked at",
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS: "planned in a thread, by the number of partitions",
+        ApiKey.BROKER_HEARTBEAT: "one broker says all of itself, planned in a thread",
+        ApiKey.BROKER_REGISTRATION: "one broker says all of itself, planned in a thread",
         ApiKey.CONSUMER_GROUP_HEARTBEAT: "one member says all that it wants, to its shard in a thread",
+        ApiKey.CONTROLLER_REGISTRATION: "one controller says all of itself",
         ApiKey.CREATE_DELEGATION_TOKEN: "refused over plain connections before its list is looked at",
         ApiKey.DESCRIBE_CLIENT_QUOTAS: "components are of three kinds at most",
         ApiKey.DESCRIBE_DELEGATION_TOKEN: "refused over plain connections before its list is looked at",

@@ -1,4 +1,4 @@
-"""The APIs that a node serves, found from the modules of `broker.handlers`, and what each listener serves of them.
+"""The APIs that a node serves, found from the modules of `broker.handlers` and `broker.controller_handlers`, and what each listener serves of them.
 
 ApiVersions, dispatch and the compatibility page read it. Owns no policy: a handler module says everything about its API.
 """
@@ -6,18 +6,18 @@ ApiVersions, dispatch and the compatibility page read it. Owns no policy: a hand
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Final
 
-from millstream.broker import handlers
+from millstream.broker import controller_handlers, handlers
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.failure import Failed, error_at_the_top
 from millstream.broker.requests.handler_services import Handle
 from millstream.errors import KafkaError
-from millstream.protocol.api import BROKER_APIS, CONTROLLER_APIS, ApiKey, Message
+from millstream.protocol.api import CONTROLLER_APIS, ApiKey, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +40,34 @@ def _handler(module: ModuleType) -> Handler:
     return Handler(api, module.handle, getattr(module, "failed", error_at_the_top(api.key)))
 
 
-def _found() -> Mapping[ApiKey, Handler]:
-    names = [found.name for found in pkgutil.iter_modules(handlers.__path__)]
-    served = [_handler(import_module(f"{handlers.__name__}.{name}")) for name in names]
+def _found(package: ModuleType) -> Mapping[ApiKey, Handler]:
+    names = [found.name for found in pkgutil.iter_modules(package.__path__)]
+    served = [_handler(import_module(f"{package.__name__}.{name}")) for name in names]
     by_key = {handler.api.key: handler for handler in served}
     assert len(by_key) == len(served), "two handler modules declare the same API key"
     return MappingProxyType(by_key)
 
 
-def _on(listener_apis: Iterable[ApiKey]) -> Mapping[ApiKey, Handler]:
-    of_listener = frozenset(listener_apis)
-    return MappingProxyType({k: handler for k, handler in HANDLERS.items() if k in of_listener})
-
-
-HANDLERS: Final[Mapping[ApiKey, Handler]] = _found()
-BROKER_HANDLERS: Final = _on(BROKER_APIS)
+BROKER_HANDLERS: Final[Mapping[ApiKey, Handler]] = _found(handlers)
 """What clients and other brokers are served on the listeners of a broker."""
-CONTROLLER_HANDLERS: Final = _on(CONTROLLER_APIS)
-"""What brokers and administrators are served on the listener of a controller."""
+_OWN_OF_CONTROLLERS: Final = _found(controller_handlers)
+_OTHERWISE_ON_CONTROLLERS: Final = {ApiKey.FETCH}
+"""What controllers do not serve as brokers do, and have no handler for yet."""
+CONTROLLER_HANDLERS: Final[Mapping[ApiKey, Handler]] = MappingProxyType(
+    {
+        **{
+            key: handler
+            for key, handler in BROKER_HANDLERS.items()
+            if key in CONTROLLER_APIS - _OTHERWISE_ON_CONTROLLERS
+        },
+        **_OWN_OF_CONTROLLERS,
+    }
+)
+"""What brokers and administrators are served on the listeners of a controller: as on a broker's, where it has no handler of its own."""
+HANDLERS: Final[Mapping[ApiKey, Handler]] = MappingProxyType(
+    {**CONTROLLER_HANDLERS, **BROKER_HANDLERS}
+)
+"""Every API that is served on some listener."""
 
 
 def error_response(key: ApiKey, version: int, request: Message, error: KafkaError) -> Message:

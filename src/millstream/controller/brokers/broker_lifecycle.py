@@ -71,6 +71,12 @@ class BrokerSessions:
             for broker in image.brokers.values()
         }
 
+    def note_contact(self, broker: BrokerRegistration, now_ms: int) -> None:
+        """Extends the session of a broker; how far it has read the metadata is not known yet."""
+        session = self._sessions.get(broker.broker_id)
+        if session is not None and session.broker_epoch == broker.broker_epoch:
+            session.last_contact_ms = now_ms
+
     def touch(
         self, broker_id: BrokerId, broker_epoch: int, metadata_offset: int, now_ms: int
     ) -> _Session:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.node import parts
+from millstream.broker.node import broker_part
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.clients import Admin, NewTopic
 from millstream.clients.core.illegal_state import IllegalState
@@ -155,7 +155,7 @@ async def test_a_broker_without_the_streams_protocol_is_told_apart(
     settings = {"group.coordinator.rebalance.protocols": "classic"}
     if not is_known:
         served = {key: each for key, each in BROKER_HANDLERS.items() if key != HEARTBEAT}
-        monkeypatch.setattr(parts, "BROKER_HANDLERS", served)
+        monkeypatch.setattr(broker_part, "BROKER_HANDLERS", served)
     with Broker(settings=settings) as old:
         clients = {"bootstrap_servers": old.bootstrap_servers}
         app = instances.new(clients=clients)

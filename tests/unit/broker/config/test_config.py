@@ -54,6 +54,7 @@ def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
         "data_directories",
         "metadata_is_apart",
         "listeners",
+        "controller_listeners",
         "advertised",
         "settings",
         "values",
@@ -97,6 +98,7 @@ def test_kafkas_own_server_properties_is_read_as_it_is(caplog: pytest.LogCapture
     with caplog.at_level(logging.WARNING):
         config = broker_config(parse_properties(KAFKA_SERVER_PROPERTIES))
     assert config.listeners == (Listener("PLAINTEXT", "", 9092),)
+    assert config.controller_listeners == (Listener("CONTROLLER", "", 9093),)
     assert config.advertised == (
         Listener("PLAINTEXT", "localhost", 9092),
         Listener("CONTROLLER", "localhost", 9093),
@@ -158,6 +160,28 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
             "must not be more than group.streams.max.standby",
         ),
         ({"process.roles": "broker"}, "process.roles=broker,controller"),
+        ({"process.roles": "controller"}, "a controller needs one of controller.listener.names"),
+        (
+            {
+                "process.roles": "controller",
+                "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+            },
+            "listeners has PLAINTEXT, and process.roles=controller serves no clients",
+        ),
+        (
+            {
+                "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+                "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT",
+            },
+            "names no protocol for listener CONTROLLER",
+        ),
+        (
+            {
+                "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+                "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SSL",
+            },
+            "listener CONTROLLER asks for SSL",
+        ),
         ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 voters"),
         ({"controller.quorum.voters": "2@a:1", "node.id": "1"}, "names 2@a:1, and this is node 1"),
         ({"millstream.flush.on.ack": "sometimes"}, "auto, always, never"),

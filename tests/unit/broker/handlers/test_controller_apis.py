@@ -6,7 +6,7 @@ import pytest
 
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.requests.dispatch import Dispatcher
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.errors import ProtocolError
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey, request_class
@@ -38,7 +38,7 @@ CLIENT = ClientConnection(1, "127.0.0.1", 5000, "PLAINTEXT")
 def test_a_client_that_speaks_as_a_broker_is_cut_off(key: ApiKey) -> None:
     """An envelope would carry a request under somebody else's name."""
     services = handler_services(clock=SystemClock(), metrics=NodeMetrics(lambda: 0))
-    dispatcher = Dispatcher(services, HANDLERS)
+    dispatcher = Dispatcher(services, BROKER_HANDLERS)
     version = request_class(key).LOWEST_VERSION
     pieces = encode_request(key, version, 7, "c", request_class(key)())
     frame = b"".join(bytes(piece) for piece in pieces)[4:]

@@ -43,7 +43,7 @@ from millstream.protocol.generated.incremental_alter_configs import (
 from tests.patience import LONG_ENOUGH_S
 from tests.support.handler_services import request_context
 from tests.support.simulated_disk import SimFileSystem
-from tests.unit.broker.node.test_node_parts import Running, node
+from tests.unit.broker.node.test_broker_part import Running, node
 
 TWO = broker_config({"log.dirs": "/a,/b"})
 

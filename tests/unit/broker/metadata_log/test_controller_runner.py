@@ -18,7 +18,7 @@ from millstream.controller.controller import Controller
 from millstream.controller.partitions.leadership import plan_broker_gone
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
-from millstream.errors import InvalidRequest, NotController, TopicAlreadyExists
+from millstream.errors import InvalidRequest, NotController, StaleBrokerEpoch, TopicAlreadyExists
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch
 from millstream.model import BrokerId, LeaderEpoch
@@ -32,8 +32,9 @@ from millstream.protocol.generated.create_topics import CreatableTopic, CreateTo
 from millstream.protocol.generated.metadata_records import NoOpRecord, TopicRecord
 from millstream.protocol.record_frames import decode_metadata_record
 from millstream.raft.ready import LeaderAndEpoch
-from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.runtime.system import SystemRandom
 from tests.patience import until
+from tests.unit.streams.application.manual_clock import MovedClock
 
 ME, ANOTHER = BrokerId(1), BrokerId(2)
 MANY = 600
@@ -46,10 +47,11 @@ class Log:
 
     def __init__(self) -> None:
         settings = ControllerSettings(cluster_id="c", node_id=1)
+        self.clock = MovedClock()
         self.runner = ControllerRunner(
             settings,
             MetadataImage(cluster_id="c"),
-            SystemClock(),
+            self.clock,
             SystemRandom(),
             60_000,
             pool=DiskPool(),
@@ -224,3 +226,27 @@ async def test_the_leaderships_of_thousands_of_partitions_are_given_away_in_a_th
     await leaving
     assert [thread is threading.current_thread() for thread in planned_in] == [False]
     assert {each.leader for each in log.runner.image.topics.by_name["large"].partitions} == {-1}
+
+
+async def test_a_heartbeat_counts_before_the_requests_that_came_before_it_are_planned(
+    log: Log,
+) -> None:
+    """A plan that takes as long as a session would else have every broker fenced."""
+    epoch = log.runner.image.brokers[ME].broker_epoch
+    before_ms = log.runner.session_deadline_ms()
+    assert before_ms is not None
+    creating = create(log, "large", MANY)
+    await asyncio.sleep(0)
+    log.clock.pass_ms(5_000)
+    alive = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=epoch)
+    stale = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch - 1)
+    beats = [asyncio.create_task(log.runner.ask(BROKER_HEARTBEAT, each)) for each in (stale, alive)]
+    await asyncio.sleep(0)
+    assert not any(beat.done() for beat in beats)
+    assert log.runner.session_deadline_ms() == before_ms + 5_000
+    await until(lambda: bool(log.proposed))
+    log.commit()
+    await creating
+    refused, answered = await asyncio.gather(*beats, return_exceptions=True)
+    assert isinstance(refused, StaleBrokerEpoch)
+    assert not answered.is_fenced

@@ -10,17 +10,9 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.listeners import Listener
-from millstream.broker.node.broker_state import BrokerLife
-from millstream.broker.node.parts import NodeParts
-from millstream.broker.node.tasks import NodeTasks
-from millstream.broker.patterns.costly_patterns import CostlyPatterns
-from millstream.broker.patterns.pattern_matcher import PatternMatcher
-from millstream.broker.patterns.process import PatternProcess
-from millstream.broker.storage.data_directory import open_data_directories
-from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.node.broker_part import BrokerPart
 from millstream.controller.apis import ALTER_CLIENT_QUOTAS, CREATE_TOPICS, UPDATE_FEATURES
 from millstream.errors import KafkaStorageError
-from millstream.log.directory.log_environment import LogEnvironment
 from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
@@ -29,9 +21,9 @@ from millstream.protocol.generated.alter_client_quotas import (
 )
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from millstream.runtime.system import SystemClock, SystemRandom
 from tests.patience import LONG_ENOUGH_S
 from tests.support.simulated_disk import SimFileSystem
+from tests.unit.broker.node.test_broker_part import node as broker_node
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
 DIRECTORY = "data/__cluster_metadata-0"
@@ -44,47 +36,27 @@ STATIC = {"controller.quorum.voters": "1@h:1"}
 
 
 @contextlib.asynccontextmanager
-async def node(disk: SimFileSystem, settings: dict[str, str]) -> AsyncIterator[NodeParts]:
+async def node(disk: SimFileSystem, settings: dict[str, str]) -> AsyncIterator[BrokerPart]:
     """Runs until the block ends, and then drops everything as a crash does."""
     config = broker_config({"log.dirs": "data", **settings})
-    environment = LogEnvironment(disk, SystemRandom())
-    directories = open_data_directories(config, environment, None)
-    pool = DiskPool()
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = NodeTasks(group)
-            parts = NodeParts(
-                config,
-                directories,
-                environment,
-                SystemClock(),
-                tasks=tasks,
-                pool=pool,
-                patterns=PatternMatcher(pool, CostlyPatterns(PatternProcess.start), SystemClock()),
-                life=BrokerLife(),
-            )
-            await parts.start(ADVERTISED)
-            yield parts
-            tasks.cancel_all()
-    finally:
-        pool.close()
-        directories.abandon()
+    async with broker_node(disk, config, clean=False) as running:
+        yield running.parts
 
 
-async def create(parts: NodeParts, name: str, partitions: int = 1) -> None:
+async def create(parts: BrokerPart, name: str, partitions: int = 1) -> None:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
     request = CreateTopicsRequest(topics=[topic])
     response = await parts.services.controller.ask(CREATE_TOPICS, request)
     assert response.topics[0].error_code == 0
 
 
-async def raise_kraft_version(parts: NodeParts, *, validate_only: bool = False) -> None:
+async def raise_kraft_version(parts: BrokerPart, *, validate_only: bool = False) -> None:
     update = FeatureUpdateKey("kraft.version", 1, upgrade_type=1)
     request = UpdateFeaturesRequest(feature_updates=[update], validate_only=validate_only)
     await parts.services.controller.ask(UPDATE_FEATURES, request)
 
 
-async def limit(parts: NodeParts, user: str) -> None:
+async def limit(parts: BrokerPart, user: str) -> None:
     entry = AlterClientQuotasRequestEntryData(
         [EntityData("user", user)], [OpData("producer_byte_rate", 5.0)]
     )

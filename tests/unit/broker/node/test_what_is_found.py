@@ -8,7 +8,7 @@ from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerResult
 from millstream.protocol.generated.metadata_records import ConfigRecord
 from tests.support.simulated_disk import SimFileSystem
-from tests.unit.broker.node.test_node_parts import node
+from tests.unit.broker.node.test_broker_part import node
 
 
 async def test_a_directory_of_a_topic_that_was_made_anew_meanwhile_is_moved_aside() -> None:

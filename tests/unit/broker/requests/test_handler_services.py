@@ -14,13 +14,37 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.handler_services import HandlerServices, bound
-from millstream.broker.requests.registry import HANDLERS, Handler
+from millstream.broker.requests.handler_services import (
+    ControllerServices,
+    HandlerServices,
+    NodeServices,
+    bound,
+)
+from millstream.broker.requests.registry import (
+    BROKER_HANDLERS,
+    CONTROLLER_HANDLERS,
+    HANDLERS,
+    Handler,
+)
 from millstream.metadata.image import MetadataImage
-from tests.support.handler_services import GivenMetadata, handler_services, request_context
+from tests.support.handler_services import (
+    GivenMetadata,
+    controller_services,
+    handler_services,
+    request_context,
+)
 
-SERVICES = get_type_hints(HandlerServices)
 EVERY_HANDLER = pytest.mark.parametrize("handler", HANDLERS.values(), ids=lambda h: h.api.key.name)
+ON_EVERY_LISTENER = pytest.mark.parametrize(
+    ("handler", "services"),
+    [
+        *((handler, handler_services()) for handler in BROKER_HANDLERS.values()),
+        *((handler, controller_services()) for handler in CONTROLLER_HANDLERS.values()),
+    ],
+    ids=lambda given: given.api.key.name if isinstance(given, Handler) else type(given).__name__,
+)
+OF_DISPATCH = {"clock", "disk_pool", "failures", "long_work", "metrics"}
+"""What dispatch itself takes of a controller's services."""
 
 
 def taken(handler: Handler) -> Mapping[str, object]:
@@ -43,10 +67,12 @@ def group_of_services(handler: Handler) -> Any:
     return kind
 
 
-@EVERY_HANDLER
-def test_what_a_handler_takes_are_services_under_their_names_and_types(handler: Handler) -> None:
-    services = taken(handler)
-    assert services == {name: SERVICES.get(name) for name in services}
+@ON_EVERY_LISTENER
+def test_what_a_handler_takes_are_services_under_their_names_and_types(
+    handler: Handler, services: NodeServices
+) -> None:
+    found, given = taken(handler), get_type_hints(type(services))
+    assert found == {name: given.get(name) for name in found}
 
 
 @EVERY_HANDLER
@@ -62,14 +88,19 @@ def test_services_are_keyword_only_or_one_frozen_group_of_the_module(handler: Ha
 
 
 def test_every_service_is_taken_by_a_handler() -> None:
-    assert {name for handler in HANDLERS.values() for name in taken(handler)} == set(SERVICES)
+    for services, handlers in (
+        (HandlerServices, BROKER_HANDLERS),
+        (ControllerServices, CONTROLLER_HANDLERS),
+    ):
+        of_dispatch = set() if services is HandlerServices else OF_DISPATCH
+        used = {name for handler in handlers.values() for name in taken(handler)} | of_dispatch
+        assert used == set(get_type_hints(services))
 
 
-@EVERY_HANDLER
+@ON_EVERY_LISTENER
 def test_a_bound_handler_is_the_function_with_its_arguments_and_nothing_else(
-    handler: Handler,
+    handler: Handler, services: NodeServices
 ) -> None:
-    services = handler_services()
     found = bound(handler.handle, services)
     if not taken(handler):
         assert found is handler.handle

@@ -10,7 +10,12 @@ import pytest
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.dispatch import Dispatcher
-from millstream.broker.requests.registry import HANDLERS, Handler
+from millstream.broker.requests.registry import (
+    BROKER_HANDLERS,
+    CONTROLLER_HANDLERS,
+    HANDLERS,
+    Handler,
+)
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.frames import decode_response, encode_request
@@ -18,7 +23,7 @@ from millstream.runtime.system import SystemClock
 from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
 from millstream.security.authorizer import Action, Requester
 from tests.filled_requests import error_codes, filled_request
-from tests.support.handler_services import handler_services
+from tests.support.handler_services import controller_services, handler_services
 
 CLIENT: Final = ClientConnection(1, "10.0.0.9", 4711, "PLAINTEXT", "User:alice")
 CLUSTER_AUTHORIZATION_FAILED: Final = 31
@@ -33,9 +38,14 @@ ALTER_PARTITION_REASSIGNMENTS: ALTER CLUSTER!
 ALTER_REPLICA_LOG_DIRS: ALTER CLUSTER!
 ALTER_SHARE_GROUP_OFFSETS: READ GROUP, READ TOPIC
 ALTER_USER_SCRAM_CREDENTIALS: ALTER CLUSTER!
+ALLOCATE_PRODUCER_IDS: CLUSTER_ACTION CLUSTER!
 API_VERSIONS:
+ASSIGN_REPLICAS_TO_DIRS: CLUSTER_ACTION CLUSTER!
+BROKER_HEARTBEAT: CLUSTER_ACTION CLUSTER!
+BROKER_REGISTRATION: CLUSTER_ACTION CLUSTER!
 CONSUMER_GROUP_DESCRIBE: DESCRIBE GROUP, DESCRIBE TOPIC
 CONSUMER_GROUP_HEARTBEAT: READ GROUP, DESCRIBE TOPIC
+CONTROLLER_REGISTRATION: CLUSTER_ACTION CLUSTER!
 CREATE_ACLS: ALTER CLUSTER!
 CREATE_DELEGATION_TOKEN: CREATE_TOKENS USER
 CREATE_PARTITIONS: ALTER TOPIC
@@ -62,6 +72,7 @@ DESCRIBE_USER_SCRAM_CREDENTIALS: DESCRIBE CLUSTER!
 ELECT_LEADERS: ALTER CLUSTER!
 END_TXN: WRITE TRANSACTIONAL_ID
 EXPIRE_DELEGATION_TOKEN:
+ENVELOPE: CLUSTER_ACTION CLUSTER!
 FETCH: CLUSTER_ACTION CLUSTER, READ TOPIC
 FIND_COORDINATOR: DESCRIBE GROUP, DESCRIBE TRANSACTIONAL_ID, CLUSTER_ACTION CLUSTER
 GET_TELEMETRY_SUBSCRIPTIONS:
@@ -178,12 +189,16 @@ def test_a_request_that_is_refused_as_a_whole_is_answered_so_and_not_handled(
 
 
 def answered(authorizer: Refusing, key: ApiKey, version: int) -> Any:
-    services = handler_services(
-        authorizer=authorizer, clock=SystemClock(), metrics=NodeMetrics(lambda: 0)
-    )
+    given = {
+        "authorizer": authorizer, "clock": SystemClock(), "metrics": NodeMetrics(lambda: 0)
+    }  # fmt: skip
+    if key in BROKER_HANDLERS:
+        dispatcher = Dispatcher(handler_services(**given), BROKER_HANDLERS)
+    else:
+        dispatcher = Dispatcher(controller_services(**given), CONTROLLER_HANDLERS)
     request = filled_request(request_class(key), version, "group")
     frame = b"".join(bytes(piece) for piece in encode_request(key, version, 7, "c", request))[4:]
-    answer: Any = Dispatcher(services, HANDLERS).handle(memoryview(frame), CLIENT)
+    answer: Any = dispatcher.handle(memoryview(frame), CLIENT)
     return decode_response(key, version, memoryview(b"".join(map(bytes, answer))[4:]))[1]
 
 

@@ -22,7 +22,7 @@ from tests.support.damage import (
     UNREADABLE,
     DamagedDisk,
 )
-from tests.unit.broker.node.test_node_parts import node
+from tests.unit.broker.node.test_broker_part import node
 from tests.unit.broker.storage.two_partitions import (
     CLEAN,
     DAMAGED,

@@ -15,7 +15,7 @@ from millstream.protocol.generated.incremental_alter_configs import (
 )
 from tests.patience import LONG_ENOUGH_S, until
 from tests.support.simulated_disk import SimFileSystem
-from tests.unit.broker.node.test_node_parts import node
+from tests.unit.broker.node.test_broker_part import node
 
 MANY = 250
 """Partitions, so that they follow the metadata in turns."""

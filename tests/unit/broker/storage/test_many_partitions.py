@@ -13,7 +13,7 @@ from millstream.records.record import Record
 from millstream.runtime.system import SystemClock
 from tests.patience import LONG_ENOUGH_S, until
 from tests.support.simulated_disk import SimFileSystem
-from tests.unit.broker.node.test_node_parts import Running, node
+from tests.unit.broker.node.test_broker_part import Running, node
 
 
 async def test_thousands_of_new_partitions_are_hosted_in_turns_or_when_somebody_asks() -> None:

@@ -1,22 +1,17 @@
-"""The collaborators of a node, built in the order they need each other, and what starting and stopping them means.
+"""The broker's part of a node: its parts in the order in which they need each other, and how they start and stop.
 
-log directory -> metadata log -> quorum -> controller -> image -> partitions -> coordinators -> requests
+image -> partitions -> coordinators -> requests
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from millstream.broker.cluster.auto_creation import AutoTopicCreation
-from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
 from millstream.broker.config.listeners import Listener
-from millstream.broker.config.other_keys import ignored_update_mode
-from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topic_creation import InternalTopics
@@ -25,18 +20,11 @@ from millstream.broker.coordination.streams_internal_topics import StreamsIntern
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.metadata_log.controller_runner import ControllerRunner
-from millstream.broker.metadata_log.controller_session import ControllerSession
-from millstream.broker.metadata_log.quorum import MetadataQuorum
-from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.node.shared_parts import SharedParts
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
-from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
@@ -44,10 +32,8 @@ from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.background import BackgroundWork
 from millstream.broker.storage.clean_shutdown import close_directories
-from millstream.broker.storage.data_directory import random_uuid
 from millstream.broker.storage.directory_assignments import DirectoryAssignments
 from millstream.broker.storage.directory_failures import DirectoryFailures
-from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
@@ -58,77 +44,51 @@ from millstream.broker.telemetry.client_telemetry import ClientTelemetry
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.broker.transactions.producer_ids import ProducerIds
-from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
-from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
-from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.loader import PublishedImage
-from millstream.model import BrokerId
 from millstream.protocol.enums import ConfigResourceType
 from millstream.records.compression import Codec
 from millstream.replication.partition import Partition
-from millstream.runtime import Clock
 from millstream.security.authorizer import ALLOW_ALL
 
 
-class NodeParts:
-    """The parts of a node, which it owns; handlers get `services`, metrics and health pages `view`."""
+class BrokerPart:
+    """The parts of a broker, which it owns; handlers get `services`, metrics and health pages `view`."""
 
-    def __init__(
-        self,
-        config: BrokerConfig,
-        directories: LogDirectories,
-        environment: LogEnvironment,
-        clock: Clock,
-        *,
-        tasks: NodeTasks,
-        pool: DiskPool,
-        patterns: PatternMatcher,
-        life: BrokerLife,
-    ) -> None:
-        """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
-        self._config = config
-        self._directories = directories
-        self._environment = environment
-        self._clock = clock
-        self._tasks = tasks
-        self._pool = pool
+    def __init__(self, shared: SharedParts, *, patterns: PatternMatcher, life: BrokerLife) -> None:
+        self._shared = shared
+        self._config = shared.config
+        self._directories = shared.directories
+        self._environment = shared.environment
+        self._clock = shared.clock
+        self._tasks = shared.tasks
+        self._pool = shared.pool
+        self._identity = shared.identity
+        self._controller = shared.controller
+        self._metrics = shared.metrics
+        self._failure_log = shared.failures
+        self._long_work = shared.long_work
+        self.dynamic_config = shared.dynamic_config
         self._patterns = patterns
         self._life = life
-        self._identity = NodeIdentity(
-            node_id=BrokerId(config.node_id),
-            cluster_id=directories.metadata.meta.cluster_id,
-            directory_id=directories.metadata.meta.directory_id,
-            incarnation_id=random_uuid(environment.random),
-        )
-        quorum = MetadataQuorum(config, directories.metadata, environment, pool=pool, clock=clock)
-        self._controller = self._new_controller(quorum)
-        self._driver = quorum.driver(self._controller)
-        self._snapshots = quorum.snapshots(self._driver.voters_in_log)
-        self._controller.attach(self._driver)
         self._session = BrokerSession(
-            self._controller, self._controller, self._identity, config, clock
+            self._controller, self._controller, self._identity, self._config, self._clock
         )
-        self._controller_session = ControllerSession(
-            self._controller, self._identity, config, clock
-        )
-        self._metrics = NodeMetrics(time.perf_counter_ns)
-        self._purgatory = Purgatory(clock)
-        self._failure_log = FailureLog(clock)
-        self._long_work = LongWork(time.perf_counter)
+        self._purgatory = Purgatory(self._clock)
         self.new_logs = NewLogs(self._long_work)
         self._assignments = DirectoryAssignments(
             self._controller, self._session, self._identity.node_id
         )
         self._partitions = self._new_partitions()
-        self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
-        self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
+        self._failures = DirectoryFailures(
+            self._directories, self._partitions, self._session, self._tasks
+        )
+        self._flusher = GroupCommitFlusher(self._pool, self._tasks, self._clock, self._metrics)
         self._moves = self._new_moves()
         self._background = self._new_background()
         self._cleaner = self._new_cleaner()
-        self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
         self._durability = Durability(self._flusher, self._purgatory, self._flush_on_ack)
         self._internal_topics = InternalTopics(
@@ -138,21 +98,13 @@ class NodeParts:
         self.view = self._new_view()
 
     async def start(self, advertised: Sequence[Listener]) -> None:
-        """Starts the parts; returns when this broker leads its partitions and requests may be answered."""
-        self._life.enter(BrokerState.STARTING)
+        """Starts the broker; returns when it leads its partitions and requests may be answered."""
         self._failures.watch()
-        self._driver.start()
-        self._driver.flush()
         self._life.enter(BrokerState.RECOVERY)
-        self.dynamic_config.apply(self._controller.image)
         self.services.client_telemetry.follow(self._controller.image)
         self._partitions.load(self._controller.image)
         self._controller.subscribe(self._apply)
-        self._controller.subscribe(self._snapshots.note)
-        self._tasks.start(self._driver.run(), "metadata log")
-        self._tasks.start(self._snapshots.run(), "metadata snapshots")
         self._tasks.start(self._purgatory.run(), "purgatory")
-        await self._controller_session.register(())
         await self._session.register(
             advertised,
             self._directories.metadata.previous_broker_epoch,
@@ -160,10 +112,6 @@ class NodeParts:
         )
         self.services.producer_ids.registered(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
-        self._tasks.start(self._controller_session.fence_expired(), "broker sessions")
-        if self._config.delegation_token_secret_key is not None:
-            expiry = self._controller_session.remove_expired_tokens()
-            self._tasks.start(expiry, "expired delegation tokens")
         self._tasks.start(self._assignments.run(), "directories of replicas")
         self._tasks.start(self._partitions.run(self._long_work), "new partitions")
         self._tasks.start(self.new_logs.run(), "new logs")
@@ -186,7 +134,6 @@ class NodeParts:
 
     async def close(self) -> None:
         """Closes logs, writes checkpoints and marks the directories as cleanly shut down, after all tasks have ended."""
-        self._driver.resign()
         await close_directories(
             self._directories,
             self._background.high_watermarks(),
@@ -210,8 +157,6 @@ class NodeParts:
 
     def _apply(self, published: PublishedImage) -> None:
         """The order matters: a coordinator looks for partitions that must have followed the image before it."""
-        if published.delta.changed_configs:
-            self.dynamic_config.apply(published.image)
         if any(
             r.type is ConfigResourceType.CLIENT_METRICS for r in published.delta.changed_configs
         ):
@@ -270,28 +215,6 @@ class NodeParts:
             self._clock,
             on_moved=self._tell_moved,
             bytes_per_second_max=self._moved_bytes_per_second_max,
-        )
-
-    def _new_controller(self, quorum: MetadataQuorum) -> ControllerRunner:
-        config = self._config
-        settings = config.read(
-            ControllerSettings,
-            cluster_id=self._identity.cluster_id,
-            node_id=self._identity.node_id,
-            bootstrap_features=KAFKA_4_3_FEATURES,
-            static=config.settings,
-            supported_features=SUPPORTED_FEATURES,
-            broker_configs=BROKER_CONFIGS,
-            other_update_mode=ignored_update_mode,
-            check_broker_change=check_broker_change,
-        )
-        return ControllerRunner(
-            settings,
-            quorum.image,
-            self._clock,
-            self._environment.random,
-            config.request_timeout_ms,
-            pool=self._pool,
         )
 
     def _new_handler_services(self) -> HandlerServices:

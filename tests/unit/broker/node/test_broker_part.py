@@ -15,8 +15,10 @@ from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerLife
-from millstream.broker.node.parts import NodeParts
+from millstream.broker.node.controller_part import ControllerPart
+from millstream.broker.node.shared_parts import SharedParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
@@ -68,7 +70,7 @@ CONFIG = broker_config(SETTINGS)
 
 @dataclass
 class Running:
-    parts: NodeParts
+    parts: BrokerPart
     directories: LogDirectories
 
     @property
@@ -133,22 +135,24 @@ async def node(
     try:
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
-            parts = NodeParts(
-                config,
-                directories,
-                environment,
-                SystemClock(),
-                tasks=tasks,
-                pool=pool,
+            shared = SharedParts(
+                config, directories, environment, SystemClock(), tasks=tasks, pool=pool
+            )
+            controller = ControllerPart(shared)
+            parts = BrokerPart(
+                shared,
                 patterns=PatternMatcher(pool, CostlyPatterns(PatternProcess.start), SystemClock()),
                 life=BrokerLife(),
             )
+            shared.start()
+            await controller.start(())
             await parts.start(ADVERTISED)
             yield Running(parts, directories)
             if clean:
                 assert await parts.leave(LONG_ENOUGH_S)
             tasks.cancel_all()
         if clean:
+            shared.resign()
             await parts.close()
     finally:
         pool.close()

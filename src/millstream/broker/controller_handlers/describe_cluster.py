@@ -1,0 +1,81 @@
+"""DescribeCluster: the controllers of the cluster, which of them is active, and the id of the cluster (KIP-919).
+
+Versions 0-2. Only controllers (2) are described here: brokers (1), which older versions mean, are MISMATCHED_ENDPOINT_TYPE, anything else
+UNSUPPORTED_ENDPOINT_TYPE. A controller without an endpoint for the listener the request came over is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.broker.requests.api_spec import ApiSpec, Permission, cluster_permission
+from millstream.broker.requests.request_context import RequestContext
+from millstream.errors import MismatchedEndpointType, UnsupportedEndpointType
+from millstream.metadata.broker_registration import ControllerRegistration
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
+from millstream.security.authorizer import Authorizer, Requester, authorized_operations
+
+API = ApiSpec(
+    ApiKey.DESCRIBE_CLUSTER,
+    versions=range(3),
+    permissions=(
+        cluster_permission(Operation.ALTER),
+        Permission(Operation.DESCRIBE, ResourceType.CLUSTER),
+    ),
+)
+
+_BROKERS: Final = 1
+_CONTROLLERS: Final = 2
+
+
+def handle(
+    request: DescribeClusterRequest,
+    context: RequestContext,
+    *,
+    authorizer: Authorizer,
+    controller: ControllerClient,
+    identity: NodeIdentity,
+    metadata: Metadata,
+) -> DescribeClusterResponse:
+    """Describes the controllers. Raises MismatchedEndpointType, UnsupportedEndpointType."""
+    if request.endpoint_type == _BROKERS:
+        raise MismatchedEndpointType(
+            "The request was sent to an endpoint of type CONTROLLER, but we wanted an endpoint of type BROKER"
+        )
+    if request.endpoint_type != _CONTROLLERS:
+        raise UnsupportedEndpointType(f"Unsupported endpoint type {request.endpoint_type}")
+    response = DescribeClusterResponse(
+        endpoint_type=_CONTROLLERS,
+        cluster_id=identity.cluster_id,
+        controller_id=controller.quorum().leader_id,
+        brokers=[
+            described
+            for each in metadata.image.controllers.values()
+            for described in _described(each, context.listener_name)
+        ],
+    )
+    if request.include_cluster_authorized_operations:
+        requester = Requester(context.connection.principal, context.client_host)
+        cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
+        response.cluster_authorized_operations = authorized_operations(
+            authorizer, requester, cluster
+        )
+    return response
+
+
+def _described(controller: ControllerRegistration, listener: str) -> list[DescribeClusterBroker]:
+    return [
+        DescribeClusterBroker(
+            broker_id=controller.controller_id, host=each.host, port=each.port, rack=None
+        )
+        for each in controller.endpoints
+        if each.listener.upper() == listener.upper()
+    ]

@@ -1,0 +1,116 @@
+"""The parts that a node has in any role: identity, metadata log, replica of the quorum, controller runner, metrics.
+
+log directory -> metadata log -> quorum -> controller -> image
+
+The controller's part and the broker's are built on them, live in between, and end before them.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from millstream.broker.cluster.features import SUPPORTED_FEATURES
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
+from millstream.broker.config.other_keys import ignored_update_mode
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.metadata_log.quorum import MetadataQuorum
+from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.long_work import LongWork
+from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.requests.failure_log import FailureLog
+from millstream.broker.storage.clean_shutdown import close_directories
+from millstream.broker.storage.data_directory import random_uuid
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_environment import LogEnvironment
+from millstream.metadata.loader import PublishedImage
+from millstream.model import BrokerId
+from millstream.runtime import Clock
+
+_NO_BROKER_EPOCH: Final = -1
+
+
+class SharedParts:
+    """The parts of a node that its roles share, and what it was started with."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directories: LogDirectories,
+        environment: LogEnvironment,
+        clock: Clock,
+        *,
+        tasks: NodeTasks,
+        pool: DiskPool,
+    ) -> None:
+        """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
+        self.config = config
+        self.directories = directories
+        self.environment = environment
+        self.clock = clock
+        self.tasks = tasks
+        self.pool = pool
+        self.identity = NodeIdentity(
+            node_id=BrokerId(config.node_id),
+            cluster_id=directories.metadata.meta.cluster_id,
+            directory_id=directories.metadata.meta.directory_id,
+            incarnation_id=random_uuid(environment.random),
+        )
+        self.metrics = NodeMetrics(time.perf_counter_ns)
+        self.failures = FailureLog(clock)
+        self.long_work = LongWork(time.perf_counter)
+        self.dynamic_config = DynamicConfig(config)
+        quorum = MetadataQuorum(config, directories.metadata, environment, pool=pool, clock=clock)
+        self.controller = self._new_controller(quorum)
+        self._driver = quorum.driver(self.controller)
+        self._snapshots = quorum.snapshots(self._driver.voters_in_log)
+        self.controller.attach(self._driver)
+
+    def start(self) -> None:
+        """Reads what is committed and, where this node is the only voter, leads. Requests of others may be answered from then on."""
+        self._driver.start()
+        self._driver.flush()
+        self.dynamic_config.apply(self.controller.image)
+        self.controller.subscribe(self._apply)
+        self.tasks.start(self._driver.run(), "metadata log")
+        self.tasks.start(self._snapshots.run(), "metadata snapshots")
+
+    def resign(self) -> None:
+        """Gives up the leadership of the quorum, after all tasks have ended."""
+        self._driver.resign()
+
+    async def close(self) -> None:
+        """Closes the logs of a node that is no broker, and marks its directories as cleanly shut down, after all tasks have ended."""
+        await close_directories(self.directories, {}, _NO_BROKER_EPOCH, self.pool, self.clock.now())
+
+    def _apply(self, published: PublishedImage) -> None:
+        if published.delta.changed_configs:
+            self.dynamic_config.apply(published.image)
+        self._snapshots.note(published)
+
+    def _new_controller(self, quorum: MetadataQuorum) -> ControllerRunner:
+        config = self.config
+        settings = config.read(
+            ControllerSettings,
+            cluster_id=self.identity.cluster_id,
+            node_id=self.identity.node_id,
+            bootstrap_features=KAFKA_4_3_FEATURES,
+            static=config.settings,
+            supported_features=SUPPORTED_FEATURES,
+            broker_configs=BROKER_CONFIGS,
+            other_update_mode=ignored_update_mode,
+            check_broker_change=check_broker_change,
+        )
+        return ControllerRunner(
+            settings,
+            quorum.image,
+            self.clock,
+            self.environment.random,
+            config.request_timeout_ms,
+            pool=self.pool,
+        )
