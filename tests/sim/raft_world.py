@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import json
+import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -29,18 +29,28 @@ from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.ready import AppendBatch, Ready
 from millstream.raft.replica import RaftReplica
 from millstream.raft.roles import Leader
-from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
+from millstream.raft.voter_history import VoterHistory
+from millstream.raft.voter_set import ControlRecord, ReplicaKey, Voter, VoterSet
 from millstream.runtime import Instant
 
 IDLE_FETCH_MS = 100
 
 
+Entry = tuple[int, str | ControlRecord]
+"""Epoch, and the text of a data record or a control record."""
+
+
+def text_of(entry: str | ControlRecord) -> str:
+    return entry if isinstance(entry, str) else type(entry).__name__
+
+
 class MemoryLog:
-    """Entries of (epoch, text); a crash forgets those that were not synced."""
+    """Entries with their epochs; a crash forgets those that were not synced."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[int, str]] = []
+        self.entries: list[Entry] = []
         self.synced = 0
+        self._noted = 0
 
     def position(self) -> LogPosition:
         last_epoch = self.entries[-1][0] if self.entries else -1
@@ -57,15 +67,30 @@ class MemoryLog:
 
     def append(self, batch: AppendBatch) -> None:
         assert batch.base_offset == len(self.entries)
-        self.entries += [(batch.epoch, type(r).__name__) for r in batch.control]
+        self.entries += [(batch.epoch, record) for record in batch.control]
         self.entries += [(batch.epoch, value.decode()) for value in batch.data]
 
     def append_fetched(self, data: bytes) -> None:
-        self.entries += [(epoch, text) for epoch, text in json.loads(data)]
+        self._noted = len(self.entries)
+        self.entries += pickle.loads(data)
+
+    def appended(self) -> Appended:
+        """What the driver tells of what was just fetched."""
+        return Appended(self.position(), tuple(self.control_records(self._noted)))
+
+    def control_records(self, start: int) -> Iterator[tuple[Offset, ControlRecord]]:
+        for offset, (_, entry) in enumerate(self.entries[start:], start):
+            if not isinstance(entry, str):
+                yield Offset(offset), entry
+
+    def history(self, voters: VoterSet) -> VoterHistory:
+        history = VoterHistory.bootstrapped(voters)
+        history.note(self.control_records(0))
+        return history
 
     def read(self, start: int) -> bytes:
         found = self.entries[start : self.synced]
-        return json.dumps(found).encode() if found else b""
+        return pickle.dumps(found) if found else b""
 
     def truncate(self, size: int) -> None:
         del self.entries[size:]
@@ -111,15 +136,15 @@ class RaftWorld:
 
     def start(self, node_id: int) -> None:
         node = self.nodes[node_id]
-        identity = RaftIdentity(node.key, self.voters)
         node.incarnation += 1
         node.high_watermark = 0
         node.replica = RaftReplica(
-            identity,
+            RaftIdentity(node.key),
+            node.log.history(self.voters),
             RaftTimeouts(),
             self.random,  # type: ignore[arg-type]  # it names the argument of randrange otherwise
             node.log,
-            node.stored,
+            stored=node.stored,
             now=self.instant(),
         )
         self.step(node_id, Tick())
@@ -172,7 +197,7 @@ class RaftWorld:
         for hook in self.after_step:
             hook(node, event, ready)
         if ready.append_fetched:
-            self.step(node_id, Appended(node.log.position()))
+            self.step(node_id, node.log.appended())
 
     def _carry_out(self, node: Node, ready: Ready) -> None:
         if ready.persist is not None:
@@ -246,7 +271,7 @@ class Invariants:
         self.leader_of: dict[int, int] = {}
         self.epochs: dict[int, int] = {}
         self.marks: dict[tuple[int, int], int] = {}
-        self.committed: list[tuple[int, str]] = []
+        self.committed: list[Entry] = []
         world.after_step.append(self.check)
 
     def check(self, node: Node, event: object, ready: Ready) -> None:

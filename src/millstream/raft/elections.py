@@ -22,11 +22,11 @@ from millstream.raft.messages import (
     VoteResponse,
 )
 from millstream.raft.quorum_state import QuorumState, RaftTimeouts
-from millstream.raft.ready import ControlRecord
 from millstream.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
+    ControlRecord,
     dynamic_quorum_records,
     leader_change_record,
 )
@@ -59,7 +59,7 @@ class Elections:
         role = self._quorum.role
         granted = (
             request.epoch == self._quorum.epoch
-            and request.voter.matches(self._quorum.identity.local)
+            and request.voter.matches(self._quorum.local)
             and may_grant(role, request, self._log.end)
         )
         if granted and not request.pre_vote and isinstance(role, Unattached | Prospective):
@@ -75,7 +75,7 @@ class Elections:
     def count_vote(self, response: VoteResponse) -> None:
         role = self._quorum.role
         asked = isinstance(role, Prospective | Candidate) and response.epoch == self._quorum.epoch
-        if asked and response.source in self._quorum.identity.voters.ids:
+        if asked and response.source in self._quorum.voters.ids:
             self._quorum.count_answer(response.source, granted=response.granted)
 
     def answer_begin_epoch(self, request: BeginQuorumEpochRequest, outcome: StepOutcome) -> None:
@@ -84,14 +84,13 @@ class Elections:
         )
         outcome.send(request.source, response)
 
-    def note_acknowledgement(
-        self, response: BeginQuorumEpochResponse, outcome: StepOutcome
-    ) -> None:
+    def note_acknowledgement(self, response: BeginQuorumEpochResponse) -> None:
         role = self._quorum.role
         if not isinstance(role, Leader) or response.epoch != role.epoch:
             return
-        if response.source in role.progress:
-            self._quorum.update_leader(with_acknowledgement(role, response.source, outcome.now_ms))
+        for voter in role.progress:
+            if voter.id == response.source:
+                self._quorum.update_leader(with_acknowledgement(role, voter))
 
     def note_end_of_epoch(self, request: EndQuorumEpochRequest, outcome: StepOutcome) -> None:
         """The leader goes: the first of its successors stands now, the others one time-out later each."""
@@ -106,9 +105,9 @@ class Elections:
         role = self._quorum.role
         if not isinstance(role, Leader):
             return
-        preferred = successors(role, self._quorum.identity.voters)
+        preferred = successors(role)
         self._quorum.become_resigned(outcome.now_ms)
-        for voter in self._quorum.identity.other_voters:
+        for voter in self._quorum.other_voters:
             request = EndQuorumEpochRequest(
                 source=self._id, epoch=role.epoch, preferred_successors=preferred
             )
@@ -116,7 +115,7 @@ class Elections:
 
     def check_deadlines(self, outcome: StepOutcome) -> None:
         role = self._quorum.role
-        if not self._quorum.identity.is_voter:
+        if not self._quorum.is_voter:
             return
         match role:
             case Unattached() | Resigned() | Candidate():
@@ -135,12 +134,12 @@ class Elections:
 
     def check_quorum_deadline_ms(self, role: Leader) -> int | None:
         """Returns the time at which a leader steps down unless a majority shows itself; None when it is a majority by itself."""
-        heard_ms = quorum_heard_ms(role, self._quorum.identity.voters)
+        heard_ms = quorum_heard_ms(role, self._quorum.voters)
         return None if heard_ms is None else heard_ms + self._timeouts.check_quorum_timeout_ms
 
     def advance(self, outcome: StepOutcome) -> None:
         """Becomes a candidate on a majority of pre-votes, and the leader on a majority of votes."""
-        majority = self._quorum.identity.voters.majority
+        majority = self._quorum.voters.majority
         role = self._quorum.role
         if isinstance(role, Prospective) and len(role.tally.granted) >= majority:
             self._quorum.become_candidate(outcome.now_ms)
@@ -154,10 +153,10 @@ class Elections:
         role = self._quorum.role
         if not isinstance(role, Leader) or outcome.now_ms < role.begin_epoch_deadline_ms:
             return
-        for voter_id, state in role.progress.items():
+        for voter, state in role.progress.items():
             if not state.acknowledged:
                 request = BeginQuorumEpochRequest(source=self._id, epoch=role.epoch)
-                outcome.send(voter_id, request)
+                outcome.send(voter.id, request)
         deadline_ms = outcome.now_ms + self._timeouts.begin_epoch_retry_ms
         self._quorum.update_leader(replace(role, begin_epoch_deadline_ms=deadline_ms))
 
@@ -172,13 +171,12 @@ class Elections:
             self._quorum.become_follower(role.epoch, role.leader_id, outcome.now_ms)
 
     def _is_rejected(self, role: Prospective) -> bool:
-        return len(role.tally.rejected) >= self._quorum.identity.voters.majority
+        return len(role.tally.rejected) >= self._quorum.voters.majority
 
     def _ask_for_votes(self, outcome: StepOutcome, *, pre_vote: bool) -> None:
-        identity = self._quorum.identity
-        for voter in identity.other_voters:
+        for voter in self._quorum.other_voters:
             request = VoteRequest(
-                source=identity.local,
+                source=self._quorum.local,
                 epoch=self._quorum.epoch,
                 log=self._log.end,
                 voter=voter,
@@ -187,21 +185,21 @@ class Elections:
             outcome.send(voter.id, request)
 
     def _lead(self, outcome: StepOutcome) -> None:
-        """The epoch's first record says who leads; a log that begins here also says who votes."""
-        identity = self._quorum.identity
+        """The epoch's first record says who leads; a log that does not say yet who votes says it here."""
+        entry = self._quorum.history.newest
         self._quorum.become_leader(self._log.end.end_offset, outcome.now_ms)
         role = self._quorum.role
         assert isinstance(role, Leader), "become_leader makes a leader"
         control: list[ControlRecord] = [
-            leader_change_record(role.local, identity.voters, role.granting)
+            leader_change_record(role.local, entry.voters, role.granting)
         ]
-        if identity.kraft_version >= KRAFT_VERSION_DYNAMIC and role.epoch_start_offset == 0:
-            control += dynamic_quorum_records(identity.voters)
+        if entry.kraft_version >= KRAFT_VERSION_DYNAMIC and not entry.is_in_log:
+            control += dynamic_quorum_records(entry.voters)
         self._log.append(outcome, role.epoch, control=tuple(control))
 
     @property
     def _id(self) -> BrokerId:
-        return self._quorum.identity.local.id
+        return self._quorum.local.id
 
 
 def _leader_named_by(message: RaftMessage) -> BrokerId:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from millstream.model import LeaderEpoch, Offset
 from millstream.raft.leader_progress import committed_offset
 from millstream.raft.messages import LogPosition
-from millstream.raft.ready import AppendBatch, ControlRecord
+from millstream.raft.ready import AppendBatch
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower, Leader, Role
 from millstream.raft.step_outcome import StepOutcome
-from millstream.raft.voter_set import VoterSet
+from millstream.raft.voter_set import ControlRecord, VoterSet
 
 
 class LogProgress:

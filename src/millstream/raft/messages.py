@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.model import BrokerId, LeaderEpoch, Offset
-from millstream.raft.voter_set import ReplicaKey
+from millstream.raft.voter_set import ControlRecord, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,8 @@ class Appended:
     """Local: a follower's fetched bytes are in the log, which now ends here. Not durable yet."""
 
     log: LogPosition
+    control: tuple[tuple[Offset, ControlRecord], ...] = ()
+    """The control records among them, with their offsets."""
 
 
 @dataclass(frozen=True, slots=True)

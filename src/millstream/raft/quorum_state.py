@@ -7,7 +7,7 @@ records may be gone).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -15,6 +15,7 @@ from typing import Final
 from millstream.config_fields import from_keys
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import NOBODY, ElectionState
+from millstream.raft.leader_progress import with_voters
 from millstream.raft.roles import (
     Candidate,
     Follower,
@@ -26,10 +27,9 @@ from millstream.raft.roles import (
     Tally,
     Unattached,
 )
-from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey, VoterSet
+from millstream.raft.voter_history import VoterHistory
+from millstream.raft.voter_set import ControlRecord, ReplicaKey, VoterSet
 from millstream.runtime.random import Random
-
-UNKNOWN_OFFSET: Final = Offset(-1)
 
 _HIGHER_EPOCH: Final = "a higher epoch is seen"
 _LEADER_FOUND: Final = "the leader of this epoch or of a higher one is found"
@@ -90,19 +90,9 @@ class RaftTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class RaftIdentity:
-    """The id of the local replica, and those that vote."""
+    """The local replica."""
 
     local: ReplicaKey
-    voters: VoterSet
-    kraft_version: int = KRAFT_VERSION_DYNAMIC
-
-    @property
-    def is_voter(self) -> bool:
-        return self.voters.has(self.local)
-
-    @property
-    def other_voters(self) -> tuple[ReplicaKey, ...]:
-        return self.voters.others(self.local)
 
 
 class QuorumState:
@@ -111,12 +101,15 @@ class QuorumState:
     def __init__(
         self,
         identity: RaftIdentity,
+        history: VoterHistory,
         timeouts: RaftTimeouts,
         random: Random,
+        *,
         stored: ElectionState,
         now_ms: int,
     ) -> None:
         self._identity = identity
+        self._history = history
         self._timeouts = timeouts
         self._random = random
         self._stored = stored
@@ -126,9 +119,37 @@ class QuorumState:
     def identity(self) -> RaftIdentity:
         return self._identity
 
-    def become_dynamic(self) -> None:
-        """The voters of a static quorum stand in its log from now on."""
-        self._identity = replace(self._identity, kraft_version=KRAFT_VERSION_DYNAMIC)
+    @property
+    def local(self) -> ReplicaKey:
+        return self._identity.local
+
+    @property
+    def history(self) -> VoterHistory:
+        return self._history
+
+    @property
+    def voters(self) -> VoterSet:
+        """The newest voters that the log or the configuration names, whether they are committed or not."""
+        return self._history.voters
+
+    @property
+    def kraft_version(self) -> int:
+        return self._history.kraft_version
+
+    @property
+    def is_voter(self) -> bool:
+        return self.voters.has(self.local)
+
+    @property
+    def other_voters(self) -> tuple[ReplicaKey, ...]:
+        return self.voters.others(self.local)
+
+    def note_appended(self, records: Iterable[tuple[Offset, ControlRecord]], now_ms: int) -> None:
+        """Counts with the voters of appended control records from now on."""
+        before = self.voters
+        self._history.note(records)
+        if self.voters is not before and isinstance(self.role, Leader):
+            self.role = with_voters(self.role, self.voters, now_ms)
 
     @property
     def epoch(self) -> LeaderEpoch:
@@ -189,7 +210,7 @@ class QuorumState:
         assert isinstance(role, Unattached | Candidate | Follower | Resigned), (
             self._no_such_transition()
         )
-        assert self._identity.is_voter, "an observer stands in no election"
+        assert self.is_voter, "an observer stands in no election"
         self._become(
             Prospective(
                 epoch=role.epoch,
@@ -204,7 +225,7 @@ class QuorumState:
         """Votes for itself in the next epoch."""
         role = self.role
         assert isinstance(role, Prospective), self._no_such_transition()
-        assert len(role.tally.granted) >= self._identity.voters.majority, "no majority of pre-votes"
+        assert len(role.tally.granted) >= self.voters.majority, "no majority of pre-votes"
         self._become(
             Candidate(
                 epoch=LeaderEpoch(role.epoch + 1),
@@ -217,7 +238,7 @@ class QuorumState:
     def become_leader(self, epoch_start_offset: Offset, now_ms: int) -> None:
         role = self.role
         assert isinstance(role, Candidate), self._no_such_transition()
-        voters = self._identity.voters
+        voters = self.voters
         assert len(role.tally.granted) >= voters.majority, "no majority of votes"
         self._become(
             Leader(
@@ -225,10 +246,7 @@ class QuorumState:
                 local=self._identity.local,
                 epoch_start_offset=epoch_start_offset,
                 granting=tuple(voters.key_of(voter_id) for voter_id in sorted(role.tally.granted)),
-                progress={
-                    voter.id: ReplicaProgress(UNKNOWN_OFFSET, now_ms)
-                    for voter in self._identity.other_voters
-                },
+                progress={voter: ReplicaProgress(now_ms) for voter in self.other_voters},
                 begin_epoch_deadline_ms=now_ms,
             )
         )
@@ -270,7 +288,7 @@ class QuorumState:
         """Counts a voter's answer to this replica's own request for (pre-)votes."""
         role = self.role
         assert isinstance(role, Prospective | Candidate), self._no_such_transition()
-        assert voter in self._identity.voters.ids, f"{voter} has no vote"
+        assert voter in self.voters.ids, f"{voter} has no vote"
         self.role = replace(role, tally=role.tally.with_answer(voter, granted=granted))
 
     def update_leader(self, leader: Leader) -> None:
@@ -319,7 +337,7 @@ class QuorumState:
 
     def _election_wait_ms(self) -> int:
         """Returns the time to wait for others to show themselves: random, so that two rarely stand at once."""
-        if not self._identity.other_voters:
+        if not self.other_voters:
             return 0  # there is no other voter to wait for
         timeout = self._timeouts.election_timeout_ms
         return timeout + self._random.randrange(timeout)

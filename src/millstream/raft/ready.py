@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.model import BrokerId, LeaderEpoch, Offset
-from millstream.protocol.generated.control_records import (
-    KRaftVersionRecord,
-    LeaderChangeMessage,
-    VotersRecord,
-)
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import RaftMessage
-
-ControlRecord = LeaderChangeMessage | KRaftVersionRecord | VotersRecord
+from millstream.raft.voter_set import ControlRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

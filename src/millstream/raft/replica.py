@@ -38,6 +38,7 @@ from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower, Leader
 from millstream.raft.step_outcome import StepOutcome
+from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     Voter,
@@ -64,14 +65,15 @@ class RaftReplica:
     def __init__(
         self,
         identity: RaftIdentity,
+        history: VoterHistory,
         timeouts: RaftTimeouts,
         random: Random,
         log: ReplicatedLog,
-        stored: ElectionState,
         *,
+        stored: ElectionState,
         now: Instant,
     ) -> None:
-        """Raises KafkaStorageError when `stored` and the log do not belong together."""
+        """`history`: the voters up to the end of the log. Raises KafkaStorageError when `stored` and the log do not belong together."""
         last_epoch = log.position().last_epoch
         if stored.epoch < last_epoch:
             raise KafkaStorageError(
@@ -79,7 +81,9 @@ class RaftReplica:
                 "Restore it, or remove this voter's directory and let it join as new"
             )
         self._timeouts = timeouts
-        self._quorum = QuorumState(identity, timeouts, random, stored, now.monotonic_ms)
+        self._quorum = QuorumState(
+            identity, history, timeouts, random, stored=stored, now_ms=now.monotonic_ms
+        )
         self._log = LogProgress(log)
         self._elections = Elections(self._quorum, self._log, timeouts)
         self._sent_fetch: _SentFetch | None = None
@@ -114,6 +118,7 @@ class RaftReplica:
                 assert event.log == self._log.end, (
                     "the log does not end where the driver says it does"
                 )
+                self._quorum.note_appended(event.control, outcome.now_ms)
             case Flushed():
                 self._log.note_flushed(event.end_offset)
             case Resign():
@@ -125,7 +130,8 @@ class RaftReplica:
                 self._handle(event, outcome)
         self._elections.check_deadlines(outcome)
         self._elections.advance(outcome)
-        self._log.advance_high_watermark(self._quorum.role, self._quorum.identity.voters)
+        self._note_voters(outcome)
+        self._log.advance_high_watermark(self._quorum.role, self._quorum.voters)
         self._maybe_fetch(outcome)
         self._elections.maybe_begin_epoch(outcome)
         return self._ready(outcome)
@@ -139,13 +145,23 @@ class RaftReplica:
             case BeginQuorumEpochRequest():
                 self._elections.answer_begin_epoch(message, outcome)
             case BeginQuorumEpochResponse():
-                self._elections.note_acknowledgement(message, outcome)
+                self._elections.note_acknowledgement(message)
             case EndQuorumEpochRequest():
                 self._elections.note_end_of_epoch(message, outcome)
             case FetchRequest():
                 self._answer_fetch(message, outcome)
             case FetchResponse():
                 self._take_fetched(message, outcome)
+
+    def _note_voters(self, outcome: StepOutcome) -> None:
+        """What this step appends or cuts off counts at once, whether it is committed or not."""
+        if outcome.truncate_to is not None:
+            self._quorum.history.truncate(outcome.truncate_to)
+        for batch in outcome.append:
+            records = enumerate(batch.control, batch.base_offset)
+            self._quorum.note_appended(
+                ((Offset(offset), record) for offset, record in records), outcome.now_ms
+            )
 
     def _propose(self, event: Propose, outcome: StepOutcome) -> None:
         self._check_leads(event.epoch)
@@ -154,14 +170,13 @@ class RaftReplica:
     def _upgrade_kraft_version(self, event: UpgradeKraftVersion, outcome: StepOutcome) -> None:
         """Writes nothing where the quorum is dynamic already."""
         self._check_leads(event.epoch)
-        identity = self._quorum.identity
-        if identity.kraft_version >= KRAFT_VERSION_DYNAMIC:
+        if self._quorum.kraft_version >= KRAFT_VERSION_DYNAMIC:
             return
-        assert identity.voters.ids == {identity.local.id}, (
+        local = self._quorum.local
+        assert self._quorum.voters.ids == {local.id}, (
             "others would have to learn their voters from the log, and tell this one their directories before"
         )
-        self._quorum.become_dynamic()
-        records = dynamic_quorum_records(VoterSet([Voter(identity.local)]))
+        records = dynamic_quorum_records(VoterSet([Voter(local)]))
         self._log.append(outcome, event.epoch, control=records)
 
     def _check_leads(self, epoch: LeaderEpoch) -> None:
@@ -188,10 +203,11 @@ class RaftReplica:
 
     def _note_fetch(self, leader: Leader, request: FetchRequest, outcome: StepOutcome) -> None:
         """A voter has everything below its fetch on disk. An observer's fetch promises nothing."""
-        voters = self._quorum.identity.voters
-        if request.source.id in leader.progress and voters.has(request.source):
+        voters = self._quorum.voters
+        if voters.has(request.source) and request.source.id != self._id:
+            voter = voters.key_of(request.source.id)
             self._quorum.update_leader(
-                with_fetch(leader, request.source.id, request.log.end_offset, outcome.now_ms)
+                with_fetch(leader, voter, request.log.end_offset, outcome.now_ms)
             )
             self._log.advance_high_watermark(self._quorum.role, voters)
 
@@ -219,9 +235,7 @@ class RaftReplica:
         if not isinstance(role, Follower) or not idle or outcome.now_ms < self._next_fetch_ms(role):
             return
         self._sent_fetch = _SentFetch(role.epoch, outcome.now_ms)
-        request = FetchRequest(
-            source=self._quorum.identity.local, epoch=role.epoch, log=self._log.end
-        )
+        request = FetchRequest(source=self._quorum.local, epoch=role.epoch, log=self._log.end)
         outcome.send(role.leader_id, request)
 
     def _next_fetch_ms(self, role: Follower) -> int:
@@ -265,12 +279,8 @@ class RaftReplica:
                     else min(latest, role.begin_epoch_deadline_ms, check_ms)
                 )
             case _:
-                return (
-                    min(latest, role.election_deadline_ms)
-                    if self._quorum.identity.is_voter
-                    else latest
-                )
+                return min(latest, role.election_deadline_ms) if self._quorum.is_voter else latest
 
     @property
     def _id(self) -> BrokerId:
-        return self._quorum.identity.local.id
+        return self._quorum.local.id

@@ -14,10 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import NOBODY, ElectionState
 from millstream.raft.voter_set import ReplicaKey
+
+UNKNOWN_OFFSET: Final = Offset(-1)
+"""The end of a replica that was not heard of in this epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaProgress:
-    """The progress of one voter, as its last fetch told. -1: not heard of in this epoch."""
+    """The progress of one other replica, as its fetches told this leader."""
 
-    end_offset: Offset
-    last_fetch_ms: int
+    heard_ms: int
+    """When it last fetched; at first the time since when it is waited for."""
+    end_offset: Offset = UNKNOWN_OFFSET
     acknowledged: bool = False
     """It knows who leads: it answered BeginQuorumEpoch, or fetched."""
 
@@ -94,8 +99,8 @@ class Leader:
     epoch_start_offset: Offset
     """Offset of the LEADER_CHANGE record: nothing counts as committed before it is."""
     granting: tuple[ReplicaKey, ...]
-    progress: Mapping[BrokerId, ReplicaProgress]
-    """The other voters."""
+    progress: Mapping[ReplicaKey, ReplicaProgress]
+    """The other voters, under the keys that the voter set has for them."""
     begin_epoch_deadline_ms: int
     """When voters that have not answered BeginQuorumEpoch are sent it again."""
 

@@ -16,6 +16,14 @@ KRAFT_VERSION_DYNAMIC: Final = 1
 """Voters are records in the log, known by id and directory id (KIP-853)."""
 
 
+ControlRecord = (
+    control_records.LeaderChangeMessage
+    | control_records.KRaftVersionRecord
+    | control_records.VotersRecord
+)
+"""What the quorum itself writes to the log."""
+
+
 class ReplicaKey(NamedTuple):
     """A replica: a node id and the directory its log lives in. The zero uuid stands for an unknown directory."""
 
@@ -44,11 +52,10 @@ class Voter:
 
 
 class VoterSet:
-    """Voters by id: one directory per id, however often a disk is replaced."""
+    """Voters by id: one directory per id, however often a disk is replaced. Empty where nothing says yet who votes."""
 
     def __init__(self, voters: Iterable[Voter]) -> None:
         self._voters: Mapping[BrokerId, Voter] = {voter.key.id: voter for voter in voters}
-        assert self._voters, "a quorum needs at least one voter"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VoterSet) and self._voters == other._voters

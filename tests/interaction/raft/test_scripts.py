@@ -21,7 +21,6 @@ import pytest
 from millstream.model import Offset, Uuid
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
-    Appended,
     FetchResponse,
     Flushed,
     LogPosition,
@@ -34,6 +33,7 @@ from millstream.raft.ready import Ready
 from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.runtime import Instant
+from tests.sim.raft_world import text_of
 
 SCRIPTS = sorted(Path(__file__).with_name("scripts").glob("*.txt"))
 
@@ -79,10 +79,14 @@ class Stage:
 
     def do_start(self, number: str) -> None:
         node = int(number)
-        identity = RaftIdentity(self.keys[node], self.voters)
-        now = Instant(self.now_ms, self.now_ms)
         self.replicas[node] = RaftReplica(
-            identity, RaftTimeouts(), Zero(), self.logs[node], self.stored[node], now=now
+            RaftIdentity(self.keys[node]),
+            self.logs[node].history(self.voters),
+            RaftTimeouts(),
+            Zero(),
+            self.logs[node],
+            stored=self.stored[node],
+            now=Instant(self.now_ms, self.now_ms),
         )
         self.lines.append(self.role(node))
         self.do_tick(number)
@@ -118,7 +122,7 @@ class Stage:
 
     def do_log(self, number: str) -> None:
         log = self.logs[int(number)]
-        entries = [f"{epoch}:{text}" for epoch, text in log.entries]
+        entries = [f"{epoch}:{text_of(entry)}" for epoch, entry in log.entries]
         self.lines.append(" ".join([*entries[: log.synced], "|", *entries[log.synced :]]))
 
     def step(self, node: int, event: object) -> None:
@@ -132,7 +136,7 @@ class Stage:
             self.lines.append(self.role(node))
         self.carry_out(node, ready)
         if ready.append_fetched:
-            self.step(node, Appended(self.logs[node].position()))
+            self.step(node, self.logs[node].appended())
 
     def carry_out(self, node: int, ready: Ready) -> None:
         log = self.logs[node]

@@ -21,7 +21,8 @@ from millstream.raft.messages import (
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
 from millstream.raft.roles import Follower, Resigned
-from millstream.raft.voter_set import KRAFT_VERSION_STATIC, ReplicaKey, Voter, VoterSet
+from millstream.raft.voter_history import VoterHistory
+from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.runtime import Instant
 
 KEYS = [ReplicaKey(n, Uuid(bytes([n]) * 16)) for n in (1, 2, 3)]
@@ -62,9 +63,14 @@ def at(now_ms: int) -> Instant:
 def replica(
     voters: VoterSet = THREE, stored: ElectionState | None = None, log: StubLog | None = None
 ) -> RaftReplica:
-    identity = RaftIdentity(KEYS[0], voters)
     return RaftReplica(
-        identity, RaftTimeouts(), Never(), log or StubLog(), stored or ElectionState(), now=at(0)
+        RaftIdentity(KEYS[0]),
+        VoterHistory.bootstrapped(voters),
+        RaftTimeouts(),
+        Never(),
+        log or StubLog(),
+        stored=stored or ElectionState(),
+        now=at(0),
     )
 
 
@@ -81,8 +87,15 @@ def test_records_are_taken_by_the_leader_of_the_proposers_epoch_only() -> None:
 
 def test_a_static_voter_writes_itself_into_its_log_once() -> None:
     """Kafka's batch: the version, then the voters with their directories."""
-    identity = RaftIdentity(KEYS[0], VoterSet([Voter(KEYS[0])]), KRAFT_VERSION_STATIC)
-    alone = RaftReplica(identity, RaftTimeouts(), Never(), StubLog(), ElectionState(), now=at(0))
+    alone = RaftReplica(
+        RaftIdentity(KEYS[0]),
+        VoterHistory(VoterSet([Voter(KEYS[0])])),
+        RaftTimeouts(),
+        Never(),
+        StubLog(),
+        stored=ElectionState(),
+        now=at(0),
+    )
     with pytest.raises(NotController):
         alone.step(UpgradeKraftVersion(1), at(0))
     assert [len(batch.control) for batch in alone.step(Tick(), at(0)).append] == [1]
@@ -90,7 +103,7 @@ def test_a_static_voter_writes_itself_into_its_log_once() -> None:
     version, voters = batch.control
     assert version.kraft_version == 1
     assert [(v.voter_id, v.voter_directory_id) for v in voters.voters] == [KEYS[0]]
-    assert alone.quorum.identity.kraft_version == 1
+    assert alone.quorum.kraft_version == 1
     assert not alone.step(UpgradeKraftVersion(1), at(0)).append
 
 

@@ -115,10 +115,10 @@ class MetadataDriver:
         self._step(UpgradeKraftVersion(epoch))
         return self._log.position().end_offset
 
-    def voters_in_log(self) -> VoterSet | None:
-        """Returns the voters that the log names; None where the configuration names them (kraft.version 0)."""
-        identity = self._replica.quorum.identity
-        return identity.voters if identity.kraft_version >= KRAFT_VERSION_DYNAMIC else None
+    def voters_in_log(self, end_offset: Offset) -> VoterSet | None:
+        """Returns the voters that the log below `end_offset` names; None where the configuration names them (kraft.version 0)."""
+        entry = self._replica.quorum.history.at(end_offset)
+        return entry.voters if entry.kraft_version >= KRAFT_VERSION_DYNAMIC else None
 
     def describe(self) -> QuorumDescription:
         quorum = self._replica.quorum
@@ -127,8 +127,8 @@ class MetadataDriver:
             quorum.epoch,
             self._replica.high_watermark,
             self._log.position().end_offset,
-            tuple(voter.key for voter in quorum.identity.voters),
-            quorum.identity.kraft_version,
+            tuple(voter.key for voter in quorum.voters),
+            quorum.kraft_version,
         )
 
     async def run(self) -> None:
@@ -160,7 +160,7 @@ class MetadataDriver:
 
     def _carry_out(self, ready: Ready) -> None:
         if ready.persist is not None:
-            self._log.persist(ready.persist, self._replica.quorum.identity)
+            self._log.persist(ready.persist, self._replica.quorum.history.newest)
         assert ready.truncate_to is None, "a quorum of one has nobody to diverge from"
         assert not ready.append_fetched, "a quorum of one fetches from nobody"
         assert not ready.send, "a quorum of one has nobody to talk to"

@@ -27,9 +27,9 @@ from millstream.raft.election_state import (
     static_voter_ids,
 )
 from millstream.raft.messages import LogPosition
-from millstream.raft.quorum_state import RaftIdentity
-from millstream.raft.ready import AppendBatch, ControlRecord
-from millstream.raft.voter_set import VoterSet, voters_from_record
+from millstream.raft.ready import AppendBatch
+from millstream.raft.voter_history import QuorumEntry
+from millstream.raft.voter_set import ControlRecord
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.control import ControlType, build_control_batch, read_control_type
@@ -40,10 +40,14 @@ METADATA_PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
 _QUORUM_STATE_FILE: Final = "quorum-state"
 _READ_BYTES: Final = 1 << 20
 StoredBatch = tuple[BatchHeader, memoryview]
-_CONTROL_TYPES: Final[dict[type, ControlType]] = {
+_CONTROL_TYPES: Final[dict[type[ControlRecord], ControlType]] = {
     LeaderChangeMessage: ControlType.LEADER_CHANGE,
     KRaftVersionRecord: ControlType.KRAFT_VERSION,
     VotersRecord: ControlType.KRAFT_VOTERS,
+}
+
+_CONTROL_CLASSES: Final[dict[ControlType, type[ControlRecord]]] = {
+    control_type: record for record, control_type in _CONTROL_TYPES.items()
 }
 
 
@@ -120,9 +124,9 @@ class MetadataLog:
         except OSError as error:
             raise KafkaStorageError(f"cannot read {path}: {error.strerror or error}") from error
 
-    def persist(self, state: ElectionState, identity: RaftIdentity) -> None:
+    def persist(self, state: ElectionState, entry: QuorumEntry) -> None:
         """Stores the election state; it is on the disk when this returns."""
-        encoded = encode_quorum_state(state, identity.kraft_version, identity.voters.ids)
+        encoded = encode_quorum_state(state, entry.kraft_version, entry.voters.ids)
         self._file_system.write_atomically(self._quorum_state_path, encoded)
 
     # Records
@@ -142,18 +146,16 @@ class MetadataLog:
             f"the quorum planned offsets {batch.base_offset}-{batch.last_offset}, the log gave {info}"
         )
 
-    def newest_voters(self) -> VoterSet | None:
-        """Returns the last voters that the log names after the newest snapshot; None where it names none. Raises CorruptMessage,
-        MalformedMessage.
-        """
-        found = None
-        for header, batch in self.stored_batches(self._snapshot_end, self.log.log_end_offset):
-            if header.is_control:
-                for record in iterate_records(header, batch):
-                    if read_control_type(record.key) is ControlType.KRAFT_VOTERS:
-                        body = memoryview(record.value or b"")
-                        found = voters_from_record(VotersRecord.decode(body, 0, 0)[0])
-        return found
+    def control_records(self, start: int, end: int) -> Iterator[tuple[Offset, ControlRecord]]:
+        """Yields the control records in [start, end) with their offsets. Raises CorruptMessage, MalformedMessage."""
+        for header, batch in self.stored_batches(start, end):
+            if not header.is_control:
+                continue
+            for offset, record in enumerate(iterate_records(header, batch), header.base_offset):
+                decoder = _CONTROL_CLASSES.get(read_control_type(record.key))
+                if decoder is not None:
+                    body = memoryview(record.value or b"")
+                    yield Offset(offset), decoder.decode(body, 0, 0)[0]
 
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
         """Yields the batches in [start, end), decoded, in order. Raises CorruptMessage, MalformedMessage."""

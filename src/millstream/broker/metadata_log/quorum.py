@@ -26,17 +26,12 @@ from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import LogConfig
-from millstream.model import BrokerId
+from millstream.model import BrokerId, Offset
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
 from millstream.raft.snapshot import SNAPSHOT_DAMAGE
-from millstream.raft.voter_set import (
-    KRAFT_VERSION_DYNAMIC,
-    KRAFT_VERSION_STATIC,
-    ReplicaKey,
-    Voter,
-    VoterSet,
-)
+from millstream.raft.voter_history import VoterHistory
+from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -65,56 +60,67 @@ class MetadataQuorum:
         )
         tell_repairs(self._log.log)
         self._local = ReplicaKey(BrokerId(config.node_id), directory.meta.directory_id)
-        self._voters = VoterSet([Voter(self._local)])
         self._files = SnapshotFiles(self._log.log.directory, environment.file_system)
-        self.image, named = self._restored(directory.meta.cluster_id)
-        is_configured = bool(config.controller_quorum_voters or self._log.static_voter_ids())
-        is_static = named is None and is_configured
-        self.kraft_version: Final = KRAFT_VERSION_STATIC if is_static else KRAFT_VERSION_DYNAMIC
+        self._history = self._initial_history()
+        self.image = self._restored(directory.meta.cluster_id)
+        self.kraft_version: Final = self._history.kraft_version
         """At the start: UpdateFeatures may raise it while the node runs."""
 
     def driver(self, listener: MetadataListener) -> MetadataDriver:
         replica = RaftReplica(
-            RaftIdentity(self._local, self._voters, self.kraft_version),
+            RaftIdentity(self._local),
+            self._history,
             self._config.read(RaftTimeouts),
             self._environment.random,
             self._log,
-            self._log.read_election_state(),
+            stored=self._log.read_election_state(),
             now=self._clock.now(),
         )
         return MetadataDriver(replica, self._log, listener, self._pool, self._clock)
 
-    def snapshots(self, voters: Callable[[], VoterSet | None]) -> MetadataSnapshots:
-        """`voters` is asked for those that the log names, at each snapshot."""
+    def snapshots(self, voters: Callable[[Offset], VoterSet | None]) -> MetadataSnapshots:
+        """`voters` is asked for those that the log names below the end of each snapshot."""
         settings = self._config.read(SnapshotSettings)
         return MetadataSnapshots(
             self._files, self._log, voters, settings, pool=self._pool, clock=self._clock
         )
 
-    def _restored(self, cluster_id: str) -> tuple[MetadataImage, VoterSet | None]:
-        """Returns the image of the newest snapshot, and the voters that snapshot and log name."""
+    def _initial_history(self) -> VoterHistory:
+        """A new directory begins a quorum of this node, static where configuration names it, as in Kafka."""
+        own = VoterSet([Voter(self._local)])
+        if self._config.controller_quorum_voters or self._log.static_voter_ids():
+            return VoterHistory(own)
+        return VoterHistory.bootstrapped(own)
+
+    def _restored(self, cluster_id: str) -> MetadataImage:
+        """Returns the image of the newest snapshot, and notes the voters that snapshot and log name."""
         self._files.remove_unfinished()
         ids = self._files.ids()
         if not ids:
-            return MetadataImage(cluster_id=cluster_id), self._named_voters(None)
+            self._note_voters()
+            return MetadataImage(cluster_id=cluster_id)
         snapshot = self._files.read(ids[-1])
         self._log.start_at(snapshot.id.end_offset)
-        voters = self._named_voters(snapshot.voters)
+        if snapshot.voters is not None:
+            self._history.start_at(snapshot.id.end_offset, snapshot.voters)
+        self._note_voters()
         _LOGGER.info("read snapshot %s", snapshot.id.file_name)
-        return image_of(snapshot, cluster_id), voters
+        return image_of(snapshot, cluster_id)
 
-    def _named_voters(self, of_snapshot: VoterSet | None) -> VoterSet | None:
+    def _note_voters(self) -> None:
         """Raises ConfigError unless this node is the only voter, as far as the directory says who votes."""
         directory = self._log.log.directory
+        start, end = self._log.high_watermark(), self._log.position().end_offset
         try:
-            voters = self._log.newest_voters() or of_snapshot
+            self._history.note(self._log.control_records(start, end))
         except SNAPSHOT_DAMAGE as error:
             raise KafkaStorageError(
                 f"{directory} is damaged ({error}): restore it from a copy"
             ) from error
-        ids = self._log.static_voter_ids() if voters is None else voters.ids
-        if not ids or (ids == {self._local.id} and (voters is None or voters.has(self._local))):
-            return voters
+        voters = self._history.voters
+        ids = voters.ids if self._history.newest.is_in_log else self._named_elsewhere()
+        if not ids or (ids == {self._local.id} and voters.has(self._local)):
+            return
         named = ", ".join(f"node {voter_id}" for voter_id in sorted(ids))
         if ids == {self._local.id}:
             named += " with another directory.id"
@@ -123,6 +129,10 @@ class MetadataQuorum:
             "runs a quorum of one. Start this directory with Kafka and remove the other voters "
             "(kafka-metadata-quorum remove-controller), or give an empty directory with --data"
         )
+
+    def _named_elsewhere(self) -> frozenset[BrokerId]:
+        """Returns the voters that a snapshot at offset 0 or quorum-state names, where the log names none."""
+        return self._log.static_voter_ids() or self._history.voters.ids
 
 
 def _log_config(config: BrokerConfig) -> LogConfig:

@@ -121,13 +121,13 @@ class MetadataSnapshots:
         self,
         files: SnapshotFiles,
         log: MetadataLog,
-        voters: Callable[[], VoterSet | None],
+        voters: Callable[[Offset], VoterSet | None],
         settings: SnapshotSettings,
         *,
         pool: DiskPool,
         clock: Clock,
     ) -> None:
-        """`voters`: those that the log names now. A static quorum becomes dynamic while the node runs."""
+        """`voters`: those that the log names below an offset. They change while the node runs."""
         self._files = files
         self._log = log
         self._voters = voters
@@ -158,7 +158,8 @@ class MetadataSnapshots:
             self._due.clear()
             assert image is not None, "a snapshot is due because of an image"
             try:
-                await self._pool.run(partial(self._write, image, self._voters()))
+                voters = self._voters(Offset(image.offset + 1))
+                await self._pool.run(partial(self._write, image, voters))
                 self._clean()
             except OSError as error:
                 _LOGGER.warning("no snapshot at offset %d: %s", image.offset + 1, error)

@@ -20,11 +20,12 @@ from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
 from millstream.raft.election_state import ElectionState, encode_quorum_state
-from millstream.raft.quorum_state import RaftIdentity
-from millstream.raft.ready import AppendBatch, ControlRecord
+from millstream.raft.ready import AppendBatch
+from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     KRAFT_VERSION_STATIC,
+    ControlRecord,
     ReplicaKey,
     Voter,
     VoterSet,
@@ -185,8 +186,8 @@ def test_a_static_quorum_stays_one_without_the_setting() -> None:
     """Kafka does not start then; the file that a static voter writes says who it is."""
     directory = Directory()
     voters = voter_set([directory.own])
-    identity = RaftIdentity(directory.own, voters, KRAFT_VERSION_STATIC)
-    directory.log.persist(ElectionState(LeaderEpoch(1), BrokerId(1)), identity)
+    static = VoterHistory(voters).newest
+    directory.log.persist(ElectionState(LeaderEpoch(1), BrokerId(1)), static)
     written = json.loads(directory.disk.read(f"{directory.path}/quorum-state"))
     assert (written["data_version"], written["currentVoters"]) == (0, [{"voterId": 1}])
     assert directory.open(CONFIG).kraft_version == KRAFT_VERSION_STATIC
