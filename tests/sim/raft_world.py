@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import pytest
 
@@ -16,13 +17,17 @@ from millstream.model import BrokerId, LeaderEpoch, Offset, Uuid
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
     Appended,
+    FetchRequest,
     FetchResponse,
     Flushed,
-    LocalEvent,
+    InboundRequest,
+    InboundResponse,
     LogPosition,
+    OutboundResponse,
     Propose,
-    RaftMessage,
+    RaftEvent,
     Resign,
+    Send,
     Tick,
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
@@ -116,6 +121,14 @@ class Node:
         return self.replica
 
 
+class _Asked(NamedTuple):
+    """Who waits for the answer to a request that has arrived."""
+
+    source: Node
+    incarnation: int
+    send: Send
+
+
 class RaftWorld:
     """Voters 1..n, one clock, one seed. `after_step` hooks see every Ready; invariants hang there."""
 
@@ -130,6 +143,9 @@ class RaftWorld:
         self.nodes: dict[int, Node] = {key.id: Node(key) for key in keys}
         self.cut: set[frozenset[int]] = set()
         self.loss = 0.0
+        self.duplication = 0.0
+        self._tokens = itertools.count()
+        self._asked: dict[int, _Asked] = {}
         self.after_step: list[Callable[[Node, object, Ready], None]] = []
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._ties = itertools.count()
@@ -179,7 +195,7 @@ class RaftWorld:
 
     def heal(self) -> None:
         self.cut.clear()
-        self.loss = 0.0
+        self.loss = self.duplication = 0.0
 
     def run(self, duration_ms: int) -> None:
         end = self.now_ms + duration_ms
@@ -188,7 +204,7 @@ class RaftWorld:
             event()
         self.now_ms = end
 
-    def step(self, node_id: int, event: RaftMessage | LocalEvent) -> None:
+    def step(self, node_id: int, event: RaftEvent) -> None:
         node = self.nodes[node_id]
         if node.replica is None:
             return
@@ -213,7 +229,9 @@ class RaftWorld:
         if ready.append or ready.append_fetched:
             self._later(self.random.randrange(5) + 1, node, self._flush)
         for send in ready.send:
-            self._deliver(node, send.to, send.message)
+            self._request(node, send)
+        for reply in ready.reply:
+            self._answer(node, reply)
         node.deadline_ms = ready.deadline_ms
         self._at(
             max(ready.deadline_ms, self.now_ms + 1),
@@ -221,25 +239,49 @@ class RaftWorld:
             node,
         )
 
-    def _deliver(self, source: Node, to: int, message: RaftMessage) -> None:
-        delay = self.latency_ms + self.random.randrange(self.latency_ms)
-        if (
-            isinstance(message, FetchResponse)
-            and message.leader_id == source.key.id
-            and not message.diverging
-        ):
-            message = replace(message, records=source.log.read(message.fetch_offset))
-            delay += 0 if message.records else IDLE_FETCH_MS
-        if self.loss and self.random.random() < self.loss:
-            return
-        link = frozenset((source.key.id, to))
+    def _request(self, source: Node, send: Send) -> None:
+        target = self.nodes[send.to.id]
+        asked = _Asked(source, source.incarnation, send)
 
         def arrive(node: Node) -> None:
-            if link not in self.cut:
-                self.step(node.key.id, message)
+            self._asked[token := next(self._tokens)] = asked
+            self.step(node.key.id, InboundRequest(token, send.message))
 
-        if link not in self.cut:
-            self._later(delay, self.nodes[to], arrive)
+        self._transmit(source, target, arrive, self._delay_ms())
+
+    def _answer(self, source: Node, reply: OutboundResponse) -> None:
+        asked = self._asked.pop(reply.token)
+        response, delay_ms = reply.response, self._delay_ms()
+        if isinstance(response, FetchResponse) and response.high_watermark is not None:
+            request = asked.send.message
+            assert isinstance(request, FetchRequest)
+            response = replace(response, records=source.log.read(request.log.end_offset))
+            delay_ms += 0 if response.records else IDLE_FETCH_MS
+
+        def arrive(node: Node) -> None:
+            if node.incarnation == asked.incarnation:
+                self.step(node.key.id, InboundResponse(asked.send, response))
+
+        self._transmit(source, asked.source, arrive, delay_ms)
+
+    def _transmit(
+        self, source: Node, target: Node, arrive: Callable[[Node], None], delay_ms: int
+    ) -> None:
+        """A message that may be lost, or come twice, or after one that was sent later."""
+        link = frozenset((source.key.id, target.key.id))
+
+        def reach(node: Node) -> None:
+            if link not in self.cut:
+                arrive(node)
+
+        if link in self.cut or (self.loss and self.random.random() < self.loss):
+            return
+        self._later(delay_ms, target, reach)
+        if self.duplication and self.random.random() < self.duplication:
+            self._later(delay_ms + self._delay_ms(), target, reach)
+
+    def _delay_ms(self) -> int:
+        return self.latency_ms + self.random.randrange(self.latency_ms)
 
     def _flush(self, node: Node) -> None:
         if node.replica is not None:

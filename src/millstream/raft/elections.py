@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.model import BrokerId
+from millstream.errors import FencedLeaderEpoch, InvalidRequest, InvalidVoterKey
+from millstream.model import BrokerId, LeaderEpoch
 from millstream.raft.election_state import NOBODY
-from millstream.raft.leader_progress import quorum_heard_ms, successors, with_acknowledgement
+from millstream.raft.leader_progress import quorum_heard_ms, with_acknowledgement
 from millstream.raft.log_progress import LogProgress
 from millstream.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
+    Endpoints,
     EndQuorumEpochRequest,
-    FetchRequest,
-    FetchResponse,
-    RaftMessage,
+    EndQuorumEpochResponse,
+    RaftRequest,
+    RaftResponse,
+    Refusal,
     VoteRequest,
     VoteResponse,
 )
@@ -27,6 +30,7 @@ from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     ControlRecord,
+    ReplicaKey,
     dynamic_quorum_records,
     leader_change_record,
 )
@@ -39,98 +43,179 @@ class Elections:
         self._log = log
         self._timeouts = timeouts
 
-    def observe_epoch(self, message: RaftMessage, outcome: StepOutcome) -> None:
-        """Moves to the message's epoch when it is higher, and to the leader it names when there was none."""
-        epoch, leader_id = message.epoch, _leader_named_by(message)
-        if epoch > self._quorum.epoch:
-            if leader_id in (NOBODY, self._id):
-                self._quorum.become_unattached(epoch, outcome.now_ms)
-            else:
-                self._quorum.become_follower(epoch, leader_id, outcome.now_ms)
-        elif epoch == self._quorum.epoch and leader_id not in (NOBODY, self._id):
-            role = self._quorum.role
-            # A replica that lost touch with its leader believes in it again only when the leader itself says so:
-            # else followers of a dead leader, and its last answers, would keep the others from electing another.
-            news = role.leader_id == NOBODY or isinstance(message, BeginQuorumEpochRequest)
-            if news and isinstance(role, Unattached | Prospective | Candidate):
-                self._quorum.become_follower(epoch, leader_id, outcome.now_ms)
+    def observe_request(self, request: RaftRequest, outcome: StepOutcome) -> bool:
+        """Moves to the epoch of a voter's request. False for one that no right voter sends; it moves nothing.
 
-    def answer_vote(self, request: VoteRequest, outcome: StepOutcome) -> None:
+        That is a vote for an epoch in which records were written, a second leader of an epoch, a leader with our id. What an observer
+        may ask, a fetch above all, moves nothing either: any stranger could send it.
+        """
+        match request:
+            case VoteRequest() if request.log.last_epoch >= request.epoch + request.pre_vote:
+                return False
+            case VoteRequest():
+                return self._observe(request.epoch, NOBODY, (), outcome)
+            case BeginQuorumEpochRequest() | EndQuorumEpochRequest() if request.source == self._id:
+                return False
+            case BeginQuorumEpochRequest():
+                is_known = self._observe(request.epoch, request.source, request.endpoints, outcome)
+                if is_known:
+                    self._believe_in(request, outcome)
+                return is_known
+            case EndQuorumEpochRequest():
+                return self._observe(request.epoch, request.source, request.endpoints, outcome)
+            case _:
+                return True
+
+    def observe_response(self, response: RaftResponse, outcome: StepOutcome) -> bool:
+        """Moves to the epoch of an answer and to the leader that it names; False when that is a second leader of an epoch."""
+        return self._observe(response.epoch, response.leader_id, response.endpoints, outcome)
+
+    def _observe(
+        self, epoch: LeaderEpoch, leader_id: BrokerId, endpoints: Endpoints, outcome: StepOutcome
+    ) -> bool:
+        quorum = self._quorum
+        names_other = leader_id not in (NOBODY, self._id)
+        if epoch > quorum.epoch:
+            if names_other:
+                quorum.become_follower(epoch, leader_id, endpoints, outcome.now_ms)
+            else:
+                quorum.become_unattached(epoch, outcome.now_ms)
+        elif epoch == quorum.epoch and names_other:
+            if quorum.leader_id == NOBODY:
+                quorum.become_follower(epoch, leader_id, endpoints, outcome.now_ms)
+            elif quorum.leader_id != leader_id:
+                return False
+            quorum.note_leader_endpoints(endpoints)
+        return True
+
+    def _believe_in(self, request: BeginQuorumEpochRequest, outcome: StepOutcome) -> None:
+        """Follows a leader again that was lost from sight, now that it shows itself.
+
+        Others do not bring it back: followers of a dead leader, and its last answers, would keep the rest from electing another.
+        """
         role = self._quorum.role
-        granted = (
-            request.epoch == self._quorum.epoch
-            and request.voter.matches(self._quorum.local)
-            and may_grant(role, request, self._log.end)
-        )
+        if request.epoch == role.epoch and isinstance(role, Unattached | Prospective):
+            self._quorum.become_follower(
+                role.epoch, request.source, request.endpoints, outcome.now_ms
+            )
+
+    def answer_vote(
+        self, token: int, request: VoteRequest, outcome: StepOutcome, *, is_right: bool
+    ) -> None:
+        error = self._refusal(request.epoch, request.voter, is_right=is_right)
+        role = self._quorum.role
+        granted = error is None and may_grant(role, request, self._log.end)
         if granted and not request.pre_vote and isinstance(role, Unattached | Prospective):
             self._quorum.vote_for(request.source, outcome.now_ms)
         response = VoteResponse(
-            source=self._id,
             epoch=self._quorum.epoch,
             leader_id=self._quorum.vouched_leader,
+            endpoints=self._quorum.vouched_endpoints,
             granted=granted,
+            error=error,
         )
-        outcome.send(request.source.id, response)
+        outcome.reply(token, response)
 
-    def count_vote(self, response: VoteResponse) -> None:
+    def count_vote(self, request: VoteRequest, response: VoteResponse) -> None:
+        """The answer says not whether it is to a pre-vote: the request does."""
         role = self._quorum.role
-        asked = isinstance(role, Prospective | Candidate) and response.epoch == self._quorum.epoch
-        if asked and response.source in self._quorum.voters.ids:
-            self._quorum.count_answer(response.source, granted=response.granted)
+        is_asking = (
+            isinstance(role, Prospective) if request.pre_vote else isinstance(role, Candidate)
+        )
+        is_counted = is_asking and self._quorum.voters.has(request.voter)
+        if is_counted and request.epoch == response.epoch == role.epoch:
+            self._quorum.count_answer(request.voter.id, granted=response.granted)
 
-    def answer_begin_epoch(self, request: BeginQuorumEpochRequest, outcome: StepOutcome) -> None:
+    def answer_begin_epoch(
+        self, token: int, request: BeginQuorumEpochRequest, outcome: StepOutcome, *, is_right: bool
+    ) -> None:
         response = BeginQuorumEpochResponse(
-            source=self._id, epoch=self._quorum.epoch, leader_id=self._quorum.vouched_leader
+            epoch=self._quorum.epoch,
+            leader_id=self._quorum.vouched_leader,
+            endpoints=self._quorum.vouched_endpoints,
+            error=self._refusal(request.epoch, request.voter, is_right=is_right),
         )
-        outcome.send(request.source, response)
+        outcome.reply(token, response)
 
-    def note_acknowledgement(self, response: BeginQuorumEpochResponse) -> None:
+    def note_acknowledgement(
+        self, request: BeginQuorumEpochRequest, response: BeginQuorumEpochResponse
+    ) -> None:
         role = self._quorum.role
-        if not isinstance(role, Leader) or response.epoch != role.epoch:
+        if not isinstance(role, Leader) or request.epoch != role.epoch:
             return
-        for voter in role.progress:
-            if voter.id == response.source:
-                self._quorum.update_leader(with_acknowledgement(role, voter))
+        if response.error is None and request.voter in role.progress:
+            self._quorum.update_leader(with_acknowledgement(role, request.voter))
 
-    def note_end_of_epoch(self, request: EndQuorumEpochRequest, outcome: StepOutcome) -> None:
+    def answer_end_epoch(
+        self, token: int, request: EndQuorumEpochRequest, outcome: StepOutcome, *, is_right: bool
+    ) -> None:
         """The leader goes: the first of its successors stands now, the others one time-out later each."""
+        error = self._refusal(request.epoch, self._quorum.local, is_right=is_right)
+        if error is None and isinstance(self._quorum.role, Follower):
+            places = [key.matches(self._quorum.local) for key in request.preferred_successors]
+            place = places.index(True) if True in places else len(places)
+            self._quorum.stand_soon(place * self._timeouts.election_timeout_ms, outcome.now_ms)
+        response = EndQuorumEpochResponse(
+            epoch=self._quorum.epoch,
+            leader_id=self._quorum.vouched_leader,
+            endpoints=self._quorum.vouched_endpoints,
+            error=error,
+        )
+        outcome.reply(token, response)
+
+    def _refusal(self, epoch: LeaderEpoch, meant: ReplicaKey, *, is_right: bool) -> Refusal | None:
+        """Returns why a voter's request is refused: it is old, wrong, or for a replica with another directory."""
+        if epoch < self._quorum.epoch:
+            return FencedLeaderEpoch
+        if not is_right:
+            return InvalidRequest
+        return None if meant.matches(self._quorum.local) else InvalidVoterKey
+
+    def note_told(self, request: EndQuorumEpochRequest, voter_id: BrokerId) -> None:
+        """A voter knows that this leader stepped down."""
         role = self._quorum.role
-        if not isinstance(role, Follower) or request.epoch != role.epoch:
-            return
-        ids = [key.id for key in request.preferred_successors]
-        place = ids.index(self._id) if self._id in ids else len(ids)
-        self._quorum.stand_soon(place * self._timeouts.election_timeout_ms, outcome.now_ms)
+        if isinstance(role, Resigned) and request.epoch == role.epoch:
+            to_tell = frozenset(voter for voter in role.to_tell if voter.id != voter_id)
+            self._quorum.update_resigned(replace(role, to_tell=to_tell))
 
     def resign(self, outcome: StepOutcome) -> None:
+        if isinstance(self._quorum.role, Leader):
+            self._quorum.become_resigned(outcome.now_ms)
+
+    def maybe_end_epoch(self, outcome: StepOutcome) -> None:
+        """Tells the voters that this leader stepped down, until they have heard."""
         role = self._quorum.role
-        if not isinstance(role, Leader):
+        if not isinstance(role, Resigned) or outcome.now_ms < role.tell_deadline_ms:
             return
-        preferred = successors(role)
-        self._quorum.become_resigned(outcome.now_ms)
-        for voter in self._quorum.other_voters:
-            request = EndQuorumEpochRequest(
-                source=self._id, epoch=role.epoch, preferred_successors=preferred
-            )
-            outcome.send(voter.id, request)
+        for voter in role.successors:
+            if voter in role.to_tell:
+                request = EndQuorumEpochRequest(
+                    source=self._id,
+                    epoch=role.epoch,
+                    preferred_successors=role.successors,
+                    endpoints=self._quorum.identity.endpoints,
+                )
+                outcome.send(self._quorum.peer(voter), request)
+        deadline_ms = outcome.now_ms + self._timeouts.begin_epoch_retry_ms
+        self._quorum.update_resigned(replace(role, tell_deadline_ms=deadline_ms))
 
     def check_deadlines(self, outcome: StepOutcome) -> None:
         role = self._quorum.role
-        if not self._quorum.is_voter:
-            return
-        match role:
-            case Unattached() | Resigned() | Candidate():
-                if outcome.now_ms >= role.election_deadline_ms:
-                    self._stand(outcome)
-            case Follower():
-                if outcome.now_ms >= role.fetch_deadline_ms:
-                    self._stand(outcome)
-            case Prospective():
-                if outcome.now_ms >= role.election_deadline_ms or self._is_rejected(role):
-                    self._give_up(role, outcome)
-            case Leader():
-                deadline_ms = self.check_quorum_deadline_ms(role)
-                if deadline_ms is not None and outcome.now_ms >= deadline_ms:
-                    self.resign(outcome)
+        if isinstance(role, Leader):
+            deadline_ms = self.check_quorum_deadline_ms(role)
+            if deadline_ms is not None and outcome.now_ms >= deadline_ms:
+                self.resign(outcome)
+        elif self._quorum.may_stand and outcome.now_ms >= self.deadline_ms(role):
+            if isinstance(role, Prospective):
+                self._give_up(role, outcome)
+            else:
+                self._stand(outcome)
+        elif isinstance(role, Prospective) and self._is_rejected(role):
+            self._give_up(role, outcome)
+
+    def deadline_ms(self, role: Unattached | Resigned | Candidate | Follower | Prospective) -> int:
+        """Returns the time at which a voter stands, or gives up to stand, unless something happens."""
+        return role.fetch_deadline_ms if isinstance(role, Follower) else role.election_deadline_ms
 
     def check_quorum_deadline_ms(self, role: Leader) -> int | None:
         """Returns the time at which a leader steps down unless a majority shows itself; None when it is a majority by itself."""
@@ -149,15 +234,21 @@ class Elections:
             self._lead(outcome)
 
     def maybe_begin_epoch(self, outcome: StepOutcome) -> None:
-        """Tells the voters that have not shown themselves who leads, until they do."""
+        """Tells the voters that do not show themselves who leads, until they do."""
         role = self._quorum.role
         if not isinstance(role, Leader) or outcome.now_ms < role.begin_epoch_deadline_ms:
             return
+        retry_ms = self._timeouts.begin_epoch_retry_ms
         for voter, state in role.progress.items():
-            if not state.acknowledged:
-                request = BeginQuorumEpochRequest(source=self._id, epoch=role.epoch)
-                outcome.send(voter.id, request)
-        deadline_ms = outcome.now_ms + self._timeouts.begin_epoch_retry_ms
+            if not state.acknowledged or outcome.now_ms - state.heard_ms >= retry_ms:
+                request = BeginQuorumEpochRequest(
+                    source=self._id,
+                    epoch=role.epoch,
+                    endpoints=self._quorum.identity.endpoints,
+                    voter=voter,
+                )
+                outcome.send(self._quorum.peer(voter), request)
+        deadline_ms = outcome.now_ms + retry_ms
         self._quorum.update_leader(replace(role, begin_epoch_deadline_ms=deadline_ms))
 
     def _stand(self, outcome: StepOutcome) -> None:
@@ -168,10 +259,11 @@ class Elections:
         if role.leader_id in (NOBODY, self._id):
             self._quorum.become_unattached_after_lost_pre_vote(outcome.now_ms)
         else:
-            self._quorum.become_follower(role.epoch, role.leader_id, outcome.now_ms)
+            self._quorum.become_follower(role.epoch, role.leader_id, (), outcome.now_ms)
 
     def _is_rejected(self, role: Prospective) -> bool:
-        return len(role.tally.rejected) >= self._quorum.voters.majority
+        voters = self._quorum.voters
+        return len(voters) - len(role.tally.rejected) < voters.majority
 
     def _ask_for_votes(self, outcome: StepOutcome, *, pre_vote: bool) -> None:
         for voter in self._quorum.other_voters:
@@ -182,7 +274,7 @@ class Elections:
                 voter=voter,
                 pre_vote=pre_vote,
             )
-            outcome.send(voter.id, request)
+            outcome.send(self._quorum.peer(voter), request)
 
     def _lead(self, outcome: StepOutcome) -> None:
         """The epoch's first record says who leads; a log that does not say yet who votes says it here."""
@@ -200,13 +292,3 @@ class Elections:
     @property
     def _id(self) -> BrokerId:
         return self._quorum.local.id
-
-
-def _leader_named_by(message: RaftMessage) -> BrokerId:
-    match message:
-        case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
-            return message.source
-        case VoteResponse() | BeginQuorumEpochResponse() | FetchResponse():
-            return message.leader_id
-        case VoteRequest() | FetchRequest():
-            return NOBODY

@@ -6,6 +6,7 @@ the step's outcome.
 
 from __future__ import annotations
 
+from millstream.errors import KafkaStorageError
 from millstream.model import LeaderEpoch, Offset
 from millstream.raft.leader_progress import committed_offset
 from millstream.raft.messages import LogPosition
@@ -63,12 +64,14 @@ class LogProgress:
         return None if same else ours
 
     def truncate(self, outcome: StepOutcome, diverging: LogPosition) -> None:
-        """Cuts back to where the leader's log may be the same. What was committed is never cut (KAFKA-12460)."""
+        """Cuts back to where the leader's log may be the same. Raises KafkaStorageError, since what was committed is never cut (KAFKA-12460)."""
         ours = self._log.end_of_epoch(diverging.last_epoch)
         offset = min(ours.end_offset, diverging.end_offset)
-        assert offset >= self.high_watermark, (
-            f"the leader wants the log cut at {offset}, below what was committed: {self.high_watermark}"
-        )
+        if offset < self.high_watermark:
+            raise KafkaStorageError(
+                f"the leader's metadata log parts from this one at offset {offset}, below what was committed, "
+                f"{self.high_watermark}: one of the two directories is of another cluster or of another time"
+            )
         outcome.truncate_to = offset
         self.end = LogPosition(offset, ours.last_epoch)
         self._flushed = min(self._flushed, offset)

@@ -1,15 +1,22 @@
 """Messages between replicas of the quorum, and from their driver about a replica's own log and disk.
 
-Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch) is the driver's business.
-Every message between replicas carries the sender's epoch.
+Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch) is the driver's business. Requests and answers
+carry the sender's epoch; an answer also the leader that its sender can vouch for, and why it refuses. What another replica asks comes
+in as `InboundRequest` and is answered by `OutboundResponse`; what this one sends is a `Send`, and comes back with its answer as `InboundResponse`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.errors import KafkaError
 from millstream.model import BrokerId, LeaderEpoch, Offset
-from millstream.raft.voter_set import ControlRecord, ReplicaKey
+from millstream.raft.election_state import NOBODY
+from millstream.raft.voter_set import ControlRecord, ReplicaKey, VoterEndpoint
+
+Endpoints = tuple[VoterEndpoint, ...]
+Refusal = type[KafkaError]
+"""Why a request is refused, by Kafka's code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +43,28 @@ class VoteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteResponse:
-    source: BrokerId
     epoch: LeaderEpoch
-    leader_id: BrokerId
-    granted: bool
+    leader_id: BrokerId = NOBODY
+    endpoints: Endpoints = ()
+    granted: bool = False
+    error: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochRequest:
     source: BrokerId
     epoch: LeaderEpoch
+    endpoints: Endpoints = ()
+    voter: ReplicaKey
+    """As in a request for a vote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochResponse:
-    source: BrokerId
     epoch: LeaderEpoch
-    leader_id: BrokerId
+    leader_id: BrokerId = NOBODY
+    endpoints: Endpoints = ()
+    error: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +74,15 @@ class EndQuorumEpochRequest:
     source: BrokerId
     epoch: LeaderEpoch
     preferred_successors: tuple[ReplicaKey, ...]
+    endpoints: Endpoints = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndQuorumEpochResponse:
+    epoch: LeaderEpoch
+    leader_id: BrokerId = NOBODY
+    endpoints: Endpoints = ()
+    error: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,23 +92,78 @@ class FetchRequest:
     source: ReplicaKey
     epoch: LeaderEpoch
     log: LogPosition
+    high_watermark: Offset
+    """What the source knows to be committed: a leader that knows of more answers at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse:
-    """The answer of the leader, or of a replica that knows one (`leader_id` is then not the source).
+    """The answer of the leader, or, with an error, of a replica that may know one.
 
-    The driver of the leader puts the bytes of the log from `fetch_offset` in; they may be none. `diverging` says where the logs
-    part: the end of the newest epoch that both may share.
+    The driver of the leader puts the bytes of the log from the fetch's offset in; they may be none. While there are none, and nothing new
+    is committed, it may hold the request and ask again. `diverging` says where the logs part: the end of the newest epoch that
+    both may share.
     """
 
-    source: BrokerId
     epoch: LeaderEpoch
-    leader_id: BrokerId
-    fetch_offset: Offset
+    leader_id: BrokerId = NOBODY
+    endpoints: Endpoints = ()
+    error: Refusal | None = None
     high_watermark: Offset | None = None
     diverging: LogPosition | None = None
     records: bytes = b""
+
+
+RaftRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
+RaftResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A replica to send to. NOBODY's id: a bootstrap server, of which nothing is known but where it listens."""
+
+    id: BrokerId
+    endpoints: Endpoints = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request for a peer. It comes back as `InboundResponse` or `Unanswered`, however late, or never."""
+
+    to: Peer
+    message: RaftRequest
+    number: int
+    """Tells it from every other that this replica sends while it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboundResponse:
+    """The answer to what this replica sent."""
+
+    sent: Send
+    response: RaftResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A request without an answer: no connection, no time left, or bytes that mean nothing."""
+
+    sent: Send
+
+
+@dataclass(frozen=True, slots=True)
+class InboundRequest:
+    """A request of another replica."""
+
+    token: int
+    """The driver's name for the request: the `OutboundResponse` to it has the same."""
+    request: RaftRequest
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundResponse:
+    token: int
+    response: RaftResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +201,12 @@ class Flushed:
 
 @dataclass(frozen=True, slots=True)
 class Resign:
-    """Local: step down before a clean shutdown."""
+    """Local: step down, and go on as a voter."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShutDown:
+    """Local: step down, and neither stand nor fetch any more: this replica is about to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +214,5 @@ class Tick:
     """Local: time has passed; sent at the deadline the last Ready named."""
 
 
-RaftRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-RaftResponse = VoteResponse | BeginQuorumEpochResponse | FetchResponse
-RaftMessage = RaftRequest | RaftResponse
-LocalEvent = Propose | UpgradeKraftVersion | Appended | Flushed | Resign | Tick
+LocalEvent = Propose | UpgradeKraftVersion | Appended | Flushed | Resign | ShutDown | Tick
+RaftEvent = InboundRequest | InboundResponse | Unanswered | LocalEvent

@@ -15,7 +15,8 @@ from typing import Final
 from millstream.config_fields import from_keys
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import NOBODY, ElectionState
-from millstream.raft.leader_progress import with_voters
+from millstream.raft.leader_progress import successors, with_voters
+from millstream.raft.messages import Endpoints, Peer
 from millstream.raft.roles import (
     Candidate,
     Follower,
@@ -81,6 +82,8 @@ class RaftTimeouts:
     begin_epoch_retry_ms: int = 1000
     fetch_retry_ms: int = 1000
     """A fetch that was not answered is sent again after this time; longer than a leader may keep one waiting (500 ms)."""
+    retry_backoff_ms: int = from_keys("controller.quorum.retry.backoff.ms", default=20)
+    """Wait after a fetch that failed."""
 
     @property
     def check_quorum_timeout_ms(self) -> int:
@@ -90,9 +93,13 @@ class RaftTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class RaftIdentity:
-    """The local replica."""
+    """The local replica, and where it looks for the others."""
 
     local: ReplicaKey
+    endpoints: Endpoints = ()
+    """Where it listens to other replicas, the default listener first."""
+    bootstrap_servers: Endpoints = ()
+    """`controller.quorum.bootstrap.servers`: addresses of replicas that may know the leader."""
 
 
 class QuorumState:
@@ -113,11 +120,39 @@ class QuorumState:
         self._timeouts = timeouts
         self._random = random
         self._stored = stored
+        self._told: Peer | None = None
+        """Where the last leader said it listens: it need not be among the voters that this replica knows."""
+        self.is_closing = False
         self.role: Role = self._restored(stored, now_ms)
 
     @property
     def identity(self) -> RaftIdentity:
         return self._identity
+
+    @property
+    def leader(self) -> Peer | None:
+        """The leader of this epoch, also when it was lost from sight; None where none is known."""
+        role = self.role
+        if role.leader_id == NOBODY:
+            return None
+        if role.leader_id == self.local.id:
+            return Peer(role.leader_id, self._identity.endpoints)
+        if self._told is not None and self._told.id == role.leader_id:
+            return self._told
+        return Peer(role.leader_id, self.voters.endpoints_of(role.leader_id))
+
+    def peer(self, voter: ReplicaKey) -> Peer:
+        return Peer(voter.id, self.voters.endpoints_of(voter.id))
+
+    @property
+    def may_stand(self) -> bool:
+        """A voter that is about to end, or is without a log for a moment, takes no part in elections."""
+        return self.is_voter and not self.is_closing
+
+    @property
+    def vouched_endpoints(self) -> Endpoints:
+        leader = self.leader if self.vouched_leader != NOBODY else None
+        return leader.endpoints if leader else ()
 
     @property
     def local(self) -> ReplicaKey:
@@ -162,7 +197,13 @@ class QuorumState:
     @property
     def vouched_leader(self) -> BrokerId:
         """The leader this replica can vouch for: one it only remembers does not count, it may be long gone."""
-        return self.role.leader_id if isinstance(self.role, Leader | Follower) else NOBODY
+        match self.role:
+            case Leader() as role:
+                return role.leader_id
+            case Follower() as role if not role.leader_has_resigned:
+                return role.leader_id
+            case _:
+                return NOBODY
 
     def take_persist(self) -> ElectionState | None:
         """Returns the election state if it is not what was handed out last."""
@@ -251,7 +292,9 @@ class QuorumState:
             )
         )
 
-    def become_follower(self, epoch: LeaderEpoch, leader_id: BrokerId, now_ms: int) -> None:
+    def become_follower(
+        self, epoch: LeaderEpoch, leader_id: BrokerId, endpoints: Endpoints, now_ms: int
+    ) -> None:
         """A leader was found: of a higher epoch, or of this one when it had none or was lost from sight."""
         assert leader_id not in (NOBODY, self._identity.local.id), "a replica follows another one"
         assert epoch >= self.epoch, f"epoch {epoch} is below {self.epoch}"
@@ -270,6 +313,12 @@ class QuorumState:
                 fetch_deadline_ms=now_ms + self._timeouts.fetch_timeout_ms,
             )
         )
+        self.note_leader_endpoints(endpoints)
+
+    def note_leader_endpoints(self, endpoints: Endpoints) -> None:
+        """Learns from the leader, or from who knows it, where it listens."""
+        if endpoints:
+            self._told = Peer(self.leader_id, endpoints)
 
     def become_resigned(self, now_ms: int) -> None:
         """Gives every other replica a full time-out before this one stands again, if it lives that long."""
@@ -281,8 +330,16 @@ class QuorumState:
                 epoch=role.epoch,
                 local=self._identity.local,
                 election_deadline_ms=now_ms + wait_ms,
+                successors=successors(role),
+                to_tell=frozenset(role.progress),
+                tell_deadline_ms=now_ms,
             )
         )
+
+    def update_resigned(self, resigned: Resigned) -> None:
+        """Replaces what the resigned leader knows of those that it told."""
+        assert isinstance(self.role, Resigned), self._no_such_transition()
+        self.role = resigned
 
     def count_answer(self, voter: BrokerId, *, granted: bool) -> None:
         """Counts a voter's answer to this replica's own request for (pre-)votes."""
@@ -310,7 +367,12 @@ class QuorumState:
         """The leader of this epoch steps down: stand after `wait_ms`, and let others (KAFKA-20895)."""
         role = self.role
         assert isinstance(role, Follower), self._no_such_transition()
-        self.role = replace(role, fetch_deadline_ms=now_ms + wait_ms, has_fetched=False)
+        self.role = replace(
+            role,
+            fetch_deadline_ms=now_ms + wait_ms,
+            has_fetched=False,
+            leader_has_resigned=True,
+        )
 
     def _become(self, role: Role) -> None:
         assert type(role) in TRANSITIONS[type(self.role)], self._no_such_transition()

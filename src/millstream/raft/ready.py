@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import ElectionState
-from millstream.raft.messages import RaftMessage
+from millstream.raft.messages import OutboundResponse, Send
 from millstream.raft.voter_set import ControlRecord
 
 
@@ -22,14 +22,6 @@ class AppendBatch:
     @property
     def last_offset(self) -> Offset:
         return Offset(self.base_offset + len(self.control) + len(self.data) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """A message for one replica. Answers to a request go back on its connection; the rest opens one."""
-
-    to: BrokerId
-    message: RaftMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +42,8 @@ class Ready:
     append_fetched: bytes = b""
     """As follower: append these batches as they are, report `Appended`, sync, report `Flushed`."""
     send: tuple[Send, ...] = ()
+    reply: tuple[OutboundResponse, ...] = ()
+    """Answers to requests, this step's or earlier ones'."""
     leadership: LeaderAndEpoch | None = None
     """Set when the leader or the epoch became another one."""
     high_watermark: Offset | None = None

@@ -7,13 +7,22 @@ are reported as `Flushed`) before it takes the next step.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
-from millstream.errors import KafkaStorageError, NotController
+from millstream.errors import (
+    BrokerNotAvailable,
+    FencedLeaderEpoch,
+    KafkaStorageError,
+    NotController,
+    NotLeaderOrFollower,
+    UnknownLeaderEpoch,
+)
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import ElectionState
 from millstream.raft.elections import Elections
+from millstream.raft.fetching import Fetching
 from millstream.raft.leader_progress import with_fetch
 from millstream.raft.log_progress import LogProgress
 from millstream.raft.messages import (
@@ -21,14 +30,23 @@ from millstream.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
     Flushed,
+    InboundRequest,
+    InboundResponse,
     LocalEvent,
     Propose,
-    RaftMessage,
+    RaftEvent,
+    RaftRequest,
+    RaftResponse,
+    Refusal,
     Resign,
+    Send,
+    ShutDown,
     Tick,
+    Unanswered,
     UpgradeKraftVersion,
     VoteRequest,
     VoteResponse,
@@ -36,7 +54,7 @@ from millstream.raft.messages import (
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
-from millstream.raft.roles import Follower, Leader
+from millstream.raft.roles import Leader, Resigned
 from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
@@ -50,13 +68,6 @@ from millstream.runtime.random import Random
 
 IDLE_WAIT_MS: Final = 60_000
 """Longest time between two ticks; there is nothing to do at them when no deadline is nearer."""
-
-
-class _SentFetch(NamedTuple):
-    """The fetch that is on its way."""
-
-    epoch: LeaderEpoch
-    at_ms: int
 
 
 class RaftReplica:
@@ -86,7 +97,8 @@ class RaftReplica:
         )
         self._log = LogProgress(log)
         self._elections = Elections(self._quorum, self._log, timeouts)
-        self._sent_fetch: _SentFetch | None = None
+        self._fetching = Fetching(self._quorum, self._log, timeouts)
+        self._numbers = itertools.count(1)
         self._reported_high_watermark = Offset(-1)
         self._reported_leadership: LeaderAndEpoch | None = None
 
@@ -102,16 +114,43 @@ class RaftReplica:
     def is_leader(self) -> bool:
         return isinstance(self._quorum.role, Leader)
 
-    def step(self, event: RaftMessage | LocalEvent, now: Instant) -> Ready:
+    @property
+    def has_handed_over(self) -> bool:
+        """Whether every other voter knows that this replica does not lead, as far as it can be told."""
+        role = self._quorum.role
+        return not (isinstance(role, Leader) or (isinstance(role, Resigned) and role.to_tell))
+
+    def step(self, event: RaftEvent, now: Instant) -> Ready:
         """Takes in one event and returns the work for the driver.
 
-        Raises NotController when records are proposed to a replica that does not lead the proposer's epoch.
+        Raises NotController when records are proposed to a replica that does not lead the proposer's epoch, KafkaStorageError
+        when the leader's log is not of the same cluster as this one.
         """
-        outcome = StepOutcome(now.monotonic_ms)
+        outcome = StepOutcome(now.monotonic_ms, self._numbers)
         self._log.refresh()
         match event:
+            case InboundRequest():
+                self._answer(event.token, event.request, outcome)
+            case InboundResponse():
+                self._take_answer(event.sent, event.response, outcome)
+            case Unanswered():
+                self._fetching.note_unanswered(event.sent, outcome)
+            case _:
+                self._take_local(event, outcome)
+        self._elections.check_deadlines(outcome)
+        self._elections.advance(outcome)
+        self._note_voters(outcome)
+        self._log.advance_high_watermark(self._quorum.role, self._quorum.voters)
+        self._fetching.maybe_fetch(outcome)
+        self._elections.maybe_begin_epoch(outcome)
+        self._elections.maybe_end_epoch(outcome)
+        return self._ready(outcome)
+
+    def _take_local(self, event: LocalEvent, outcome: StepOutcome) -> None:
+        match event:
             case Propose():
-                self._propose(event, outcome)
+                self._check_leads(event.epoch)
+                self._log.append(outcome, event.epoch, data=event.records)
             case UpgradeKraftVersion():
                 self._upgrade_kraft_version(event, outcome)
             case Appended():
@@ -123,35 +162,40 @@ class RaftReplica:
                 self._log.note_flushed(event.end_offset)
             case Resign():
                 self._elections.resign(outcome)
+            case ShutDown():
+                self._quorum.is_closing = True
+                self._elections.resign(outcome)
             case Tick():
                 pass
-            case _:
-                self._elections.observe_epoch(event, outcome)
-                self._handle(event, outcome)
-        self._elections.check_deadlines(outcome)
-        self._elections.advance(outcome)
-        self._note_voters(outcome)
-        self._log.advance_high_watermark(self._quorum.role, self._quorum.voters)
-        self._maybe_fetch(outcome)
-        self._elections.maybe_begin_epoch(outcome)
-        return self._ready(outcome)
 
-    def _handle(self, message: RaftMessage, outcome: StepOutcome) -> None:
-        match message:
+    def _answer(self, token: int, request: RaftRequest, outcome: StepOutcome) -> None:
+        is_right = self._elections.observe_request(request, outcome)
+        match request:
             case VoteRequest():
-                self._elections.answer_vote(message, outcome)
-            case VoteResponse():
-                self._elections.count_vote(message)
+                self._elections.answer_vote(token, request, outcome, is_right=is_right)
             case BeginQuorumEpochRequest():
-                self._elections.answer_begin_epoch(message, outcome)
-            case BeginQuorumEpochResponse():
-                self._elections.note_acknowledgement(message)
+                self._elections.answer_begin_epoch(token, request, outcome, is_right=is_right)
             case EndQuorumEpochRequest():
-                self._elections.note_end_of_epoch(message, outcome)
+                self._elections.answer_end_epoch(token, request, outcome, is_right=is_right)
             case FetchRequest():
-                self._answer_fetch(message, outcome)
-            case FetchResponse():
-                self._take_fetched(message, outcome)
+                self._answer_fetch(token, request, outcome)
+
+    def _take_answer(self, sent: Send, response: RaftResponse, outcome: StepOutcome) -> None:
+        """An answer that names a second leader of an epoch tells nothing that could be believed."""
+        is_right = self._elections.observe_response(response, outcome)
+        match sent.message, response:
+            case (FetchRequest(), FetchResponse()) if is_right:
+                self._fetching.take(sent, response, outcome)
+            case (FetchRequest(), _):
+                self._fetching.note_unanswered(sent, outcome)
+            case (VoteRequest(), VoteResponse()) if is_right:
+                self._elections.count_vote(sent.message, response)
+            case (BeginQuorumEpochRequest(), BeginQuorumEpochResponse()) if is_right:
+                self._elections.note_acknowledgement(sent.message, response)
+            case (EndQuorumEpochRequest(), EndQuorumEpochResponse()):
+                self._elections.note_told(sent.message, sent.to.id)
+            case _:
+                pass
 
     def _note_voters(self, outcome: StepOutcome) -> None:
         """What this step appends or cuts off counts at once, whether it is committed or not."""
@@ -162,10 +206,6 @@ class RaftReplica:
             self._quorum.note_appended(
                 ((Offset(offset), record) for offset, record in records), outcome.now_ms
             )
-
-    def _propose(self, event: Propose, outcome: StepOutcome) -> None:
-        self._check_leads(event.epoch)
-        self._log.append(outcome, event.epoch, data=event.records)
 
     def _upgrade_kraft_version(self, event: UpgradeKraftVersion, outcome: StepOutcome) -> None:
         """Writes nothing where the quorum is dynamic already."""
@@ -184,22 +224,33 @@ class RaftReplica:
         if not isinstance(role, Leader) or role.epoch != epoch:
             raise NotController(f"replica {self._id} does not lead epoch {epoch}")
 
-    # pull replication: the leader's side, then the follower's
+    # the leader's side of pull replication
 
-    def _answer_fetch(self, request: FetchRequest, outcome: StepOutcome) -> None:
+    def _answer_fetch(self, token: int, request: FetchRequest, outcome: StepOutcome) -> None:
         role = self._quorum.role
         response = FetchResponse(
-            source=self._id,
             epoch=self._quorum.epoch,
             leader_id=self._quorum.vouched_leader,
-            fetch_offset=request.log.end_offset,
+            endpoints=self._quorum.vouched_endpoints,
+            error=self._refusal_of_leader(request.epoch),
         )
-        if isinstance(role, Leader) and request.epoch == role.epoch:
+        if response.error is None:
+            assert isinstance(role, Leader), "whoever does not lead refuses"
             response = replace(response, diverging=self._log.divergence(request.log))
             if response.diverging is None:
                 self._note_fetch(role, request, outcome)
                 response = replace(response, high_watermark=self._log.high_watermark)
-        outcome.send(request.source.id, response)
+        outcome.reply(token, response)
+
+    def _refusal_of_leader(self, epoch: LeaderEpoch) -> Refusal | None:
+        """Returns why this replica refuses what only the leader of an epoch may answer."""
+        if epoch < self._quorum.epoch:
+            return FencedLeaderEpoch
+        if epoch > self._quorum.epoch:
+            return UnknownLeaderEpoch
+        if self._quorum.is_closing:
+            return BrokerNotAvailable
+        return None if self.is_leader else NotLeaderOrFollower
 
     def _note_fetch(self, leader: Leader, request: FetchRequest, outcome: StepOutcome) -> None:
         """A voter has everything below its fetch on disk. An observer's fetch promises nothing."""
@@ -210,39 +261,6 @@ class RaftReplica:
                 with_fetch(leader, voter, request.log.end_offset, outcome.now_ms)
             )
             self._log.advance_high_watermark(self._quorum.role, voters)
-
-    def _take_fetched(self, response: FetchResponse, outcome: StepOutcome) -> None:
-        role = self._quorum.role
-        leads = response.source == response.leader_id  # a leader that resigned answers without one
-        followed = isinstance(role, Follower) and role.leader_id == response.source
-        if not (leads and followed and response.epoch == self._quorum.epoch):
-            return
-        self._sent_fetch = None
-        if response.fetch_offset != self._log.end.end_offset:
-            return  # an answer to a fetch from before a truncation
-        self._quorum.fetched(outcome.now_ms)
-        if response.diverging is not None:
-            self._log.truncate(outcome, response.diverging)
-            return
-        if response.high_watermark is not None:
-            self._log.note_leader_high_watermark(response.high_watermark)
-        outcome.append_fetched = response.records
-
-    def _maybe_fetch(self, outcome: StepOutcome) -> None:
-        """One fetch is on its way at a time, and only from what is on the disk: a fetch promises what lies below it."""
-        role = self._quorum.role
-        idle = not outcome.append_fetched and self._log.is_flushed
-        if not isinstance(role, Follower) or not idle or outcome.now_ms < self._next_fetch_ms(role):
-            return
-        self._sent_fetch = _SentFetch(role.epoch, outcome.now_ms)
-        request = FetchRequest(source=self._quorum.local, epoch=role.epoch, log=self._log.end)
-        outcome.send(role.leader_id, request)
-
-    def _next_fetch_ms(self, role: Follower) -> int:
-        """At once, unless a fetch to this leader may still be answered."""
-        if self._sent_fetch is None or self._sent_fetch.epoch != role.epoch:
-            return 0
-        return self._sent_fetch.at_ms + self._timeouts.fetch_retry_ms
 
     # the result
 
@@ -259,6 +277,7 @@ class RaftReplica:
             append=tuple(outcome.append),
             append_fetched=outcome.append_fetched,
             send=tuple(outcome.sends),
+            reply=tuple(outcome.replies),
             leadership=new_leadership,
             high_watermark=high_watermark if rose else None,
             deadline_ms=self._deadline_ms(outcome.now_ms),
@@ -266,20 +285,16 @@ class RaftReplica:
 
     def _deadline_ms(self, now_ms: int) -> int:
         role = self._quorum.role
-        latest = now_ms + IDLE_WAIT_MS
-        match role:
-            case Follower():
-                next_fetch_ms = max(self._next_fetch_ms(role), now_ms + 1)
-                return min(latest, role.fetch_deadline_ms, next_fetch_ms)
-            case Leader():
-                check_ms = self._elections.check_quorum_deadline_ms(role)
-                return (
-                    latest
-                    if check_ms is None
-                    else min(latest, role.begin_epoch_deadline_ms, check_ms)
-                )
-            case _:
-                return min(latest, role.election_deadline_ms) if self._quorum.is_voter else latest
+        deadlines = [now_ms + IDLE_WAIT_MS, self._fetching.deadline_ms(now_ms)]
+        if isinstance(role, Leader):
+            check_ms = self._elections.check_quorum_deadline_ms(role)
+            if role.progress:
+                deadlines += [check_ms, role.begin_epoch_deadline_ms]
+        elif self._quorum.may_stand:
+            deadlines.append(self._elections.deadline_ms(role))
+        if isinstance(role, Resigned) and role.to_tell:
+            deadlines.append(role.tell_deadline_ms)
+        return min(deadline for deadline in deadlines if deadline is not None)
 
     @property
     def _id(self) -> BrokerId:

@@ -121,6 +121,8 @@ class Follower:
     fetch_deadline_ms: int
     """Without a good answer to a fetch by then, the leader counts as lost."""
     has_fetched: bool = False
+    leader_has_resigned: bool = False
+    """The leader said that it steps down: what it still answers is of before."""
 
     @property
     def election_state(self) -> ElectionState:
@@ -132,6 +134,12 @@ class Resigned:
     epoch: LeaderEpoch
     local: ReplicaKey
     election_deadline_ms: int
+    successors: tuple[ReplicaKey, ...] = ()
+    """The other voters, in the order in which they should stand."""
+    to_tell: frozenset[ReplicaKey] = frozenset()
+    """Those of them that have not answered EndQuorumEpoch."""
+    tell_deadline_ms: int = 0
+    """When they are told again."""
 
     @property
     def leader_id(self) -> BrokerId:

@@ -87,6 +87,11 @@ class VoterSet:
     def key_of(self, voter_id: BrokerId) -> ReplicaKey:
         return self._voters[voter_id].key
 
+    def endpoints_of(self, voter_id: BrokerId) -> tuple[VoterEndpoint, ...]:
+        """Returns where a voter listens; nothing for a replica that is none."""
+        voter = self._voters.get(voter_id)
+        return voter.endpoints if voter else ()
+
     def others(self, local: ReplicaKey) -> tuple[ReplicaKey, ...]:
         return tuple(voter.key for voter in self if not voter.key.matches(local))
 

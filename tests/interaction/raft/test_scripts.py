@@ -7,6 +7,7 @@ tick|flush|resign N
 propose N TEXT
 deliver A B       the oldest message on its way from A to B (`deliver A B *`: all of them)
 drop A B          loses it
+                  a search for a leader is lost: no script is about it
 log N             entries as epoch:text, a bar after the last synced one
 """
 
@@ -15,22 +16,28 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from millstream.model import Offset, Uuid
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
+    FetchRequest,
     FetchResponse,
     Flushed,
+    InboundRequest,
+    InboundResponse,
     LogPosition,
     Propose,
     Resign,
+    Send,
     Tick,
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.ready import Ready
 from millstream.raft.replica import RaftReplica
+from millstream.raft.roles import Follower
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.runtime import Instant
 from tests.sim.raft_world import text_of
@@ -51,6 +58,14 @@ class Zero:
         return bytes(count)
 
 
+class Letter(NamedTuple):
+    """A request, or the answer to one, on its way."""
+
+    to: int
+    message: object
+    send: Send
+
+
 class Stage:
     """Runs commands and writes down what happens."""
 
@@ -58,7 +73,8 @@ class Stage:
         self.memory_log = memory_log
         self.now_ms = 0
         self.lines: list[str] = []
-        self.wires: dict[tuple[int, int], deque] = defaultdict(deque)
+        self.wires: dict[tuple[int, int], deque[Letter]] = defaultdict(deque)
+        self.asked: dict[int, tuple[int, Send]] = {}
 
     def run(self, command: str) -> str:
         self.lines = []
@@ -115,10 +131,12 @@ class Stage:
         if not wire:
             self.lines.append(f"nothing is on its way from {source} to {target}")
         for _ in range(len(wire) if every else min(1, len(wire))):
-            self.step(int(target), wire.popleft())
+            self.arrive(int(target), wire.popleft())
 
     def do_drop(self, source: str, target: str) -> None:
-        self.lines.append(f"lost: {self.text(self.wires[int(source), int(target)].popleft())}")
+        self.lines.append(
+            f"lost: {self.text(self.wires[int(source), int(target)].popleft().message)}"
+        )
 
     def do_log(self, number: str) -> None:
         log = self.logs[int(number)]
@@ -161,13 +179,35 @@ class Stage:
             log.append_fetched(ready.append_fetched)
             self.lines.append(f"{node} appends what it fetched, up to {len(log.entries)}")
         for send in ready.send:
-            message = send.message
+            is_search = isinstance(send.message, FetchRequest) and not self.follows(node)
+            if is_search:
+                self.lines.append(f"{node} asks {send.to.id} who leads, in vain")
+            else:
+                self.post(node, Letter(send.to.id, send.message, send))
+        for reply in ready.reply:
+            asker, send = self.asked[reply.token]
+            message = reply.response
             if isinstance(message, FetchResponse) and message.high_watermark is not None:
-                message = replace(message, records=log.read(message.fetch_offset))
-            self.wires[node, send.to].append(message)
-            self.lines.append(f"{node} -> {send.to} {self.text(message)}")
+                message = replace(message, records=log.read(send.message.log.end_offset))
+            self.post(node, Letter(asker, message, send))
         if ready.high_watermark is not None:
             self.lines.append(f"{node} has committed up to {ready.high_watermark}")
+
+    def post(self, node: int, letter: Letter) -> None:
+        self.wires[node, letter.to].append(letter)
+        self.lines.append(f"{node} -> {letter.to} {self.text(letter.message)}")
+
+    def arrive(self, node: int, letter: Letter) -> None:
+        if letter.message is not letter.send.message:
+            self.step(node, InboundResponse(letter.send, letter.message))
+            return
+        token = len(self.asked)
+        source = letter.message.source
+        self.asked[token] = (getattr(source, "id", source), letter.send)
+        self.step(node, InboundRequest(token, letter.message))
+
+    def follows(self, node: int) -> bool:
+        return isinstance(self.replicas[node].quorum.role, Follower)
 
     def role(self, node: int) -> str:
         role = self.replicas[node].quorum.role
@@ -179,12 +219,16 @@ class Stage:
 
     def field(self, message: object, name: str) -> str:
         value = getattr(message, name)
-        if name == "source" or value is None or value is False or value == b"":
+        if name in ("source", "high_watermark") and isinstance(message, FetchRequest):
+            return ""
+        if name == "source" or value is None or value is False or value in (b"", ()):
             return ""
         if isinstance(value, LogPosition):
             return f"{name}={value.end_offset}@{value.last_epoch}"
         if isinstance(value, ReplicaKey):
             return ""
+        if isinstance(value, type):
+            return value.__name__
         if isinstance(value, bytes):
             return "with records"
         if isinstance(value, tuple):

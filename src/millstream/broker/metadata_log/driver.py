@@ -24,7 +24,7 @@ from millstream.raft.messages import (
     Flushed,
     LocalEvent,
     Propose,
-    Resign,
+    ShutDown,
     Tick,
     UpgradeKraftVersion,
 )
@@ -144,8 +144,8 @@ class MetadataDriver:
         self._step(Tick())
 
     def resign(self) -> None:
-        """Resigns as leader before a clean shutdown."""
-        self._step(Resign())
+        """Resigns as leader before a clean shutdown. From then on this replica neither stands nor fetches."""
+        self._step(ShutDown())
 
     def flush(self) -> None:
         """Syncs in this thread, for the start, when nothing else runs yet."""

@@ -1,0 +1,142 @@
+"""A replica's fetches: from the leader, and, while none is known or it is silent, from whoever may know one.
+
+Owns the fetch that is on its way, whom the next one goes to, and what is taken of an answer. Who the leader is, `Elections` learns
+from every answer first.
+"""
+
+from __future__ import annotations
+
+from millstream.model import LeaderEpoch
+from millstream.raft.discovery import peers_to_ask
+from millstream.raft.log_progress import LogProgress
+from millstream.raft.messages import FetchRequest, FetchResponse, Peer, Send
+from millstream.raft.quorum_state import QuorumState, RaftTimeouts
+from millstream.raft.roles import Follower, Resigned, Unattached
+from millstream.raft.step_outcome import StepOutcome
+
+
+class Fetching:
+    def __init__(self, quorum: QuorumState, log: LogProgress, timeouts: RaftTimeouts) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._timeouts = timeouts
+        self._on_its_way: Send | None = None
+        self._sent_ms = 0
+        self._not_before_ms = 0
+        self._turn = 0
+        """How many were asked in vain since a leader was last heard of."""
+        self._asked_leader: tuple[LeaderEpoch, Peer | None] | None = None
+
+    def take(self, sent: Send, response: FetchResponse, outcome: StepOutcome) -> None:
+        """Takes what the leader of this epoch answered to a fetch from where this log ends, and nothing else.
+
+        Also where another fetch was sent meanwhile: on a slow link every answer may be late. That one stays the only one on its way.
+        """
+        is_expected = sent == self._on_its_way
+        if is_expected:
+            self._on_its_way = None
+        request, role = sent.message, self._quorum.role
+        assert isinstance(request, FetchRequest), "the driver pairs answers with requests"
+        is_of_leader = (
+            response.error is None
+            and isinstance(role, Follower)
+            and not role.leader_has_resigned
+            and request.epoch == response.epoch == role.epoch
+            and response.leader_id == role.leader_id
+        )
+        if not is_of_leader:
+            if is_expected:
+                self._was_in_vain(outcome)
+            return
+        if request.log != self._log.end or outcome.append_fetched:
+            return  # the log was cut, or has grown, since
+        self._turn = 0
+        self._quorum.fetched(outcome.now_ms)
+        if response.diverging is not None:
+            self._log.truncate(outcome, response.diverging)
+            return
+        if response.high_watermark is not None:
+            self._log.note_leader_high_watermark(response.high_watermark)
+        outcome.append_fetched = response.records
+
+    def note_unanswered(self, sent: Send, outcome: StepOutcome) -> None:
+        if sent == self._on_its_way:
+            self._on_its_way = None
+            self._was_in_vain(outcome)
+
+    def maybe_fetch(self, outcome: StepOutcome) -> None:
+        """One fetch is on its way at a time, and only from what is on the disk: a fetch promises what lies below it."""
+        role = self._quorum.role
+        self._follow_role()
+        is_idle = not outcome.append_fetched and self._log.is_flushed
+        if not is_idle or not self._wants_to_fetch or outcome.now_ms < self.next_fetch_ms:
+            return
+        if self._on_its_way is not None:  # there was time enough to answer
+            self._turn += 1
+        peers = self._peers()
+        if not peers:
+            return
+        request = FetchRequest(
+            source=self._quorum.local,
+            epoch=role.epoch,
+            log=self._log.end,
+            high_watermark=self._log.high_watermark,
+        )
+        self._sent_ms = outcome.now_ms
+        self._on_its_way = outcome.send(peers[self._turn % len(peers)], request)
+
+    def deadline_ms(self, now_ms: int) -> int | None:
+        """Returns the time of the next fetch; None where this replica waits for something else."""
+        can_fetch = self._wants_to_fetch and self._peers()
+        return max(self.next_fetch_ms, now_ms + 1) if can_fetch else None
+
+    @property
+    def next_fetch_ms(self) -> int:
+        """Returns the time of the next fetch: at once, unless the last one may still be answered or was in vain just now."""
+        if self._on_its_way is None:
+            return self._not_before_ms
+        return self._sent_ms + self._timeouts.fetch_retry_ms
+
+    @property
+    def _wants_to_fetch(self) -> bool:
+        """A replica that stands asks for votes instead; a voter that resigned waits to stand again."""
+        quorum = self._quorum
+        if quorum.is_closing:
+            return False
+        match quorum.role:
+            case Follower() as role:
+                return not (role.leader_has_resigned and quorum.is_voter)
+            case Unattached():
+                return True
+            case Resigned():
+                return not quorum.is_voter
+            case _:
+                return False
+
+    def _follow_role(self) -> None:
+        """A new leader is asked at once, whatever is still on its way to another one."""
+        leader = self._quorum.leader
+        asked = (self._quorum.epoch, leader)
+        if asked != self._asked_leader:
+            self._asked_leader = asked
+            self._on_its_way = None
+            self._turn = 0
+            if leader is not None:
+                self._not_before_ms = 0
+
+    def _peers(self) -> tuple[Peer, ...]:
+        """The leader comes first; others are asked once it failed to answer."""
+        identity, role = self._quorum.identity, self._quorum.role
+        is_followed = isinstance(role, Follower) and not role.leader_has_resigned
+        leader = self._quorum.leader if is_followed else None
+        return peers_to_ask(
+            leader,
+            identity.bootstrap_servers,
+            self._quorum.voters,
+            self._quorum.local.id,
+            identity.endpoints,
+        )
+
+    def _was_in_vain(self, outcome: StepOutcome) -> None:
+        self._turn += 1
+        self._not_before_ms = outcome.now_ms + self._timeouts.retry_backoff_ms
