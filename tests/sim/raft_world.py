@@ -14,11 +14,13 @@ from typing import NamedTuple
 import pytest
 
 from millstream.model import BrokerId, LeaderEpoch, Offset, Uuid
+from millstream.protocol.generated.control_records import VotersRecord
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
     Appended,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotResponse,
     Flushed,
     InboundRequest,
     InboundResponse,
@@ -28,17 +30,22 @@ from millstream.raft.messages import (
     RaftEvent,
     Resign,
     Send,
+    SnapshotInstalled,
+    SnapshotWritten,
     Tick,
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.ready import AppendBatch, Ready
 from millstream.raft.replica import RaftReplica
 from millstream.raft.roles import Leader
+from millstream.raft.snapshot import SnapshotId
+from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_history import VoterHistory
-from millstream.raft.voter_set import ControlRecord, ReplicaKey, Voter, VoterSet
+from millstream.raft.voter_set import ControlRecord, ReplicaKey, Voter, VoterSet, voters_from_record
 from millstream.runtime import Instant
 
 IDLE_FETCH_MS = 100
+PIECE_BYTES = 400
 
 
 Entry = tuple[int, str | ControlRecord]
@@ -50,25 +57,46 @@ def text_of(entry: str | ControlRecord) -> str:
 
 
 class MemoryLog:
-    """Entries with their epochs; a crash forgets those that were not synced."""
+    """Entries with their epochs; a crash forgets those that were not synced. Snapshots stand for those before `start_offset`."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        """All there ever were: those before `start_offset` as the snapshot that ends there has them."""
         self.synced = 0
+        self.start_offset = 0
+        self.snapshots: dict[SnapshotId, bytes] = {}
         self._noted = 0
+        self._unfinished = bytearray()
+
+    # what a replica asks
 
     def position(self) -> LogPosition:
-        last_epoch = self.entries[-1][0] if self.entries else -1
-        return LogPosition(Offset(len(self.entries)), LeaderEpoch(last_epoch))
+        return self.position_at(len(self.entries))
+
+    def start(self) -> LogPosition:
+        return self.position_at(self.start_offset)
 
     def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
         end = len(self.entries)
-        while end and self.entries[end - 1][0] > epoch:
+        while end >= self.start_offset and end and self.entries[end - 1][0] > epoch:
             end -= 1
-        return LogPosition(Offset(end), LeaderEpoch(self.entries[end - 1][0] if end else -1))
+        return self.position_at(end) if end >= self.start_offset else self.position_at(0)
 
     def high_watermark(self) -> Offset:
-        return Offset(0)
+        return Offset(max((each.end_offset for each in self.snapshots), default=0))
+
+    def newest_snapshot(self) -> SnapshotId | None:
+        return max(self.snapshots, default=None)
+
+    def snapshot_bytes(self, snapshot_id: SnapshotId) -> int | None:
+        data = self.snapshots.get(snapshot_id)
+        return None if data is None else len(data)
+
+    def position_at(self, end: int) -> LogPosition:
+        last_epoch = self.entries[end - 1][0] if end else -1
+        return LogPosition(Offset(end), LeaderEpoch(last_epoch))
+
+    # what its driver does
 
     def append(self, batch: AppendBatch) -> None:
         assert batch.base_offset == len(self.entries)
@@ -89,20 +117,55 @@ class MemoryLog:
                 yield Offset(offset), entry
 
     def history(self, voters: VoterSet) -> VoterHistory:
+        """Who votes by the newest snapshot and the log after it; `voters` before anything says so."""
         history = VoterHistory.bootstrapped(voters)
-        history.note(self.control_records(0))
+        newest = self.newest_snapshot()
+        if newest is not None:
+            history.start_at(newest.end_offset, self.voters_below(newest.end_offset))
+        history.note(self.control_records(newest.end_offset if newest else 0))
         return history
 
+    def voters_below(self, end: int) -> VoterSet | None:
+        found = [entry for _, entry in self.entries[:end] if isinstance(entry, VotersRecord)]
+        return voters_from_record(found[-1]) if found else None
+
     def read(self, start: int) -> bytes:
+        assert start >= self.start_offset, "this part of the log is gone"
         found = self.entries[start : self.synced]
         return pickle.dumps(found) if found else b""
 
     def truncate(self, size: int) -> None:
+        assert size >= self.start_offset, "a snapshot is not cut"
         del self.entries[size:]
         self.synced = min(self.synced, size)
 
+    def take_snapshot(self, end: int) -> SnapshotId | None:
+        """Keeps two; the log before the older one goes."""
+        if end <= self.high_watermark() or end > self.synced:
+            return None
+        newest = SnapshotId(Offset(end), self.position_at(end).last_epoch)
+        self.snapshots[newest] = pickle.dumps(self.entries[:end])
+        older = sorted(self.snapshots)[-2:][0]
+        self.snapshots = {each: data for each, data in self.snapshots.items() if each >= older}
+        self.start_offset = older.end_offset if len(self.snapshots) > 1 else self.start_offset
+        return newest
+
+    def write_piece(self, piece: SnapshotPiece) -> SnapshotInstalled | None:
+        """Begins anew at the end of a snapshot that has come whole."""
+        del self._unfinished[piece.position :]
+        assert len(self._unfinished) == piece.position, "a piece is missing"
+        self._unfinished += piece.data
+        if not piece.is_last:
+            return None
+        self.snapshots = {piece.id: bytes(self._unfinished)}
+        self.entries = pickle.loads(self._unfinished)
+        self.start_offset = self.synced = piece.id.end_offset
+        assert self.position() == LogPosition(*piece.id)
+        return SnapshotInstalled(piece.id, self.voters_below(piece.id.end_offset))
+
     def crash(self) -> None:
         del self.entries[self.synced :]
+        self._unfinished.clear()
 
 
 @dataclass
@@ -153,7 +216,7 @@ class RaftWorld:
     def start(self, node_id: int) -> None:
         node = self.nodes[node_id]
         node.incarnation += 1
-        node.high_watermark = 0
+        node.high_watermark = node.log.high_watermark()
         node.replica = RaftReplica(
             RaftIdentity(node.key),
             node.log.history(self.voters),
@@ -190,6 +253,12 @@ class RaftWorld:
     def resign(self, node_id: int) -> None:
         self.step(node_id, Resign())
 
+    def snapshot(self, node_id: int) -> None:
+        """A snapshot of what this node has applied; the log before an older one goes."""
+        node = self.nodes[node_id]
+        if node.replica is not None and node.log.take_snapshot(node.high_watermark):
+            self.step(node_id, SnapshotWritten(node.log.high_watermark()))
+
     def isolate(self, node_id: int) -> None:
         self.cut |= {frozenset((node_id, other)) for other in self.nodes if other != node_id}
 
@@ -214,6 +283,8 @@ class RaftWorld:
             hook(node, event, ready)
         if ready.append_fetched:
             self.step(node_id, node.log.appended())
+        if ready.snapshot_piece is not None:
+            self._write_piece(node, ready.snapshot_piece)
 
     def _carry_out(self, node: Node, ready: Ready) -> None:
         if ready.persist is not None:
@@ -239,6 +310,19 @@ class RaftWorld:
             node,
         )
 
+    def _write_piece(self, node: Node, piece: SnapshotPiece) -> None:
+        """Putting a whole snapshot in the place of the log takes its time."""
+
+        def install(target: Node) -> None:
+            installed = target.log.write_piece(piece)
+            assert installed is not None, "the last piece makes it whole"
+            self.step(target.key.id, installed)
+
+        if piece.is_last:
+            self._later(self.random.randrange(200) + 1, node, install)
+        else:
+            node.log.write_piece(piece)
+
     def _request(self, source: Node, send: Send) -> None:
         target = self.nodes[send.to.id]
         asked = _Asked(source, source.incarnation, send)
@@ -252,11 +336,14 @@ class RaftWorld:
     def _answer(self, source: Node, reply: OutboundResponse) -> None:
         asked = self._asked.pop(reply.token)
         response, delay_ms = reply.response, self._delay_ms()
+        request = asked.send.message
         if isinstance(response, FetchResponse) and response.high_watermark is not None:
-            request = asked.send.message
             assert isinstance(request, FetchRequest)
             response = replace(response, records=source.log.read(request.log.end_offset))
             delay_ms += 0 if response.records else IDLE_FETCH_MS
+        if isinstance(response, FetchSnapshotResponse) and response.error is None:
+            data = source.log.snapshots[response.id][response.position :]
+            response = replace(response, data=data[:PIECE_BYTES])
 
         def arrive(node: Node) -> None:
             if node.incarnation == asked.incarnation:
@@ -331,6 +418,11 @@ class Invariants:
         assert mark >= self.marks.get(incarnation, 0), f"high watermark of {node_id} fell"
         self.marks[incarnation] = mark
         assert mark <= node.log.synced, "what is committed here is on the disk here"
+        start = node.log.start()
+        if start.end_offset > 0:
+            assert SnapshotId(start.end_offset, start.last_epoch) in node.log.snapshots, (
+                f"the log of {node_id} starts at {start.end_offset} without a snapshot"
+            )
         if mark > len(self.committed):
             self.commit(node, mark)
         assert node.log.entries[:mark] == self.committed[:mark], (

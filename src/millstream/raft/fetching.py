@@ -6,12 +6,22 @@ from every answer first.
 
 from __future__ import annotations
 
+from millstream.errors import PositionOutOfRange, SnapshotNotFound
 from millstream.model import LeaderEpoch
 from millstream.raft.discovery import peers_to_ask
 from millstream.raft.log_progress import LogProgress
-from millstream.raft.messages import FetchRequest, FetchResponse, Peer, Send
+from millstream.raft.messages import (
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    Peer,
+    Send,
+    SnapshotInstalled,
+)
 from millstream.raft.quorum_state import QuorumState, RaftTimeouts
 from millstream.raft.roles import Follower, Resigned, Unattached
+from millstream.raft.snapshot_transfer import SnapshotTransfer
 from millstream.raft.step_outcome import StepOutcome
 
 
@@ -25,6 +35,7 @@ class Fetching:
         self._not_before_ms = 0
         self._turn = 0
         """How many were asked in vain since a leader was last heard of."""
+        self._transfer: SnapshotTransfer | None = None
         self._asked_leader: tuple[LeaderEpoch, Peer | None] | None = None
 
     def take(self, sent: Send, response: FetchResponse, outcome: StepOutcome) -> None:
@@ -32,41 +43,82 @@ class Fetching:
 
         Also where another fetch was sent meanwhile: on a slow link every answer may be late. That one stays the only one on its way.
         """
-        is_expected = sent == self._on_its_way
-        if is_expected:
-            self._on_its_way = None
-        request, role = sent.message, self._quorum.role
+        request = sent.message
         assert isinstance(request, FetchRequest), "the driver pairs answers with requests"
-        is_of_leader = (
-            response.error is None
-            and isinstance(role, Follower)
-            and not role.leader_has_resigned
-            and request.epoch == response.epoch == role.epoch
-            and response.leader_id == role.leader_id
-        )
-        if not is_of_leader:
-            if is_expected:
-                self._was_in_vain(outcome)
+        if not self._is_of_leader(sent, response, outcome):
             return
-        if request.log != self._log.end or outcome.append_fetched:
-            return  # the log was cut, or has grown, since
+        if request.log != self._log.end or self._quorum.is_installing:
+            return  # the log was cut, has grown, or is replaced, since
         self._turn = 0
         self._quorum.fetched(outcome.now_ms)
         if response.diverging is not None:
             self._log.truncate(outcome, response.diverging)
             return
+        if response.snapshot is not None:
+            self._log.check_lacks(response.snapshot)
+            if self._transfer is None or self._transfer.id != response.snapshot:
+                self._transfer = SnapshotTransfer(response.snapshot)
+            return
+        self._transfer = None
         if response.high_watermark is not None:
             self._log.note_leader_high_watermark(response.high_watermark)
         outcome.append_fetched = response.records
+
+    def take_piece(self, sent: Send, response: FetchSnapshotResponse, outcome: StepOutcome) -> None:
+        """Takes the next piece of the snapshot that is on its way. A leader that has it no more is asked for another one."""
+        if response.error in (SnapshotNotFound, PositionOutOfRange):
+            self._transfer = None
+        if not self._is_of_leader(sent, response, outcome):
+            return
+        piece = self._transfer.piece(response) if self._transfer else None
+        if self._transfer is None or piece is None or self._quorum.is_installing:
+            self._not_before_ms = outcome.now_ms + self._timeouts.retry_backoff_ms
+            return
+        self._turn = 0
+        self._quorum.fetched(outcome.now_ms)
+        outcome.snapshot_piece = piece
+        self._quorum.is_installing = piece.is_last
+        self._transfer = None if piece.is_last else self._transfer.after(piece)
+
+    def note_installed(self, event: SnapshotInstalled, outcome: StepOutcome) -> None:
+        self._quorum.history.start_at(event.id.end_offset, event.voters)
+        self._log.start_at(event.id)
+        self._end_installing(outcome)
+
+    def note_refused(self, outcome: StepOutcome) -> None:
+        self._end_installing(outcome)
+        self._was_in_vain(outcome)
+
+    def _end_installing(self, outcome: StepOutcome) -> None:
+        """The leader was not asked meanwhile: its silence counts from now on."""
+        self._quorum.is_installing = False
+        self._quorum.give_time(outcome.now_ms)
 
     def note_unanswered(self, sent: Send, outcome: StepOutcome) -> None:
         if sent == self._on_its_way:
             self._on_its_way = None
             self._was_in_vain(outcome)
 
+    def _is_of_leader(
+        self, sent: Send, response: FetchResponse | FetchSnapshotResponse, outcome: StepOutcome
+    ) -> bool:
+        """Whether this answer is a good one of the leader that is followed now."""
+        role = self._quorum.role
+        is_good = (
+            response.error is None
+            and isinstance(role, Follower)
+            and not role.leader_has_resigned
+            and sent.message.epoch == response.epoch == role.epoch
+            and response.leader_id == role.leader_id
+        )
+        if sent == self._on_its_way:
+            self._on_its_way = None
+            if not is_good:
+                self._was_in_vain(outcome)
+        return is_good
+
     def maybe_fetch(self, outcome: StepOutcome) -> None:
         """One fetch is on its way at a time, and only from what is on the disk: a fetch promises what lies below it."""
-        role = self._quorum.role
         self._follow_role()
         is_idle = not outcome.append_fetched and self._log.is_flushed
         if not is_idle or not self._wants_to_fetch or outcome.now_ms < self.next_fetch_ms:
@@ -76,14 +128,25 @@ class Fetching:
         peers = self._peers()
         if not peers:
             return
-        request = FetchRequest(
-            source=self._quorum.local,
-            epoch=role.epoch,
+        peer = peers[self._turn % len(peers)]
+        self._sent_ms = outcome.now_ms
+        self._on_its_way = outcome.send(peer, self._request(peer))
+
+    def _request(self, peer: Peer) -> FetchRequest | FetchSnapshotRequest:
+        quorum = self._quorum
+        if self._transfer is not None and peer.id == quorum.leader_id:
+            return FetchSnapshotRequest(
+                source=quorum.local,
+                epoch=quorum.epoch,
+                id=self._transfer.id,
+                position=self._transfer.position,
+            )
+        return FetchRequest(
+            source=quorum.local,
+            epoch=quorum.epoch,
             log=self._log.end,
             high_watermark=self._log.high_watermark,
         )
-        self._sent_ms = outcome.now_ms
-        self._on_its_way = outcome.send(peers[self._turn % len(peers)], request)
 
     def deadline_ms(self, now_ms: int) -> int | None:
         """Returns the time of the next fetch; None where this replica waits for something else."""
@@ -101,7 +164,7 @@ class Fetching:
     def _wants_to_fetch(self) -> bool:
         """A replica that stands asks for votes instead; a voter that resigned waits to stand again."""
         quorum = self._quorum
-        if quorum.is_closing:
+        if quorum.is_closing or quorum.is_installing:
             return False
         match quorum.role:
             case Follower() as role:
@@ -120,6 +183,7 @@ class Fetching:
         if asked != self._asked_leader:
             self._asked_leader = asked
             self._on_its_way = None
+            self._transfer = None
             self._turn = 0
             if leader is not None:
                 self._not_before_ms = 0

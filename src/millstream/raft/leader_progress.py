@@ -15,6 +15,11 @@ def with_fetch(leader: Leader, voter: ReplicaKey, end_offset: Offset, now_ms: in
     return _with_progress(leader, voter, ReplicaProgress(now_ms, end_offset, acknowledged=True))
 
 
+def with_contact(leader: Leader, voter: ReplicaKey, now_ms: int) -> Leader:
+    """A voter showed itself, with a log that this one does not continue: what it had told of it before is void."""
+    return _with_progress(leader, voter, ReplicaProgress(now_ms, acknowledged=True))
+
+
 def with_acknowledgement(leader: Leader, voter: ReplicaKey) -> Leader:
     """A voter answered that it knows who leads. It promised nothing, and may yet be unable to fetch."""
     before = leader.progress[voter]

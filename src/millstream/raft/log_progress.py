@@ -13,6 +13,7 @@ from millstream.raft.messages import LogPosition
 from millstream.raft.ready import AppendBatch
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower, Leader, Role
+from millstream.raft.snapshot import SnapshotId
 from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import ControlRecord, VoterSet
 
@@ -55,13 +56,43 @@ class LogProgress:
         outcome.append.append(batch)
         self.end = LogPosition(Offset(batch.last_offset + 1), epoch)
 
-    def divergence(self, theirs: LogPosition) -> LogPosition | None:
-        """Returns the position at which a log that ends at `theirs` leaves this one; None when this one continues it."""
-        if theirs.end_offset == 0:
+    def divergence(self, theirs: LogPosition) -> LogPosition | SnapshotId | None:
+        """Returns where a log that ends at `theirs` leaves this one; None when this one continues it.
+
+        The newest snapshot when it ends before this one starts, or all it holds may be of epochs that ended before.
+        """
+        start = self._log.start()
+        if theirs == start or (start.end_offset == 0 and theirs.end_offset == 0):
             return None
         ours = self._log.end_of_epoch(theirs.last_epoch)
+        is_older = theirs.last_epoch < start.last_epoch or ours.last_epoch < 0
+        if start.end_offset == 0 and is_older:
+            return LogPosition(start.end_offset, theirs.last_epoch)
+        if theirs.end_offset <= start.end_offset or is_older:
+            snapshot = self._log.newest_snapshot()
+            assert snapshot is not None, "a log that starts later has a snapshot of what was before"
+            return snapshot
         same = ours.last_epoch == theirs.last_epoch and ours.end_offset >= theirs.end_offset
         return None if same else ours
+
+    def snapshot_bytes(self, snapshot_id: SnapshotId) -> int | None:
+        return self._log.snapshot_bytes(snapshot_id)
+
+    def check_lacks(self, snapshot_id: SnapshotId) -> None:
+        """Raises KafkaStorageError when the leader has a snapshot in place of what was committed here."""
+        if snapshot_id.end_offset <= self.high_watermark:
+            raise KafkaStorageError(
+                f"the leader wants the metadata log to begin anew with its snapshot at offset {snapshot_id.end_offset}, where "
+                f"{self.high_watermark} records are committed: one of the two directories is of another cluster or of another time"
+            )
+
+    def start_at(self, snapshot_id: SnapshotId) -> None:
+        """The log was replaced by a snapshot, which is on the disk and holds committed records only."""
+        assert self.end == LogPosition(*snapshot_id), (
+            "the log does not start where the snapshot ends"
+        )
+        self._flushed = snapshot_id.end_offset
+        self.high_watermark = max(self.high_watermark, snapshot_id.end_offset)
 
     def truncate(self, outcome: StepOutcome, diverging: LogPosition) -> None:
         """Cuts back to where the leader's log may be the same. Raises KafkaStorageError, since what was committed is never cut (KAFKA-12460)."""
@@ -73,7 +104,7 @@ class LogProgress:
                 f"{self.high_watermark}: one of the two directories is of another cluster or of another time"
             )
         outcome.truncate_to = offset
-        self.end = LogPosition(offset, ours.last_epoch)
+        self.end = self._log.position_at(offset)
         self._flushed = min(self._flushed, offset)
 
     def advance_high_watermark(self, role: Role, voters: VoterSet) -> None:

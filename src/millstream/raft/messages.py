@@ -1,6 +1,6 @@
 """Messages between replicas of the quorum, and from their driver about a replica's own log and disk.
 
-Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch) is the driver's business. Requests and answers
+Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot) is the driver's business. Requests and answers
 carry the sender's epoch; an answer also the leader that its sender can vouch for, and why it refuses. What another replica asks comes
 in as `InboundRequest` and is answered by `OutboundResponse`; what this one sends is a `Send`, and comes back with its answer as `InboundResponse`.
 """
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from millstream.errors import KafkaError
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import NOBODY
-from millstream.raft.voter_set import ControlRecord, ReplicaKey, VoterEndpoint
+from millstream.raft.snapshot import SnapshotId
+from millstream.raft.voter_set import ControlRecord, ReplicaKey, VoterEndpoint, VoterSet
 
 Endpoints = tuple[VoterEndpoint, ...]
 Refusal = type[KafkaError]
@@ -102,7 +103,7 @@ class FetchResponse:
 
     The driver of the leader puts the bytes of the log from the fetch's offset in; they may be none. While there are none, and nothing new
     is committed, it may hold the request and ask again. `diverging` says where the logs part: the end of the newest epoch that
-    both may share.
+    both may share. `snapshot` is what to fetch instead of a log that begins later.
     """
 
     epoch: LeaderEpoch
@@ -111,11 +112,48 @@ class FetchResponse:
     error: Refusal | None = None
     high_watermark: Offset | None = None
     diverging: LogPosition | None = None
+    snapshot: SnapshotId | None = None
     records: bytes = b""
 
 
-RaftRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-RaftResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSnapshotRequest:
+    """A follower whose log the leader's does not reach back to wants the bytes of a snapshot from `position` on."""
+
+    source: ReplicaKey
+    epoch: LeaderEpoch
+    id: SnapshotId
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSnapshotResponse:
+    """The driver of the leader puts the bytes in, some of them at least; `size` is that of the whole snapshot."""
+
+    epoch: LeaderEpoch
+    leader_id: BrokerId = NOBODY
+    endpoints: Endpoints = ()
+    error: Refusal | None = None
+    id: SnapshotId
+    position: int
+    size: int = 0
+    data: bytes = b""
+
+
+RaftRequest = (
+    VoteRequest
+    | BeginQuorumEpochRequest
+    | EndQuorumEpochRequest
+    | FetchRequest
+    | FetchSnapshotRequest
+)
+RaftResponse = (
+    VoteResponse
+    | BeginQuorumEpochResponse
+    | EndQuorumEpochResponse
+    | FetchResponse
+    | FetchSnapshotResponse
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +238,29 @@ class Flushed:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotWritten:
+    """Local: this replica has a snapshot of its own log up to this offset."""
+
+    end_offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInstalled:
+    """Local: the snapshot of which the last piece came is in its place, on the disk, and the log begins at its end."""
+
+    id: SnapshotId
+    voters: VoterSet | None
+    """Those that it names; None where it names none (kraft.version 0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRefused:
+    """Local: the snapshot of which the last piece came is damaged, and gone."""
+
+    id: SnapshotId
+
+
+@dataclass(frozen=True, slots=True)
 class Resign:
     """Local: step down, and go on as a voter."""
 
@@ -214,5 +275,16 @@ class Tick:
     """Local: time has passed; sent at the deadline the last Ready named."""
 
 
-LocalEvent = Propose | UpgradeKraftVersion | Appended | Flushed | Resign | ShutDown | Tick
+LocalEvent = (
+    Propose
+    | UpgradeKraftVersion
+    | Appended
+    | Flushed
+    | SnapshotWritten
+    | SnapshotInstalled
+    | SnapshotRefused
+    | Resign
+    | ShutDown
+    | Tick
+)
 RaftEvent = InboundRequest | InboundResponse | Unanswered | LocalEvent

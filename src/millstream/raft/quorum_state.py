@@ -123,6 +123,8 @@ class QuorumState:
         self._told: Peer | None = None
         """Where the last leader said it listens: it need not be among the voters that this replica knows."""
         self.is_closing = False
+        self.is_installing = False
+        """A fetched snapshot is being put in the place of the log."""
         self.role: Role = self._restored(stored, now_ms)
 
     @property
@@ -147,7 +149,7 @@ class QuorumState:
     @property
     def may_stand(self) -> bool:
         """A voter that is about to end, or is without a log for a moment, takes no part in elections."""
-        return self.is_voter and not self.is_closing
+        return self.is_voter and not self.is_closing and not self.is_installing
 
     @property
     def vouched_endpoints(self) -> Endpoints:
@@ -358,10 +360,16 @@ class QuorumState:
 
     def fetched(self, now_ms: int) -> None:
         """A good answer of the leader arrived."""
+        self.give_time(now_ms)
         role = self.role
         assert isinstance(role, Follower), self._no_such_transition()
-        deadline = now_ms + self._timeouts.fetch_timeout_ms
-        self.role = replace(role, fetch_deadline_ms=deadline, has_fetched=True)
+        self.role = replace(role, has_fetched=True)
+
+    def give_time(self, now_ms: int) -> None:
+        """Gives the leader, if there is one, the whole time-out from now on."""
+        if isinstance(self.role, Follower):
+            deadline = now_ms + self._timeouts.fetch_timeout_ms
+            self.role = replace(self.role, fetch_deadline_ms=deadline)
 
     def stand_soon(self, wait_ms: int, now_ms: int) -> None:
         """The leader of this epoch steps down: stand after `wait_ms`, and let others (KAFKA-20895)."""

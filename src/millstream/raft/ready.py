@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import OutboundResponse, Send
+from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_set import ControlRecord
 
 
@@ -41,6 +42,9 @@ class Ready:
     """As leader: append, sync, then report `Flushed`."""
     append_fetched: bytes = b""
     """As follower: append these batches as they are, report `Appended`, sync, report `Flushed`."""
+    snapshot_piece: SnapshotPiece | None = None
+    """As follower: write it. After the last one put the snapshot in its place, begin the log at its end, and report
+    `SnapshotInstalled`, or `SnapshotRefused` when the bytes are no snapshot."""
     send: tuple[Send, ...] = ()
     reply: tuple[OutboundResponse, ...] = ()
     """Answers to requests, this step's or earlier ones'."""

@@ -17,13 +17,15 @@ from millstream.errors import (
     KafkaStorageError,
     NotController,
     NotLeaderOrFollower,
+    PositionOutOfRange,
+    SnapshotNotFound,
     UnknownLeaderEpoch,
 )
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import ElectionState
 from millstream.raft.elections import Elections
 from millstream.raft.fetching import Fetching
-from millstream.raft.leader_progress import with_fetch
+from millstream.raft.leader_progress import with_contact, with_fetch
 from millstream.raft.log_progress import LogProgress
 from millstream.raft.messages import (
     Appended,
@@ -33,10 +35,13 @@ from millstream.raft.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     Flushed,
     InboundRequest,
     InboundResponse,
     LocalEvent,
+    LogPosition,
     Propose,
     RaftEvent,
     RaftRequest,
@@ -45,6 +50,9 @@ from millstream.raft.messages import (
     Resign,
     Send,
     ShutDown,
+    SnapshotInstalled,
+    SnapshotRefused,
+    SnapshotWritten,
     Tick,
     Unanswered,
     UpgradeKraftVersion,
@@ -55,10 +63,12 @@ from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Leader, Resigned
+from millstream.raft.snapshot import SnapshotId
 from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
+    ReplicaKey,
     Voter,
     VoterSet,
     dynamic_quorum_records,
@@ -160,6 +170,12 @@ class RaftReplica:
                 self._quorum.note_appended(event.control, outcome.now_ms)
             case Flushed():
                 self._log.note_flushed(event.end_offset)
+            case SnapshotWritten():
+                self._quorum.history.compact(event.end_offset)
+            case SnapshotInstalled():
+                self._fetching.note_installed(event, outcome)
+            case SnapshotRefused():
+                self._fetching.note_refused(outcome)
             case Resign():
                 self._elections.resign(outcome)
             case ShutDown():
@@ -179,6 +195,8 @@ class RaftReplica:
                 self._elections.answer_end_epoch(token, request, outcome, is_right=is_right)
             case FetchRequest():
                 self._answer_fetch(token, request, outcome)
+            case FetchSnapshotRequest():
+                self._answer_fetch_snapshot(token, request, outcome)
 
     def _take_answer(self, sent: Send, response: RaftResponse, outcome: StepOutcome) -> None:
         """An answer that names a second leader of an epoch tells nothing that could be believed."""
@@ -186,7 +204,9 @@ class RaftReplica:
         match sent.message, response:
             case (FetchRequest(), FetchResponse()) if is_right:
                 self._fetching.take(sent, response, outcome)
-            case (FetchRequest(), _):
+            case (FetchSnapshotRequest(), FetchSnapshotResponse()) if is_right:
+                self._fetching.take_piece(sent, response, outcome)
+            case (FetchRequest() | FetchSnapshotRequest(), _):
                 self._fetching.note_unanswered(sent, outcome)
             case (VoteRequest(), VoteResponse()) if is_right:
                 self._elections.count_vote(sent.message, response)
@@ -236,11 +256,44 @@ class RaftReplica:
         )
         if response.error is None:
             assert isinstance(role, Leader), "whoever does not lead refuses"
-            response = replace(response, diverging=self._log.divergence(request.log))
-            if response.diverging is None:
-                self._note_fetch(role, request, outcome)
-                response = replace(response, high_watermark=self._log.high_watermark)
+            match self._log.divergence(request.log):
+                case None:
+                    self._note_fetch(role, request, outcome)
+                    response = replace(response, high_watermark=self._log.high_watermark)
+                case LogPosition() as diverging:
+                    self._note_contact(request.source, outcome)
+                    response = replace(response, diverging=diverging)
+                case SnapshotId() as snapshot:
+                    self._note_contact(request.source, outcome)
+                    response = replace(response, snapshot=snapshot)
         outcome.reply(token, response)
+
+    def _answer_fetch_snapshot(
+        self, token: int, request: FetchSnapshotRequest, outcome: StepOutcome
+    ) -> None:
+        error, size = self._refusal_of_leader(request.epoch), self._log.snapshot_bytes(request.id)
+        if error is None:
+            self._note_contact(request.source, outcome)
+            if size is None:
+                error = SnapshotNotFound
+            elif not 0 <= request.position < size:
+                error = PositionOutOfRange
+        response = FetchSnapshotResponse(
+            epoch=self._quorum.epoch,
+            leader_id=self._quorum.vouched_leader,
+            endpoints=self._quorum.vouched_endpoints,
+            error=error,
+            id=request.id,
+            position=request.position,
+            size=size or 0,
+        )
+        outcome.reply(token, response)
+
+    def _note_contact(self, source: ReplicaKey, outcome: StepOutcome) -> None:
+        """A voter that cannot continue yet still listens to this leader. It promises nothing."""
+        role, voters = self._quorum.role, self._quorum.voters
+        if isinstance(role, Leader) and voters.has(source) and source.id != self._id:
+            self._quorum.update_leader(with_contact(role, voters.key_of(source.id), outcome.now_ms))
 
     def _refusal_of_leader(self, epoch: LeaderEpoch) -> Refusal | None:
         """Returns why this replica refuses what only the leader of an epoch may answer."""
@@ -276,6 +329,7 @@ class RaftReplica:
             truncate_to=outcome.truncate_to,
             append=tuple(outcome.append),
             append_fetched=outcome.append_fetched,
+            snapshot_piece=outcome.snapshot_piece,
             send=tuple(outcome.sends),
             reply=tuple(outcome.replies),
             leadership=new_leadership,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from millstream.model import Offset
 from millstream.raft.messages import OutboundResponse, Peer, RaftRequest, RaftResponse, Send
 from millstream.raft.ready import AppendBatch
+from millstream.raft.snapshot_transfer import SnapshotPiece
 
 
 @dataclass(slots=True)
@@ -19,6 +20,7 @@ class StepOutcome:
     truncate_to: Offset | None = None
     append: list[AppendBatch] = field(default_factory=list)
     append_fetched: bytes = b""
+    snapshot_piece: SnapshotPiece | None = None
     sends: list[Send] = field(default_factory=list)
     replies: list[OutboundResponse] = field(default_factory=list)
 

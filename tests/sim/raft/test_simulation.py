@@ -174,7 +174,18 @@ def test_crashes_cuts_and_losses_at_random(raft_world: Callable) -> None:
         for round_number in range(25):
             node_id = world.random.choice(list(world.nodes))
             action = world.random.choice(
-                ["crash", "start", "isolate", "heal", "lossy", "propose", "propose", "resign"]
+                [
+                    "crash",
+                    "start",
+                    "isolate",
+                    "heal",
+                    "lossy",
+                    "twice",
+                    "propose",
+                    "propose",
+                    "resign",
+                    "snapshot",
+                ]
             )
             if action == "crash":
                 world.crash(node_id)
@@ -186,6 +197,10 @@ def test_crashes_cuts_and_losses_at_random(raft_world: Callable) -> None:
                 world.heal()
             elif action == "lossy":
                 world.loss = 0.3
+            elif action == "twice":
+                world.duplication = 0.3
+            elif action == "snapshot":
+                world.snapshot(node_id)
             elif action == "resign":
                 world.resign(node_id)
             else:
@@ -193,6 +208,49 @@ def test_crashes_cuts_and_losses_at_random(raft_world: Callable) -> None:
             world.run(world.random.randrange(1_500))
         check_settled(world, "after")
         assert world.leader() is not None, f"seed {seed}"
+
+
+def test_a_voter_behind_the_log_joins_by_a_snapshot_also_when_it_is_killed_midway(
+    raft_world: Callable,
+) -> None:
+    """KAFKA-14618."""
+    for seed in SEEDS:
+        world = started(raft_world, 3, seed)
+        leader = elected(world)
+        late = next(n for n in world.nodes if n != leader.key.id)
+        world.crash(late)
+        for number in range(20):
+            world.propose(f"record {number}")
+            world.run(100)
+            world.snapshot(leader.key.id)
+        assert leader.log.start_offset > 20
+        world.start(late)
+        for _ in range(3):
+            world.run(world.random.randrange(200))
+            world.crash(late)
+            world.start(late)
+        check_settled(world, "after")
+        assert world.nodes[late].log.start_offset > 20
+
+
+def test_a_leader_that_goes_midway_is_followed_by_one_with_another_snapshot(
+    raft_world: Callable,
+) -> None:
+    for seed in SEEDS:
+        world = started(raft_world, 3, seed)
+        leader = elected(world)
+        late = next(n for n in world.nodes if n != leader.key.id)
+        world.isolate(late)
+        for number in range(20):
+            world.propose(f"record {number}")
+            world.run(100)
+            for node_id in world.nodes:
+                if world.random.random() < 0.5:
+                    world.snapshot(node_id)
+        world.heal()
+        world.run(world.random.randrange(300))
+        world.crash(leader.key.id)
+        check_settled(world, "after")
 
 
 def test_the_same_seed_gives_the_same_world(raft_world: Callable) -> None:

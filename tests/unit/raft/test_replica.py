@@ -35,6 +35,7 @@ from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.ready import Ready
 from millstream.raft.replica import RaftReplica
 from millstream.raft.roles import Follower, Resigned
+from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from millstream.runtime import Instant
@@ -55,8 +56,20 @@ class StubLog:
     def end_of_epoch(self, epoch: int) -> LogPosition:
         return self.end if epoch >= self.end.last_epoch else LogPosition(0, -1)
 
+    def position_at(self, offset: int) -> LogPosition:
+        return LogPosition(offset, self.end.last_epoch if offset else -1)
+
     def high_watermark(self) -> int:
         return self.committed
+
+    def start(self) -> LogPosition:
+        return LogPosition(0, -1)
+
+    def newest_snapshot(self) -> None:
+        return None
+
+    def snapshot_bytes(self, snapshot_id: SnapshotId) -> None:
+        return None
 
 
 class Never:

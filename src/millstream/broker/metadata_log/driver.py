@@ -162,7 +162,8 @@ class MetadataDriver:
         if ready.persist is not None:
             self._log.persist(ready.persist, self._replica.quorum.history.newest)
         assert ready.truncate_to is None, "a quorum of one has nobody to diverge from"
-        assert not ready.append_fetched, "a quorum of one fetches from nobody"
+        fetched = ready.append_fetched or ready.snapshot_piece
+        assert not fetched, "a quorum of one fetches from nobody"
         assert not ready.send, "a quorum of one has nobody to talk to"
         for batch in ready.append:
             self._log.append(batch, self._clock.now())

@@ -28,6 +28,7 @@ from millstream.raft.election_state import (
 )
 from millstream.raft.messages import LogPosition
 from millstream.raft.ready import AppendBatch
+from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_history import QuorumEntry
 from millstream.raft.voter_set import ControlRecord
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
@@ -58,6 +59,8 @@ class MetadataLog:
         self.log = log
         self._file_system = file_system
         self._snapshot_end = Offset(0)
+        self._snapshots: dict[SnapshotId, int] = {}
+        """Sizes of the snapshots beside the log, oldest first."""
         self._quorum_state_path = f"{log.directory}/{_QUORUM_STATE_FILE}"
 
     @classmethod
@@ -70,17 +73,41 @@ class MetadataLog:
     # What the quorum may ask
 
     def position(self) -> LogPosition:
-        return LogPosition(
-            Offset(self.log.log_end_offset), LeaderEpoch(self.log.leader_epochs.latest_epoch)
-        )
+        latest_epoch = max(self.log.leader_epochs.latest_epoch, self.start().last_epoch)
+        return LogPosition(Offset(self.log.log_end_offset), LeaderEpoch(latest_epoch))
+
+    def position_at(self, offset: Offset) -> LogPosition:
+        """Returns the end of the log once it is cut at `offset`."""
+        last_epoch = self.log.leader_epochs.epoch_for(offset - 1) if offset else NO_LEADER_EPOCH
+        return LogPosition(offset, LeaderEpoch(max(last_epoch, self.start().last_epoch)))
 
     def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
         """Returns the newest epoch in the log that is not above `epoch`, and the offset after its last record."""
         epochs, end_offset = self.log.leader_epochs, self.log.log_end_offset
         if not epochs.entries or epoch < epochs.entries[0].epoch:
-            return LogPosition(Offset(0), NO_LEADER_EPOCH)
+            start = self.start()
+            return start if epoch >= start.last_epoch else LogPosition(Offset(0), NO_LEADER_EPOCH)
         found = epochs.end_offset(min(epoch, epochs.latest_epoch), end_offset)
         return LogPosition(Offset(found.end_offset), LeaderEpoch(found.epoch))
+
+    def start(self) -> LogPosition:
+        """Returns where the log begins, and the epoch of the snapshot that ends there."""
+        offset = Offset(self.log.log_start_offset)
+        epochs = [each.epoch for each in self._snapshots if each.end_offset == offset]
+        return LogPosition(offset, epochs[0] if epochs and offset else NO_LEADER_EPOCH)
+
+    def newest_snapshot(self) -> SnapshotId | None:
+        return max(self._snapshots, default=None)
+
+    def snapshot_bytes(self, snapshot_id: SnapshotId) -> int | None:
+        return self._snapshots.get(snapshot_id)
+
+    def add_snapshot(self, snapshot_id: SnapshotId, size_bytes: int) -> None:
+        """Notes that a snapshot lies beside the log."""
+        self._snapshots[snapshot_id] = size_bytes
+
+    def remove_snapshot(self, snapshot_id: SnapshotId) -> None:
+        self._snapshots.pop(snapshot_id, None)
 
     def high_watermark(self) -> Offset:
         """Returns the end of the newest snapshot, which holds committed records only.

@@ -99,6 +99,8 @@ class MetadataQuorum:
         if not ids:
             self._note_voters()
             return MetadataImage(cluster_id=cluster_id)
+        for snapshot_id in ids:
+            self._log.add_snapshot(snapshot_id, self._files.size_bytes(snapshot_id))
         snapshot = self._files.read(ids[-1])
         self._log.start_at(snapshot.id.end_offset)
         if snapshot.voters is not None:

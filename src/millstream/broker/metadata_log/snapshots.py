@@ -159,16 +159,18 @@ class MetadataSnapshots:
             assert image is not None, "a snapshot is due because of an image"
             try:
                 voters = self._voters(Offset(image.offset + 1))
-                await self._pool.run(partial(self._write, image, voters))
+                snapshot_id = await self._pool.run(partial(self._write, image, voters))
+                self._log.add_snapshot(snapshot_id, self._files.size_bytes(snapshot_id))
                 self._clean()
             except OSError as error:
                 _LOGGER.warning("no snapshot at offset %d: %s", image.offset + 1, error)
 
-    def _write(self, image: MetadataImage, voters: VoterSet | None) -> None:
+    def _write(self, image: MetadataImage, voters: VoterSet | None) -> SnapshotId:
         """In the pool: touches nothing but the image and files."""
         snapshot = snapshot_of(image, voters, self._clock.now().wall_ms)
         self._files.write(snapshot)
         _LOGGER.info("wrote snapshot %s", snapshot.id.file_name)
+        return snapshot.id
 
     def _clean(self) -> None:
         """While there is a newer snapshot, the oldest goes when it is too old or everything is too large; the log goes with it."""
@@ -180,6 +182,7 @@ class MetadataSnapshots:
             self._log.log.delete_records_before(following.end_offset)
             self._log.log.maintain(following.end_offset, now)
             self._files.remove(oldest)
+            self._log.remove_snapshot(oldest)
             ids.pop(0)
         self._counted_bytes -= size_bytes - self._log.log.size_bytes
 
