@@ -1,36 +1,77 @@
-"""A leader's arithmetic: what is committed, who still listens, who should lead next."""
+"""A leader's arithmetic: what is committed, who still listens, who should lead next, how far everybody is.
+
+Replicas are told apart by id and directory: a fetch of a new disk says nothing of what the old one had.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
-from millstream.model import Offset
-from millstream.raft.roles import Leader, ReplicaProgress
+from millstream.model import ZERO_UUID, Offset
+from millstream.raft.roles import UNKNOWN_OFFSET, Leader, ReplicaProgress
 from millstream.raft.voter_set import ReplicaKey, VoterSet
 
-
-def with_fetch(leader: Leader, voter: ReplicaKey, end_offset: Offset, now_ms: int) -> Leader:
-    """A voter fetched from `end_offset`: it has everything below. A lower offset than before replaces the higher one."""
-    return _with_progress(leader, voter, ReplicaProgress(now_ms, end_offset, acknowledged=True))
+OBSERVER_SESSION_MS: Final = 300_000
+"""An observer that did not fetch for so long is forgotten, as in Kafka."""
 
 
-def with_contact(leader: Leader, voter: ReplicaKey, now_ms: int) -> Leader:
-    """A voter showed itself, with a log that this one does not continue: what it had told of it before is void."""
-    return _with_progress(leader, voter, ReplicaProgress(now_ms, acknowledged=True))
+def voter_of(leader: Leader, source: ReplicaKey) -> ReplicaKey | None:
+    """Returns the key that the voter set has for another replica; None for an observer.
+
+    Static voters are known by id alone. One that is known with its directory is no other, nor one that does not say.
+    """
+    for voter in leader.progress:
+        if voter.id == source.id and voter.directory_id in (ZERO_UUID, source.directory_id):
+            return voter
+    return None
+
+
+def with_fetch(
+    leader: Leader, source: ReplicaKey, end_offset: Offset, leader_end: Offset, now_ms: int
+) -> Leader:
+    """A replica fetched from `end_offset`: it has everything below. A lower offset than before replaces the higher one.
+
+    It is caught up when it fetches from the leader's end, or from where that was at its fetch before: as of that one, then.
+    """
+    before = _progress(leader, source, now_ms)
+    caught_up_ms = before.caught_up_ms
+    if end_offset >= leader_end:
+        caught_up_ms = now_ms
+    elif before.leader_end != UNKNOWN_OFFSET and end_offset >= before.leader_end:
+        caught_up_ms = before.fetched_ms
+    after = ReplicaProgress(
+        now_ms,
+        end_offset,
+        acknowledged=True,
+        fetched_ms=now_ms,
+        caught_up_ms=caught_up_ms,
+        leader_end=leader_end,
+    )
+    return _with_progress(leader, source, after, now_ms)
+
+
+def with_contact(leader: Leader, source: ReplicaKey, now_ms: int) -> Leader:
+    """A replica showed itself, with a log that this one does not continue: what it had told of it before is void."""
+    before = _progress(leader, source, now_ms)
+    after = replace(
+        before, heard_ms=now_ms, end_offset=UNKNOWN_OFFSET, acknowledged=True, fetched_ms=now_ms
+    )
+    return _with_progress(leader, source, after, now_ms)
 
 
 def with_acknowledgement(leader: Leader, voter: ReplicaKey) -> Leader:
     """A voter answered that it knows who leads. It promised nothing, and may yet be unable to fetch."""
-    before = leader.progress[voter]
-    return _with_progress(leader, voter, replace(before, acknowledged=True))
+    after = replace(leader.progress[voter], acknowledged=True)
+    return replace(leader, progress={**leader.progress, voter: after})
 
 
 def with_voters(leader: Leader, voters: VoterSet, now_ms: int) -> Leader:
-    """Counts with other voters from now on: those that stay keep what they told."""
+    """Counts with other voters from now on. Whoever joins or leaves them keeps what it told."""
+    known = {**leader.observers, **leader.progress}
     others = voters.others(leader.local)
-    progress = {key: leader.progress.get(key, ReplicaProgress(now_ms)) for key in others}
-    return replace(leader, progress=progress, begin_epoch_deadline_ms=now_ms)
+    progress = {key: known.pop(key, ReplicaProgress(now_ms)) for key in others}
+    return replace(leader, progress=progress, observers=known, begin_epoch_deadline_ms=now_ms)
 
 
 def committed_offset(leader: Leader, voters: VoterSet, flushed: Offset) -> Offset | None:
@@ -62,6 +103,25 @@ def successors(leader: Leader) -> tuple[ReplicaKey, ...]:
     )
 
 
-def _with_progress(leader: Leader, voter: ReplicaKey, state: ReplicaProgress) -> Leader:
-    progress: Mapping[ReplicaKey, ReplicaProgress] = {**leader.progress, voter: state}
-    return replace(leader, progress=progress)
+def living_observers(leader: Leader, now_ms: int) -> dict[ReplicaKey, ReplicaProgress]:
+    """Returns the observers that fetched within their session."""
+    return {
+        key: state
+        for key, state in leader.observers.items()
+        if now_ms - state.heard_ms < OBSERVER_SESSION_MS
+    }
+
+
+def _progress(leader: Leader, source: ReplicaKey, now_ms: int) -> ReplicaProgress:
+    voter = voter_of(leader, source)
+    known = leader.observers.get(source) if voter is None else leader.progress[voter]
+    return known or ReplicaProgress(now_ms)
+
+
+def _with_progress(
+    leader: Leader, source: ReplicaKey, state: ReplicaProgress, now_ms: int
+) -> Leader:
+    voter = voter_of(leader, source)
+    if voter is not None:
+        return replace(leader, progress={**leader.progress, voter: state})
+    return replace(leader, observers={**living_observers(leader, now_ms), source: state})

@@ -59,6 +59,7 @@ from millstream.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from millstream.raft.quorum_description import ReplicaDescriptions, describe_replicas
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
@@ -129,6 +130,11 @@ class RaftReplica:
         """Whether every other voter knows that this replica does not lead, as far as it can be told."""
         role = self._quorum.role
         return not (isinstance(role, Leader) or (isinstance(role, Resigned) and role.to_tell))
+
+    def describe(self, now: Instant) -> ReplicaDescriptions:
+        """Returns how far every replica is, as far as this one knows."""
+        quorum = self._quorum
+        return describe_replicas(quorum.role, quorum.voters, self._log.end.end_offset, now)
 
     def step(self, event: RaftEvent, now: Instant) -> Ready:
         """Takes in one event and returns the work for the driver.
@@ -290,10 +296,10 @@ class RaftReplica:
         outcome.reply(token, response)
 
     def _note_contact(self, source: ReplicaKey, outcome: StepOutcome) -> None:
-        """A voter that cannot continue yet still listens to this leader. It promises nothing."""
-        role, voters = self._quorum.role, self._quorum.voters
-        if isinstance(role, Leader) and voters.has(source) and source.id != self._id:
-            self._quorum.update_leader(with_contact(role, voters.key_of(source.id), outcome.now_ms))
+        """Whoever cannot continue yet still listens to this leader. It promises nothing."""
+        role = self._quorum.role
+        if isinstance(role, Leader) and source != self._quorum.local:
+            self._quorum.update_leader(with_contact(role, source, outcome.now_ms))
 
     def _refusal_of_leader(self, epoch: LeaderEpoch) -> Refusal | None:
         """Returns why this replica refuses what only the leader of an epoch may answer."""
@@ -306,14 +312,14 @@ class RaftReplica:
         return None if self.is_leader else NotLeaderOrFollower
 
     def _note_fetch(self, leader: Leader, request: FetchRequest, outcome: StepOutcome) -> None:
-        """A voter has everything below its fetch on disk. An observer's fetch promises nothing."""
-        voters = self._quorum.voters
-        if voters.has(request.source) and request.source.id != self._id:
-            voter = voters.key_of(request.source.id)
-            self._quorum.update_leader(
-                with_fetch(leader, voter, request.log.end_offset, outcome.now_ms)
-            )
-            self._log.advance_high_watermark(self._quorum.role, voters)
+        """Whoever fetches has everything below on disk; of an observer that promises nothing."""
+        if request.source == self._quorum.local:
+            return
+        end_offset, own_end = request.log.end_offset, self._log.end.end_offset
+        self._quorum.update_leader(
+            with_fetch(leader, request.source, end_offset, own_end, outcome.now_ms)
+        )
+        self._log.advance_high_watermark(self._quorum.role, self._quorum.voters)
 
     # the result
 

@@ -86,10 +86,16 @@ class ReplicaProgress:
     """The progress of one other replica, as its fetches told this leader."""
 
     heard_ms: int
-    """When it last fetched; at first the time since when it is waited for."""
+    """When it last showed itself; at first the time since when it is waited for."""
     end_offset: Offset = UNKNOWN_OFFSET
     acknowledged: bool = False
     """It knows who leads: it answered BeginQuorumEpoch, or fetched."""
+    fetched_ms: int = -1
+    """When it last fetched; -1 for never."""
+    caught_up_ms: int = -1
+    """When it last had everything; -1 for never."""
+    leader_end: Offset = UNKNOWN_OFFSET
+    """The leader's end at that fetch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,8 @@ class Leader:
     granting: tuple[ReplicaKey, ...]
     progress: Mapping[ReplicaKey, ReplicaProgress]
     """The other voters, under the keys that the voter set has for them."""
+    observers: Mapping[ReplicaKey, ReplicaProgress] = field(default_factory=dict)
+    """All others that fetch, a voter's old or new disk included."""
     begin_epoch_deadline_ms: int
     """When voters that have not answered BeginQuorumEpoch are sent it again."""
 

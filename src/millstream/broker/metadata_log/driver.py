@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
@@ -28,6 +28,7 @@ from millstream.raft.messages import (
     Tick,
     UpgradeKraftVersion,
 )
+from millstream.raft.quorum_description import ReplicaDescriptions
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_set import (
@@ -67,6 +68,8 @@ class QuorumDescription:
     log_end_offset: Offset
     voters: tuple[ReplicaKey, ...]
     kraft_version: int = KRAFT_VERSION_DYNAMIC
+    replicas: ReplicaDescriptions = field(default=ReplicaDescriptions(()))
+    """How far voters and observers are."""
 
     @property
     def is_static(self) -> bool:
@@ -129,6 +132,7 @@ class MetadataDriver:
             self._log.position().end_offset,
             tuple(voter.key for voter in quorum.voters),
             quorum.kraft_version,
+            self._replica.describe(self._clock.now()),
         )
 
     async def run(self) -> None:
