@@ -7,10 +7,6 @@ from millstream.protocol.api import ApiKey
 _CONTROLLER = "spoken among the controllers of a quorum and by brokers that replicate, which a quorum of one does not have; the connection is closed"
 
 SKIPPED: dict[ApiKey, str] = {
-    ApiKey.VOTE: _CONTROLLER,
-    ApiKey.BEGIN_QUORUM_EPOCH: _CONTROLLER,
-    ApiKey.END_QUORUM_EPOCH: _CONTROLLER,
     ApiKey.ALTER_PARTITION: _CONTROLLER,
-    ApiKey.FETCH_SNAPSHOT: _CONTROLLER,
     ApiKey.UPDATE_RAFT_VOTER: _CONTROLLER,
 }

@@ -26,6 +26,7 @@ from millstream.protocol.generated.describe_quorum import (
     Node,
     ReplicaState,
 )
+from millstream.raft.quorum_description import ReplicaDescription
 from millstream.security.acl import Operation
 
 API = ApiSpec(
@@ -65,21 +66,26 @@ def _described(
     context: RequestContext, *, controller: ControllerClient
 ) -> DescribeQuorumResponsePartitionData:
     quorum = controller.quorum()
-    now_ms = context.now.wall_ms if context.version >= _KNOWS_TIMES else -1
-    known = context.version >= _KNOWS_DIRECTORIES and not quorum.is_static
+    knows_times = context.version >= _KNOWS_TIMES
+    knows_directories = context.version >= _KNOWS_DIRECTORIES
+
+    def state(replica: ReplicaDescription, *, has_directory: bool) -> ReplicaState:
+        return ReplicaState(
+            replica_id=replica.key.id,
+            replica_directory_id=replica.key.directory_id if has_directory else ZERO_UUID,
+            log_end_offset=replica.log_end_offset,
+            last_fetch_timestamp=replica.last_fetch_ms if knows_times else -1,
+            last_caught_up_timestamp=replica.last_caught_up_ms if knows_times else -1,
+        )
+
+    in_log = knows_directories and not quorum.is_static  # a configuration names no directories
     return DescribeQuorumResponsePartitionData(
         leader_id=quorum.leader_id,
         leader_epoch=quorum.leader_epoch,
         high_watermark=quorum.high_watermark,
-        current_voters=[
-            ReplicaState(
-                replica_id=voter.id,
-                replica_directory_id=voter.directory_id if known else ZERO_UUID,
-                log_end_offset=quorum.log_end_offset,
-                last_fetch_timestamp=now_ms,
-                last_caught_up_timestamp=now_ms,
-            )
-            for voter in quorum.voters
+        current_voters=[state(each, has_directory=in_log) for each in quorum.replicas.voters],
+        observers=[
+            state(each, has_directory=knows_directories) for each in quorum.replicas.observers
         ],
     )
 

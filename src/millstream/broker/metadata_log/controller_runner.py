@@ -70,9 +70,7 @@ class ControllerRunner:
         self._driver: MetadataDriver | None = None
         self._controller: Controller | None = None
         self._leads_epoch: LeaderEpoch | None = None
-        self._end_offset = image.offset + 1
-        """One past the last record this node knows of, committed or not."""
-        self._committed_offset = self._end_offset
+        self._committed_offset = image.offset + 1
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._subscribers: list[Callable[[PublishedImage], None]] = []
 
@@ -116,21 +114,37 @@ class ControllerRunner:
             controller = self._controller
             if controller is None:
                 raise NotController("the controller of this cluster is starting; retry")
-            plan = partial(handle, controller, request, self._context(principal))
-            concerned = partitions_concerned(request, controller.image)
-            result = await self._planned(controller, plan, concerned)
-            if result.upgrades_kraft_version:
-                self._upgrade_kraft_version()
             try:
-                if len(result.records) > _PLANNED_AT_ONCE:
-                    await self._append_many(controller, result.records)
-                else:
-                    self._append(controller, result.records)
+                result = await self._written(controller, handle, request, principal)
             except EncodeError as error:
                 raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
             end_offset = self._end_offset
         await self._until_committed(end_offset)
         return result.response
+
+    async def _written(
+        self,
+        controller: Controller,
+        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        request: RequestT,
+        principal: str,
+    ) -> ControllerResult[ResponseT]:
+        """Plans and writes. Plans again where the quorum has written records of its own meanwhile: offsets stand in some plans."""
+        while True:
+            context = self._context(principal)
+            concerned = partitions_concerned(request, controller.image)
+            result = await self._planned(
+                controller, partial(handle, controller, request, context), concerned
+            )
+            if self._end_offset != context.next_offset:
+                continue
+            if result.upgrades_kraft_version:
+                self._upgrade_kraft_version()
+            if len(result.records) <= _PLANNED_AT_ONCE:
+                self._append(controller, result.records)
+                return result
+            if await self._append_many(controller, result.records):
+                return result
 
     async def _planned(
         self,
@@ -161,9 +175,9 @@ class ControllerRunner:
     def leadership_changed(self, leadership: LeaderAndEpoch) -> None:
         leads = leadership.leader_id == self._settings.node_id
         self._leads_epoch = leadership.epoch if leads else None
-        if not leads:
-            self._controller = None
-            self._fail_waiters(NotController("the controller has moved; retry"))
+        # Also where this node leads again: another one may have led in between, and what was not committed is gone.
+        self._controller = None
+        self._fail_waiters(NotController("the controller has moved; retry"))
 
     def committed(self, batch: MetadataBatch) -> None:
         self.publish(batch, self.replay(batch))
@@ -174,7 +188,6 @@ class ControllerRunner:
 
     def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
         self._committed_offset = batch.last_offset + 1
-        self._end_offset = max(self._end_offset, self._committed_offset)
         for published in images:
             self._image = published.image
             for apply in self._subscribers:
@@ -208,8 +221,17 @@ class ControllerRunner:
         for offset, record in enumerate(records, first_offset):
             controller.replay(Offset(offset), record)
 
-    async def _append_many(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
-        """All that takes long comes before the records are written, so that nothing can come between that and what follows from it."""
+    @property
+    def _end_offset(self) -> int:
+        """The end of the log, committed or not: the quorum writes records of its own, too."""
+        assert self._driver is not None, "the controller runs only with a driver"
+        return self._driver.end_offset
+
+    async def _append_many(self, controller: Controller, records: Sequence[MetadataRecord]) -> bool:
+        """Returns whether they were written: not where the quorum has written records of its own meanwhile.
+
+        All that takes long comes before, so that nothing can come between that and what follows from it.
+        """
         base, first_offset = controller.image, self._end_offset
         last_offset = Offset(first_offset + len(records) - 1)
         values, image = await self._pool.run(
@@ -218,24 +240,21 @@ class ControllerRunner:
         if self._controller is not controller:
             raise NotController("the controller has moved; retry")
         assert controller.image is base, "only one request at a time changes the metadata"
-        assert self._end_offset == first_offset, "only one request at a time writes to the log"
+        if self._end_offset != first_offset:
+            return False
         self._propose(values)
         controller.adopt(image)
+        return True
 
     def _propose(self, values: Sequence[bytes]) -> Offset:
         assert self._driver is not None, "the controller runs only with a driver"
         assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
-        first_offset = self._driver.propose(values, self._leads_epoch)
-        assert first_offset == self._end_offset, (
-            f"records written for offset {self._end_offset} went to {first_offset}"
-        )
-        self._end_offset = first_offset + len(values)
-        return first_offset
+        return self._driver.propose(values, self._leads_epoch)
 
     def _upgrade_kraft_version(self) -> None:
         assert self._driver is not None, "the controller runs only with a driver"
         assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
-        self._end_offset = self._driver.upgrade_kraft_version(self._leads_epoch)
+        self._driver.upgrade_kraft_version(self._leads_epoch)
 
     async def _until_committed(self, offset: int) -> None:
         if self._committed_offset >= offset:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,8 +23,11 @@ from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.messages import (
     Flushed,
-    LocalEvent,
+    InboundRequest,
     Propose,
+    RaftEvent,
+    RaftRequest,
+    RaftResponse,
     ShutDown,
     Tick,
     UpgradeKraftVersion,
@@ -77,6 +81,21 @@ class QuorumDescription:
         return self.kraft_version == KRAFT_VERSION_STATIC
 
 
+class QuorumChange:
+    """One change of what other replicas can be told: records on the disk, what is committed, or who leads."""
+
+    def __init__(self) -> None:
+        self._happened = asyncio.Event()
+
+    async def wait(self, timeout_s: float) -> None:
+        """Returns when it has happened. Raises TimeoutError."""
+        async with asyncio.timeout(timeout_s):
+            await self._happened.wait()
+
+    def happen(self) -> None:
+        self._happened.set()
+
+
 class MetadataDriver:
     """The driver of the metadata quorum, on one loop; `run` is the task that waits for the disk and for deadlines."""
 
@@ -101,6 +120,22 @@ class MetadataDriver:
         self._deadline_ms = 0
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()
+        self._tokens = itertools.count(1)
+        self._asked: dict[int, asyncio.Future[RaftResponse]] = {}
+        """The requests of other replicas that are not answered yet."""
+        self.changed = QuorumChange()
+        """The next change. Whoever is about to look at how things are takes it before, so that none is missed."""
+
+    async def answer(self, request: RaftRequest) -> RaftResponse:
+        """Returns the replica's answer to another one. Some wait until a record is committed."""
+        token = next(self._tokens)
+        answered: asyncio.Future[RaftResponse] = asyncio.get_running_loop().create_future()
+        self._asked[token] = answered
+        try:
+            self._step(InboundRequest(token, request))
+            return await answered
+        finally:
+            del self._asked[token]
 
     def propose(self, records: Sequence[bytes], epoch: LeaderEpoch) -> Offset:
         """Appends the records as one batch and returns the offset of the first. Raises NotController, KafkaStorageError.
@@ -113,10 +148,14 @@ class MetadataDriver:
         self._step(Propose(tuple(records), epoch))
         return first_offset
 
-    def upgrade_kraft_version(self, epoch: LeaderEpoch) -> int:
-        """Appends the voters of a static quorum and returns the end of the log. Raises NotController, KafkaStorageError."""
-        self._step(UpgradeKraftVersion(epoch))
+    @property
+    def end_offset(self) -> Offset:
+        """The end of the log, committed or not."""
         return self._log.position().end_offset
+
+    def upgrade_kraft_version(self, epoch: LeaderEpoch) -> None:
+        """Appends the voters of a static quorum. Raises NotController, KafkaStorageError."""
+        self._step(UpgradeKraftVersion(epoch))
 
     def voters_in_log(self, end_offset: Offset) -> VoterSet | None:
         """Returns the voters that the log below `end_offset` names; None where the configuration names them (kraft.version 0)."""
@@ -159,7 +198,7 @@ class MetadataDriver:
             self._log.log.complete_flush(plan, self._clock.now())
             self._step(Flushed(Offset(plan.end_offset)))
 
-    def _step(self, event: LocalEvent) -> None:
+    def _step(self, event: RaftEvent) -> None:
         self._carry_out(self._replica.step(event, self._clock.now()))
 
     def _carry_out(self, ready: Ready) -> None:
@@ -176,9 +215,19 @@ class MetadataDriver:
             self._listener.leadership_changed(ready.leadership)
         if ready.high_watermark is not None:
             self._apply_up_to(ready.high_watermark)
+        for reply in ready.reply:
+            waiting = self._asked.get(reply.token)
+            if waiting is not None and not waiting.done():  # whoever asked may have gone
+                waiting.set_result(reply.response)
+        if ready.leadership is not None or ready.high_watermark is not None:
+            self._tell_changed()
         if ready.deadline_ms != self._deadline_ms:
             self._deadline_ms = ready.deadline_ms
             self._wake_up.set()
+
+    def _tell_changed(self) -> None:
+        change, self.changed = self.changed, QuorumChange()
+        change.happen()
 
     def _apply_up_to(self, high_watermark: Offset) -> None:
         """Applies committed records. While the node starts, no client waits, so all are applied at once."""
@@ -223,6 +272,7 @@ class MetadataDriver:
                 log.fail_flush(plan, error)
             log.complete_flush(plan, self._clock.now())
             self._step(Flushed(Offset(plan.end_offset)))
+            self._tell_changed()
 
     async def _keep_time(self) -> None:
         while True:

@@ -7,12 +7,14 @@ Its quorum is static (kraft.version 0) where `controller.quorum.voters` names th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.driver import MetadataDriver, MetadataListener
 from millstream.broker.metadata_log.log import MetadataLog
+from millstream.broker.metadata_log.quorum_requests import QuorumRequests
 from millstream.broker.metadata_log.snapshots import (
     MetadataSnapshots,
     SnapshotFiles,
@@ -31,7 +33,7 @@ from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
 from millstream.raft.snapshot import SNAPSHOT_DAMAGE
 from millstream.raft.voter_history import VoterHistory
-from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
+from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -49,8 +51,12 @@ class MetadataQuorum:
         *,
         pool: DiskPool,
         clock: Clock,
+        endpoints: Sequence[Listener] = (),
     ) -> None:
-        """Raises ConfigError for the directory of a larger quorum, KafkaStorageError and DamagedFile when it cannot be read."""
+        """`endpoints`: where this node listens to other replicas; nowhere, in a quorum of one that nobody follows.
+
+        Raises ConfigError for the directory of a larger quorum, KafkaStorageError and DamagedFile when it cannot be read.
+        """
         self._config = config
         self._environment = environment
         self._pool = pool
@@ -59,6 +65,9 @@ class MetadataQuorum:
             directory, environment.file_system, _log_config(config), clock.now()
         )
         tell_repairs(self._log.log)
+        self._endpoints = tuple(
+            VoterEndpoint(each.name, each.host, each.port) for each in endpoints
+        )
         self._local = ReplicaKey(BrokerId(config.node_id), directory.meta.directory_id)
         self._files = SnapshotFiles(self._log.log.directory, environment.file_system)
         self._history = self._initial_history()
@@ -68,7 +77,7 @@ class MetadataQuorum:
 
     def driver(self, listener: MetadataListener) -> MetadataDriver:
         replica = RaftReplica(
-            RaftIdentity(self._local),
+            RaftIdentity(self._local, self._endpoints),
             self._history,
             self._config.read(RaftTimeouts),
             self._environment.random,
@@ -77,6 +86,12 @@ class MetadataQuorum:
             now=self._clock.now(),
         )
         return MetadataDriver(replica, self._log, listener, self._pool, self._clock)
+
+    def requests(self, driver: MetadataDriver) -> QuorumRequests:
+        """Returns what answers other replicas for the driver."""
+        return QuorumRequests(
+            driver, self._log, self._files, self._pool, lambda: self._clock.now().monotonic_ms
+        )
 
     def snapshots(self, voters: Callable[[Offset], VoterSet | None]) -> MetadataSnapshots:
         """`voters` is asked for those that the log names below the end of each snapshot."""
@@ -87,7 +102,7 @@ class MetadataQuorum:
 
     def _initial_history(self) -> VoterHistory:
         """A new directory begins a quorum of this node, static where configuration names it, as in Kafka."""
-        own = VoterSet([Voter(self._local)])
+        own = VoterSet([Voter(self._local, self._endpoints)])
         if self._config.controller_quorum_voters or self._log.static_voter_ids():
             return VoterHistory(own)
         return VoterHistory.bootstrapped(own)

@@ -34,7 +34,7 @@ from millstream.raft.snapshot import (
     encode_snapshot,
 )
 from millstream.raft.voter_set import VoterSet
-from millstream.runtime import Clock, FileSystem
+from millstream.runtime import Clock, File, FileSystem
 
 _LOGGER = logging.getLogger(__name__)
 _UNFINISHED_SUFFIXES: Final = (".tmp", ".part", ".deleted")
@@ -73,6 +73,10 @@ class SnapshotFiles:
             raise KafkaStorageError(
                 f"{path} is damaged ({error}): restore it from a copy; the metadata log alone may not go back far enough"
             ) from error
+
+    def open(self, snapshot_id: SnapshotId) -> File:
+        """Opens a snapshot to be read in pieces. Raises OSError."""
+        return self._file_system.open_read_only(self.path(snapshot_id))
 
     def write(self, snapshot: Snapshot) -> None:
         """Writes a snapshot. It is on the disk under its name when this returns, or not there at all."""

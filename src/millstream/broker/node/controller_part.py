@@ -48,6 +48,7 @@ class ControllerPart:
             long_work=shared.long_work,
             metadata=shared.controller,
             metrics=shared.metrics,
+            quorum_requests=shared.quorum_requests,
         )
         self.dispatcher = Dispatcher(services, CONTROLLER_HANDLERS)
         self._enveloped_requests.dispatcher = self.dispatcher

@@ -162,7 +162,13 @@ class NodeProcess:
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             shared = SharedParts(
-                self._config, directories, self._environment, self._clock, tasks=tasks, pool=pool
+                self._config,
+                directories,
+                self._environment,
+                self._clock,
+                tasks=tasks,
+                pool=pool,
+                of_controller=self._advertised(bound.of_controller),
             )
             shared.dynamic_config.subscribe(self._use)
             controller = ControllerPart(shared) if self._config.is_controller else None

@@ -8,11 +8,13 @@ The controller's part and the broker's are built on them, live in between, and e
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
+from millstream.broker.config.listeners import Listener
 from millstream.broker.config.other_keys import ignored_update_mode
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
@@ -47,8 +49,9 @@ class SharedParts:
         *,
         tasks: NodeTasks,
         pool: DiskPool,
+        of_controller: Sequence[Listener] = (),
     ) -> None:
-        """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
+        """`of_controller`: where others reach the controller of this node. Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
         self.config = config
         self.directories = directories
         self.environment = environment
@@ -65,9 +68,17 @@ class SharedParts:
         self.failures = FailureLog(clock)
         self.long_work = LongWork(time.perf_counter)
         self.dynamic_config = DynamicConfig(config)
-        quorum = MetadataQuorum(config, directories.metadata, environment, pool=pool, clock=clock)
+        quorum = MetadataQuorum(
+            config,
+            directories.metadata,
+            environment,
+            pool=pool,
+            clock=clock,
+            endpoints=of_controller,
+        )
         self.controller = self._new_controller(quorum)
         self._driver = quorum.driver(self.controller)
+        self.quorum_requests = quorum.requests(self._driver)
         self._snapshots = quorum.snapshots(self._driver.voters_in_log)
         self.controller.attach(self._driver)
 

@@ -18,6 +18,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.metadata_log.quorum_requests import QuorumRequests
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
@@ -101,6 +102,7 @@ class ControllerServices:
     long_work: LongWork
     metadata: Metadata
     metrics: NodeMetrics
+    quorum_requests: QuorumRequests
 
 
 NodeServices = HandlerServices | ControllerServices

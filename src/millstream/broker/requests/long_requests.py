@@ -280,6 +280,7 @@ WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
     {
         ApiKey.ADD_RAFT_VOTER: "refused before its list is looked at",
         ApiKey.ASSIGN_REPLICAS_TO_DIRS: "planned in a thread, by the number of partitions",
+        ApiKey.BEGIN_QUORUM_EPOCH: "about one partition, and where one leader listens",
         ApiKey.BROKER_HEARTBEAT: "one broker says all of itself, planned in a thread",
         ApiKey.BROKER_REGISTRATION: "one broker says all of itself, planned in a thread",
         ApiKey.CONSUMER_GROUP_HEARTBEAT: "one member says all that it wants, to its shard in a thread",
@@ -289,7 +290,9 @@ WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
         ApiKey.DESCRIBE_DELEGATION_TOKEN: "refused over plain connections before its list is looked at",
         ApiKey.DESCRIBE_LOG_DIRS: "answered by directory, in turns; what is asked for becomes a set",
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: "answers 2000 partitions at most, and a cursor",
+        ApiKey.END_QUORUM_EPOCH: "about one partition, and where one leader listens",
         ApiKey.FETCH: "a session is one whole; it is read in turns",
+        ApiKey.FETCH_SNAPSHOT: "about one partition",
         ApiKey.JOIN_GROUP: "one member says all that it wants, to its shard in a thread",
         ApiKey.LEAVE_GROUP: "members that leave together cause one rebalance, planned in a thread",
         ApiKey.LIST_CONFIG_RESOURCES: "kinds of resources, made a set",
@@ -301,6 +304,7 @@ WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
         ApiKey.STREAMS_GROUP_HEARTBEAT: "one member says all that it wants, to its shard in a thread",
         ApiKey.SYNC_GROUP: "one generation's assignment, taken in a thread",
         ApiKey.UPDATE_FEATURES: "all features or none",
+        ApiKey.VOTE: "about one partition",
     }
 )  # fmt: skip
 """Lists that are handled together, and why the loop is not held by them."""

@@ -51,15 +51,9 @@ def _found(package: ModuleType) -> Mapping[ApiKey, Handler]:
 BROKER_HANDLERS: Final[Mapping[ApiKey, Handler]] = _found(handlers)
 """What clients and other brokers are served on the listeners of a broker."""
 _OWN_OF_CONTROLLERS: Final = _found(controller_handlers)
-_OTHERWISE_ON_CONTROLLERS: Final = {ApiKey.FETCH}
-"""What controllers do not serve as brokers do, and have no handler for yet."""
 CONTROLLER_HANDLERS: Final[Mapping[ApiKey, Handler]] = MappingProxyType(
     {
-        **{
-            key: handler
-            for key, handler in BROKER_HANDLERS.items()
-            if key in CONTROLLER_APIS - _OTHERWISE_ON_CONTROLLERS
-        },
+        **{key: handler for key, handler in BROKER_HANDLERS.items() if key in CONTROLLER_APIS},
         **_OWN_OF_CONTROLLERS,
     }
 )

@@ -39,6 +39,7 @@ from millstream.protocol.generated.create_topics import (
     CreateTopicsRequest,
 )
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord
+from millstream.raft.quorum_description import ReplicaDescription, ReplicaDescriptions
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey
 from millstream.runtime import Instant
 from millstream.security.authorizer import ALLOW_ALL, ANONYMOUS
@@ -123,8 +124,12 @@ class AdminNode:
         return result.response
 
     def quorum(self) -> QuorumDescription:
-        voters = (ReplicaKey(1, Uuid(b"d" * 16)),)
-        return QuorumDescription(1, 4, 30, 31, voters, self.kraft_version)
+        voter, observer = ReplicaKey(1, Uuid(b"d" * 16)), ReplicaKey(7, Uuid(b"o" * 16))
+        replicas = ReplicaDescriptions(
+            (ReplicaDescription(voter, 31, 900, 900),),
+            (ReplicaDescription(observer, 25, 800, 700),),
+        )
+        return QuorumDescription(1, 4, 30, 31, (voter,), self.kraft_version, replicas)
 
     def finalize(self, feature: str, level: int) -> None:
         self.replay(FeatureLevelRecord(name=feature, feature_level=level))

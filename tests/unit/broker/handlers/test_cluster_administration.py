@@ -133,7 +133,9 @@ def test_the_quorum_is_told_to_who_asks_for_it_alone(node: object) -> None:
         OWN_DIRECTORY,
         31,
     )
-    assert partition.observers == []
+    (observer,) = partition.observers
+    assert (observer.replica_id, observer.log_end_offset) == (7, 25)
+    assert (observer.last_fetch_timestamp, observer.last_caught_up_timestamp) == (800, 700)
     for version in (0, 1):  # neither knows directories
         response = node.answer(describe_quorum.handle, asked(("__cluster_metadata", [0])), version)
         out = bytearray()

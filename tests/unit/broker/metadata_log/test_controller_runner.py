@@ -12,7 +12,7 @@ import pytest
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.apis import BROKER_HEARTBEAT, CREATE_TOPICS
+from millstream.controller.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION, CREATE_TOPICS
 from millstream.controller.brokers import broker_lifecycle
 from millstream.controller.controller import Controller
 from millstream.controller.partitions.leadership import plan_broker_gone
@@ -21,7 +21,7 @@ from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidRequest, NotController, StaleBrokerEpoch, TopicAlreadyExists
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch
-from millstream.model import BrokerId, LeaderEpoch
+from millstream.model import BrokerId, LeaderEpoch, Uuid
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
@@ -59,13 +59,18 @@ class Log:
         driver: Any = self
         self.runner.attach(driver)
         self.end = 0
+        self.epoch = 1
         self.proposed: list[tuple[int, list[bytes]]] = []
 
     def propose(self, records: Sequence[bytes], epoch: LeaderEpoch) -> int:
-        assert epoch == 1
+        assert epoch == self.epoch
         first, self.end = self.end, self.end + len(records)
         self.proposed.append((first, list(records)))
         return first
+
+    @property
+    def end_offset(self) -> int:
+        return self.end
 
     def describe(self) -> QuorumDescription:
         return QuorumDescription(ME, LeaderEpoch(1), self.end, self.end, voters=())
@@ -75,7 +80,7 @@ class Log:
         for first, values in batches:
             records = [decode_metadata_record(memoryview(value)) for value in values]
             last = first + len(records) - 1
-            self.runner.committed(MetadataBatch(first, last, 1, records))
+            self.runner.committed(MetadataBatch(first, last, self.epoch, records))
 
     async def settle(self, request: Coroutine[Any, Any, Any]) -> Any:
         task = asyncio.create_task(request)
@@ -250,3 +255,43 @@ async def test_a_heartbeat_counts_before_the_requests_that_came_before_it_are_pl
     refused, answered = await asyncio.gather(*beats, return_exceptions=True)
     assert isinstance(refused, StaleBrokerEpoch)
     assert not answered.is_fenced
+
+
+async def test_who_leads_again_begins_with_what_is_committed(log: Log) -> None:
+    """What was written and not committed is gone with the epoch, although this node leads the next one, too."""
+    waiting = create(log, "lost")
+    await asyncio.sleep(0)
+    log.end, log.proposed, log.epoch = log.proposed[0][0], [], 2
+    log.runner.leadership_changed(LeaderAndEpoch(ME, LeaderEpoch(2)))
+    with pytest.raises(NotController, match="has moved"):
+        await waiting
+    with pytest.raises(NotController, match="is starting"):
+        await create(log, "early")
+    log.end += 1  # the leader change
+    log.runner.committed(MetadataBatch(log.end - 1, log.end - 1, 2, []))
+    asked = create(log, "a")
+    await asyncio.sleep(0)
+    log.commit()
+    assert (await asked).topics[0].error_code == 0
+    assert list(log.runner.image.topics.by_name) == ["a"]
+
+
+@pytest.mark.parametrize("partitions", [1, MANY])
+async def test_records_that_the_quorum_writes_of_itself_move_those_of_a_plan(
+    log: Log, partitions: int
+) -> None:
+    """As when a voter is added while a broker registers: its epoch is the offset of its record."""
+    registration = BrokerRegistrationRequest(
+        broker_id=2, cluster_id="c", incarnation_id=Uuid(b"2" * 16), listeners=[Listener(name="P", host="h", port=1)],
+        features=[Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)],
+    )  # fmt: skip
+    creating = create(log, "a", partitions)
+    registering = asyncio.create_task(log.runner.ask(BROKER_REGISTRATION, registration))
+    log.end += 1  # the voters
+    log.runner.committed(MetadataBatch(log.end - 1, log.end - 1, 1, []))
+    while not registering.done():
+        await asyncio.sleep(0)
+        log.commit()
+    assert (await creating).topics[0].error_code == 0
+    broker = log.runner.image.brokers[BrokerId(2)]
+    assert broker.broker_epoch == log.end - 1
