@@ -24,6 +24,7 @@ from millstream.raft.messages import (
     Flushed,
     InboundRequest,
     InboundResponse,
+    KraftVersionsRequest,
     LogPosition,
     OutboundResponse,
     Propose,
@@ -328,6 +329,7 @@ class RaftWorld:
         asked = _Asked(source, source.incarnation, send)
 
         def arrive(node: Node) -> None:
+            assert not isinstance(send.message, KraftVersionsRequest), "a driver answers this"
             self._asked[token := next(self._tokens)] = asked
             self.step(node.key.id, InboundRequest(token, send.message))
 

@@ -18,9 +18,11 @@ from millstream.raft.messages import (
     Endpoints,
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
-    RaftRequest,
-    RaftResponse,
+    QuorumRequest,
+    QuorumResponse,
     Refusal,
+    VoterChangeRequest,
+    VoterChangeResponse,
     VoteRequest,
     VoteResponse,
 )
@@ -43,7 +45,9 @@ class Elections:
         self._log = log
         self._timeouts = timeouts
 
-    def observe_request(self, request: RaftRequest, outcome: StepOutcome) -> bool:
+    def observe_request(
+        self, request: QuorumRequest | VoterChangeRequest, outcome: StepOutcome
+    ) -> bool:
         """Moves to the epoch of a voter's request. False for one that no right voter sends; it moves nothing.
 
         That is a vote for an epoch in which records were written, a second leader of an epoch, a leader with our id. What an observer
@@ -66,7 +70,9 @@ class Elections:
             case _:
                 return True
 
-    def observe_response(self, response: RaftResponse, outcome: StepOutcome) -> bool:
+    def observe_response(
+        self, response: QuorumResponse | VoterChangeResponse, outcome: StepOutcome
+    ) -> bool:
         """Moves to the epoch of an answer and to the leader that it names; False when that is a second leader of an epoch."""
         return self._observe(response.epoch, response.leader_id, response.endpoints, outcome)
 

@@ -108,6 +108,7 @@ class Fetching:
             response.error is None
             and isinstance(role, Follower)
             and not role.leader_has_resigned
+            and isinstance(sent.message, FetchRequest | FetchSnapshotRequest)
             and sent.message.epoch == response.epoch == role.epoch
             and response.leader_id == role.leader_id
         )

@@ -49,12 +49,14 @@ class LogProgress:
         *,
         control: tuple[ControlRecord, ...] = (),
         data: tuple[bytes, ...] = (),
-    ) -> None:
+    ) -> Offset:
+        """Appends a batch, as a leader, and returns the offset of its first record."""
         batch = AppendBatch(
             base_offset=self.end.end_offset, epoch=epoch, control=control, data=data
         )
         outcome.append.append(batch)
         self.end = LogPosition(Offset(batch.last_offset + 1), epoch)
+        return batch.base_offset
 
     def divergence(self, theirs: LogPosition) -> LogPosition | SnapshotId | None:
         """Returns where a log that ends at `theirs` leaves this one; None when this one continues it.

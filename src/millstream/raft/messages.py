@@ -1,6 +1,6 @@
 """Messages between replicas of the quorum, and from their driver about a replica's own log and disk.
 
-Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot) is the driver's business. Requests and answers
+Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot, Add-, Remove- and UpdateRaftVoter) is the driver's business. Requests and answers
 carry the sender's epoch; an answer also the leader that its sender can vouch for, and why it refuses. What another replica asks comes
 in as `InboundRequest` and is answered by `OutboundResponse`; what this one sends is a `Send`, and comes back with its answer as `InboundResponse`.
 """
@@ -13,7 +13,7 @@ from millstream.errors import KafkaError
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import NOBODY
 from millstream.raft.snapshot import SnapshotId
-from millstream.raft.voter_set import ControlRecord, ReplicaKey, VoterEndpoint, VoterSet
+from millstream.raft.voter_set import ControlRecord, ReplicaKey, Voter, VoterEndpoint, VoterSet
 
 Endpoints = tuple[VoterEndpoint, ...]
 Refusal = type[KafkaError]
@@ -140,20 +140,67 @@ class FetchSnapshotResponse:
     data: bytes = b""
 
 
-RaftRequest = (
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddVoterRequest:
+    voter: Voter
+    """Which kraft.version it can, the leader asks it itself."""
+    ack_when_committed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveVoterRequest:
+    voter: ReplicaKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateVoterRequest:
+    """A voter tells where it listens and what it can."""
+
+    epoch: LeaderEpoch
+    voter: Voter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoterChangeResponse:
+    """The answer to AddVoter, RemoveVoter and UpdateVoter. On the wire only the last one tells epoch and leader."""
+
+    epoch: LeaderEpoch
+    leader_id: BrokerId = NOBODY
+    endpoints: Endpoints = ()
+    error: Refusal | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KraftVersionsRequest:
+    """A leader's question to a replica that is to vote: ApiVersions, on the wire. Answered by the driver."""
+
+    voter: ReplicaKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KraftVersionsResponse:
+    kraft_versions: tuple[int, int] | None
+    """Lowest and highest; None when it names none."""
+
+
+VoterChangeRequest = AddVoterRequest | RemoveVoterRequest | UpdateVoterRequest
+QuorumRequest = (
     VoteRequest
     | BeginQuorumEpochRequest
     | EndQuorumEpochRequest
     | FetchRequest
     | FetchSnapshotRequest
 )
-RaftResponse = (
+QuorumResponse = (
     VoteResponse
     | BeginQuorumEpochResponse
     | EndQuorumEpochResponse
     | FetchResponse
     | FetchSnapshotResponse
 )
+RaftRequest = QuorumRequest | VoterChangeRequest | KraftVersionsRequest
+RaftResponse = QuorumResponse | VoterChangeResponse | KraftVersionsResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +242,7 @@ class InboundRequest:
 
     token: int
     """The driver's name for the request: the `OutboundResponse` to it has the same."""
-    request: RaftRequest
+    request: QuorumRequest | VoterChangeRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,8 @@ class RaftTimeouts:
     """A fetch that was not answered is sent again after this time; longer than a leader may keep one waiting (500 ms)."""
     retry_backoff_ms: int = from_keys("controller.quorum.retry.backoff.ms", default=20)
     """Wait after a fetch that failed."""
+    request_timeout_ms: int = from_keys("controller.quorum.request.timeout.ms", default=2000)
+    """Time for a change of the voters."""
 
     @property
     def check_quorum_timeout_ms(self) -> int:
@@ -100,6 +102,8 @@ class RaftIdentity:
     """Where it listens to other replicas, the default listener first."""
     bootstrap_servers: Endpoints = ()
     """`controller.quorum.bootstrap.servers`: addresses of replicas that may know the leader."""
+    joins_by_itself: bool = False
+    """`controller.quorum.auto.join.enable`, of a controller."""
 
 
 class QuorumState:

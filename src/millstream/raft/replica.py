@@ -8,26 +8,22 @@ are reported as `Flushed`) before it takes the next step.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Final
 
 from millstream.errors import (
-    BrokerNotAvailable,
-    FencedLeaderEpoch,
     KafkaStorageError,
     NotController,
-    NotLeaderOrFollower,
-    PositionOutOfRange,
-    SnapshotNotFound,
-    UnknownLeaderEpoch,
 )
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import ElectionState
 from millstream.raft.elections import Elections
 from millstream.raft.fetching import Fetching
-from millstream.raft.leader_progress import with_contact, with_fetch
+from millstream.raft.joining import Joining
+from millstream.raft.leader_answers import LeaderAnswers
 from millstream.raft.log_progress import LogProgress
+from millstream.raft.membership import VoterChanges
 from millstream.raft.messages import (
+    AddVoterRequest,
     Appended,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -40,13 +36,14 @@ from millstream.raft.messages import (
     Flushed,
     InboundRequest,
     InboundResponse,
+    KraftVersionsRequest,
+    KraftVersionsResponse,
     LocalEvent,
-    LogPosition,
     Propose,
+    QuorumRequest,
     RaftEvent,
-    RaftRequest,
     RaftResponse,
-    Refusal,
+    RemoveVoterRequest,
     Resign,
     Send,
     ShutDown,
@@ -55,7 +52,10 @@ from millstream.raft.messages import (
     SnapshotWritten,
     Tick,
     Unanswered,
+    UpdateVoterRequest,
     UpgradeKraftVersion,
+    VoterChangeRequest,
+    VoterChangeResponse,
     VoteRequest,
     VoteResponse,
 )
@@ -64,15 +64,10 @@ from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Leader, Resigned
-from millstream.raft.snapshot import SnapshotId
 from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
-    ReplicaKey,
-    Voter,
-    VoterSet,
-    dynamic_quorum_records,
 )
 from millstream.runtime.clock import Instant
 from millstream.runtime.random import Random
@@ -109,6 +104,9 @@ class RaftReplica:
         self._log = LogProgress(log)
         self._elections = Elections(self._quorum, self._log, timeouts)
         self._fetching = Fetching(self._quorum, self._log, timeouts)
+        self._membership = VoterChanges(self._quorum, self._log, timeouts)
+        self._leader_answers = LeaderAnswers(self._quorum, self._log, self._membership)
+        self._joining = Joining(self._quorum, log, timeouts)
         self._numbers = itertools.count(1)
         self._reported_high_watermark = Offset(-1)
         self._reported_leadership: LeaderAndEpoch | None = None
@@ -139,8 +137,8 @@ class RaftReplica:
     def step(self, event: RaftEvent, now: Instant) -> Ready:
         """Takes in one event and returns the work for the driver.
 
-        Raises NotController when records are proposed to a replica that does not lead the proposer's epoch, KafkaStorageError
-        when the leader's log is not of the same cluster as this one.
+        Raises NotController when records are proposed to a replica that does not lead the proposer's epoch, InvalidUpdateVersion when
+        the voters are not ready for kraft.version 1, KafkaStorageError when the leader's log is not of the same cluster as this one.
         """
         outcome = StepOutcome(now.monotonic_ms, self._numbers)
         self._log.refresh()
@@ -151,13 +149,18 @@ class RaftReplica:
                 self._take_answer(event.sent, event.response, outcome)
             case Unanswered():
                 self._fetching.note_unanswered(event.sent, outcome)
+                self._membership.note_unanswered(event.sent, outcome)
             case _:
                 self._take_local(event, outcome)
         self._elections.check_deadlines(outcome)
         self._elections.advance(outcome)
         self._note_voters(outcome)
         self._log.advance_high_watermark(self._quorum.role, self._quorum.voters)
+        self._membership.settle(outcome)
+        if self._membership.leads_no_more():
+            self._elections.resign(outcome)
         self._fetching.maybe_fetch(outcome)
+        self._joining.maybe_ask(self._log.high_watermark, outcome)
         self._elections.maybe_begin_epoch(outcome)
         self._elections.maybe_end_epoch(outcome)
         return self._ready(outcome)
@@ -190,7 +193,9 @@ class RaftReplica:
             case Tick():
                 pass
 
-    def _answer(self, token: int, request: RaftRequest, outcome: StepOutcome) -> None:
+    def _answer(
+        self, token: int, request: QuorumRequest | VoterChangeRequest, outcome: StepOutcome
+    ) -> None:
         is_right = self._elections.observe_request(request, outcome)
         match request:
             case VoteRequest():
@@ -200,12 +205,24 @@ class RaftReplica:
             case EndQuorumEpochRequest():
                 self._elections.answer_end_epoch(token, request, outcome, is_right=is_right)
             case FetchRequest():
-                self._answer_fetch(token, request, outcome)
+                self._leader_answers.answer_fetch(token, request, outcome)
             case FetchSnapshotRequest():
-                self._answer_fetch_snapshot(token, request, outcome)
+                self._leader_answers.answer_fetch_snapshot(token, request, outcome)
+            case AddVoterRequest() | RemoveVoterRequest() | UpdateVoterRequest():
+                self._leader_answers.answer_voter_change(token, request, outcome)
 
     def _take_answer(self, sent: Send, response: RaftResponse, outcome: StepOutcome) -> None:
         """An answer that names a second leader of an epoch tells nothing that could be believed."""
+        match sent.message, response:
+            case (KraftVersionsRequest(), KraftVersionsResponse()):
+                self._membership.take_kraft_versions(sent, response, outcome)
+                return
+            case (AddVoterRequest() | RemoveVoterRequest(), VoterChangeResponse()):
+                return  # the leader tells no epoch here, and what it changes comes with its log
+            case _:
+                assert not isinstance(response, KraftVersionsResponse), (
+                    "the driver pairs answers with requests"
+                )
         is_right = self._elections.observe_response(response, outcome)
         match sent.message, response:
             case (FetchRequest(), FetchResponse()) if is_right:
@@ -218,6 +235,8 @@ class RaftReplica:
                 self._elections.count_vote(sent.message, response)
             case (BeginQuorumEpochRequest(), BeginQuorumEpochResponse()) if is_right:
                 self._elections.note_acknowledgement(sent.message, response)
+            case (UpdateVoterRequest(), VoterChangeResponse()) if is_right:
+                self._joining.take(sent.message, response)
             case (EndQuorumEpochRequest(), EndQuorumEpochResponse()):
                 self._elections.note_told(sent.message, sent.to.id)
             case _:
@@ -238,88 +257,12 @@ class RaftReplica:
         self._check_leads(event.epoch)
         if self._quorum.kraft_version >= KRAFT_VERSION_DYNAMIC:
             return
-        local = self._quorum.local
-        assert self._quorum.voters.ids == {local.id}, (
-            "others would have to learn their voters from the log, and tell this one their directories before"
-        )
-        records = dynamic_quorum_records(VoterSet([Voter(local)]))
-        self._log.append(outcome, event.epoch, control=records)
+        self._log.append(outcome, event.epoch, control=self._membership.upgraded_records())
 
     def _check_leads(self, epoch: LeaderEpoch) -> None:
         role = self._quorum.role
         if not isinstance(role, Leader) or role.epoch != epoch:
             raise NotController(f"replica {self._id} does not lead epoch {epoch}")
-
-    # the leader's side of pull replication
-
-    def _answer_fetch(self, token: int, request: FetchRequest, outcome: StepOutcome) -> None:
-        role = self._quorum.role
-        response = FetchResponse(
-            epoch=self._quorum.epoch,
-            leader_id=self._quorum.vouched_leader,
-            endpoints=self._quorum.vouched_endpoints,
-            error=self._refusal_of_leader(request.epoch),
-        )
-        if response.error is None:
-            assert isinstance(role, Leader), "whoever does not lead refuses"
-            match self._log.divergence(request.log):
-                case None:
-                    self._note_fetch(role, request, outcome)
-                    response = replace(response, high_watermark=self._log.high_watermark)
-                case LogPosition() as diverging:
-                    self._note_contact(request.source, outcome)
-                    response = replace(response, diverging=diverging)
-                case SnapshotId() as snapshot:
-                    self._note_contact(request.source, outcome)
-                    response = replace(response, snapshot=snapshot)
-        outcome.reply(token, response)
-
-    def _answer_fetch_snapshot(
-        self, token: int, request: FetchSnapshotRequest, outcome: StepOutcome
-    ) -> None:
-        error, size = self._refusal_of_leader(request.epoch), self._log.snapshot_bytes(request.id)
-        if error is None:
-            self._note_contact(request.source, outcome)
-            if size is None:
-                error = SnapshotNotFound
-            elif not 0 <= request.position < size:
-                error = PositionOutOfRange
-        response = FetchSnapshotResponse(
-            epoch=self._quorum.epoch,
-            leader_id=self._quorum.vouched_leader,
-            endpoints=self._quorum.vouched_endpoints,
-            error=error,
-            id=request.id,
-            position=request.position,
-            size=size or 0,
-        )
-        outcome.reply(token, response)
-
-    def _note_contact(self, source: ReplicaKey, outcome: StepOutcome) -> None:
-        """Whoever cannot continue yet still listens to this leader. It promises nothing."""
-        role = self._quorum.role
-        if isinstance(role, Leader) and source != self._quorum.local:
-            self._quorum.update_leader(with_contact(role, source, outcome.now_ms))
-
-    def _refusal_of_leader(self, epoch: LeaderEpoch) -> Refusal | None:
-        """Returns why this replica refuses what only the leader of an epoch may answer."""
-        if epoch < self._quorum.epoch:
-            return FencedLeaderEpoch
-        if epoch > self._quorum.epoch:
-            return UnknownLeaderEpoch
-        if self._quorum.is_closing:
-            return BrokerNotAvailable
-        return None if self.is_leader else NotLeaderOrFollower
-
-    def _note_fetch(self, leader: Leader, request: FetchRequest, outcome: StepOutcome) -> None:
-        """Whoever fetches has everything below on disk; of an observer that promises nothing."""
-        if request.source == self._quorum.local:
-            return
-        end_offset, own_end = request.log.end_offset, self._log.end.end_offset
-        self._quorum.update_leader(
-            with_fetch(leader, request.source, end_offset, own_end, outcome.now_ms)
-        )
-        self._log.advance_high_watermark(self._quorum.role, self._quorum.voters)
 
     # the result
 
@@ -345,7 +288,12 @@ class RaftReplica:
 
     def _deadline_ms(self, now_ms: int) -> int:
         role = self._quorum.role
-        deadlines = [now_ms + IDLE_WAIT_MS, self._fetching.deadline_ms(now_ms)]
+        deadlines = [
+            now_ms + IDLE_WAIT_MS,
+            self._fetching.deadline_ms(now_ms),
+            self._membership.deadline_ms,
+            self._joining.deadline_ms,
+        ]
         if isinstance(role, Leader):
             check_ms = self._elections.check_quorum_deadline_ms(role)
             if role.progress:

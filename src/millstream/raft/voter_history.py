@@ -17,6 +17,7 @@ from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     KRAFT_VERSION_STATIC,
     ControlRecord,
+    ReplicaKey,
     VoterSet,
     voters_from_record,
 )
@@ -68,6 +69,10 @@ class VoterHistory:
     def at(self, end_offset: Offset) -> QuorumEntry:
         """Returns who votes by all records below `end_offset`, as far back as the last snapshot."""
         return self._entries[max(0, self._below(end_offset) - 1)]
+
+    def ever_named(self, key: ReplicaKey, end_offset: Offset) -> bool:
+        """Returns whether a replica voted by any record below `end_offset`, as far back as the last snapshot."""
+        return any(entry.voters.has(key) for entry in self._entries if entry.offset < end_offset)
 
     def note(self, records: Iterable[tuple[Offset, ControlRecord]]) -> None:
         """Takes in control records with their offsets, as they are appended."""

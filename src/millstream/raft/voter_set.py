@@ -87,6 +87,9 @@ class VoterSet:
     def key_of(self, voter_id: BrokerId) -> ReplicaKey:
         return self._voters[voter_id].key
 
+    def get(self, voter_id: BrokerId) -> Voter | None:
+        return self._voters.get(voter_id)
+
     def endpoints_of(self, voter_id: BrokerId) -> tuple[VoterEndpoint, ...]:
         """Returns where a voter listens; nothing for a replica that is none."""
         voter = self._voters.get(voter_id)
@@ -105,11 +108,20 @@ class VoterSet:
 
     def without_voter(self, key: ReplicaKey) -> VoterSet:
         """Returns the voters with one fewer. Raises VoterNotFound when no voter has this id and directory, or it is the last one."""
-        if not self.has(key):
-            raise VoterNotFound(f"node {key.id} with this directory is not among the voters")
+        self._check_has(key)
         if len(self) == 1:
             raise VoterNotFound(f"node {key.id} is the last voter and cannot be removed")
         return VoterSet(voter for voter in self if voter.key.id != key.id)
+
+    def with_update(self, updated: Voter) -> VoterSet:
+        """Returns the voters with another entry for one of them. Raises VoterNotFound when no voter has this id and directory."""
+        self._check_has(updated.key)
+        return VoterSet(updated if voter.key == updated.key else voter for voter in self)
+
+    def _check_has(self, key: ReplicaKey) -> None:
+        voter = self._voters.get(key.id)
+        if voter is None or voter.key != key:
+            raise VoterNotFound(f"node {key.id} with this directory is not among the voters")
 
 
 def voters_record(voters: VoterSet) -> control_records.VotersRecord:

@@ -22,7 +22,7 @@ from millstream.raft.roles import Follower, Prospective, Unattached
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from millstream.runtime import Instant
-from tests.unit.raft.test_replica import Never, StubLog, at
+from tests.unit.raft.replicas import Never, StubLog, at
 
 
 def listener(host: str) -> VoterEndpoint:

@@ -17,7 +17,7 @@ from millstream.raft.replica import RaftReplica
 from millstream.raft.roles import Leader
 from millstream.raft.voter_set import ReplicaKey
 from millstream.runtime import Instant
-from tests.unit.raft.test_replica import KEYS, StubLog, replica
+from tests.unit.raft.replicas import KEYS, StubLog, replica
 
 WALL_MS = 1_700_000_000_000
 NEW_DISK = ReplicaKey(2, Uuid(b"n" * 16))

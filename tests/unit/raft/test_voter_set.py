@@ -46,8 +46,17 @@ def test_only_a_voter_that_is_not_the_last_can_be_removed() -> None:
     assert voter_set(1, 2).without_voter(ReplicaKey(1, DISK_1)) == voter_set(2)
     with pytest.raises(VoterNotFound):
         voter_set(1, 2).without_voter(ReplicaKey(1, DISK_2))
+    with pytest.raises(VoterNotFound):
+        voter_set(1, 2).without_voter(ReplicaKey(1))
     with pytest.raises(VoterNotFound, match="last voter"):
         voter_set(1).without_voter(ReplicaKey(1, DISK_1))
+
+
+def test_a_voter_is_updated_under_its_own_directory_only() -> None:
+    moved = Voter(ReplicaKey(1, DISK_1), (VoterEndpoint("CONTROLLER", "host", 9093),))
+    assert voter_set(1, 2).with_update(moved).get(1) == moved
+    with pytest.raises(VoterNotFound):
+        voter_set(1, 2).with_update(Voter(ReplicaKey(1, DISK_2)))
 
 
 def test_voters_survive_their_record() -> None:
