@@ -39,8 +39,8 @@ NO_SETTINGS: Mapping[type, set[str]] = {
     ClientMetricsSubscription: {"patterns"},
     ConnectionLimits: {"frame_ms", "requests_in_flight_max", "stalled_write_ms", "unsent_bytes_max"},
     ControllerSettings: {
-        "bootstrap_features", "broker_configs", "check_broker_change", "cluster_id", "other_update_mode",
-        "partitions_per_request_max", "static", "supported_features",
+        "broker_configs", "check_broker_change", "cluster_id", "other_update_mode", "partitions_per_request_max", "read_bootstrap",
+        "static", "supported_features",
     },
     RaftTimeouts: {"begin_epoch_retry_ms", "fetch_retry_ms"},
 }  # fmt: skip

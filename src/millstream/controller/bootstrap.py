@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from millstream.controller.result import ControllerResult
-from millstream.controller.settings import (
+from millstream.controller.settings import ControllerSettings
+from millstream.errors import ConfigError
+from millstream.metadata.broker_registration import SupportedVersionRange
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS,
     METADATA_VERSION,
-    ControllerSettings,
+    METADATA_VERSIONS,
 )
-from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.metadata_records import (
@@ -23,7 +28,10 @@ from millstream.protocol.generated.metadata_records import (
 def plan_activation(
     image: MetadataImage, settings: ControllerSettings, *, transaction_open: bool
 ) -> ControllerResult[None]:
-    """Returns the first records of a new leader: they end its predecessor's transaction, and begin an empty log (bootstrap records)."""
+    """Returns the first records of a new leader: they end its predecessor's transaction, and begin an empty log (bootstrap records).
+
+    Raises ConfigError where the cluster was formatted for levels that this node does not work at, and what `read_bootstrap` raises.
+    """
     records: list[MetadataRecord] = []
     if transaction_open:
         records.append(AbortTransactionRecord(reason="the controller that began it is gone"))
@@ -33,11 +41,10 @@ def plan_activation(
 
 
 def _bootstrap_records(settings: ControllerSettings) -> list[MetadataRecord]:
-    """One metadata transaction: the feature levels, metadata.version first, and what they need."""
-    levels = settings.bootstrap_features
-    assert METADATA_VERSION in levels, "a cluster cannot start without a metadata.version"
-    names = sorted(levels, key=lambda name: (name != METADATA_VERSION, name))
-    features = [FeatureLevelRecord(name=name, feature_level=levels[name]) for name in names]
+    """One metadata transaction: the records that the cluster was formatted with, and what they need."""
+    records = settings.read_bootstrap()
+    levels = dict(_levels(records))
+    _check_levels(levels, settings.supported_features)
     configs = []
     if levels.get(ELIGIBLE_LEADER_REPLICAS):
         configs.append(
@@ -50,7 +57,40 @@ def _bootstrap_records(settings: ControllerSettings) -> list[MetadataRecord]:
         )
     return [
         BeginTransactionRecord(name="Bootstrap records"),
-        *features,
+        *records,
         *configs,
         EndTransactionRecord(),
     ]
+
+
+def _levels(records: Sequence[MetadataRecord]) -> Iterator[tuple[str, int]]:
+    for record in records:
+        if isinstance(record, FeatureLevelRecord):
+            yield record.name, record.feature_level
+
+
+def _check_levels(
+    levels: Mapping[str, int], supported: Mapping[str, SupportedVersionRange]
+) -> None:
+    if METADATA_VERSION not in levels:
+        raise ConfigError(
+            "the records that this cluster was formatted with name no metadata.version: format an empty directory"
+        )
+    for name, level in levels.items():
+        lowest, highest = supported.get(name, SupportedVersionRange(0, 0))
+        if not lowest <= level <= highest:
+            raise ConfigError(
+                f"this cluster was formatted for {_with_level(name, level)}, and this version of Millstream works at "
+                f"{_range(name, lowest, highest)}: format an empty directory at a level that it has (`millstream storage format`)"
+            )
+
+
+def _range(name: str, lowest: int, highest: int) -> str:
+    if lowest == highest:
+        return f"{_with_level(name, lowest)} only"
+    return f"{lowest} to {highest}"
+
+
+def _with_level(name: str, level: int) -> str:
+    known = METADATA_VERSIONS.get(level) if name == METADATA_VERSION else None
+    return f"{name}={level}" if known is None else f"{name}={level} ({known})"

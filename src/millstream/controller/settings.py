@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -10,28 +10,21 @@ from typing import Final
 from millstream.config_fields import from_keys
 from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.config_key import ConfigKey, UpdateMode
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.features import METADATA_VERSION, METADATA_VERSION_4_3, feature_records
 from millstream.model import BrokerId
 
-METADATA_VERSION: Final = "metadata.version"
-ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
-METADATA_VERSION_4_3: Final = 30
-KRAFT_VERSION: Final = "kraft.version"
 RECORDS_PER_REQUEST_MAX: Final = 10_000
 """How many records one request may lead to, where its number of items says it."""
 
-KAFKA_4_3_FEATURES: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        METADATA_VERSION: METADATA_VERSION_4_3,
-        ELIGIBLE_LEADER_REPLICAS: 1,
-        "group.version": 1,
-        "share.version": 1,
-        "streams.version": 1,
-        "transaction.version": 2,
-    }
-)
-"""What `kafka-storage format` of 4.3.1 finalizes."""
 
-_ONLY_METADATA_VERSION: Final = MappingProxyType({METADATA_VERSION: METADATA_VERSION_4_3})
+_METADATA_VERSION_4_3_ONLY: Final = MappingProxyType(
+    {METADATA_VERSION: SupportedVersionRange(METADATA_VERSION_4_3, METADATA_VERSION_4_3)}
+)
+
+
+def _only_metadata_version() -> Sequence[MetadataRecord]:
+    return feature_records({METADATA_VERSION: METADATA_VERSION_4_3})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +43,11 @@ class ControllerSettings:
 
     cluster_id: str
     node_id: BrokerId
-    bootstrap_features: Mapping[str, int] = field(default_factory=lambda: _ONLY_METADATA_VERSION)
-    """Levels that the first controller of a new cluster finalizes."""
-    supported_features: Mapping[str, SupportedVersionRange] = field(default_factory=dict)
+    read_bootstrap: Callable[[], Sequence[MetadataRecord]] = _only_metadata_version
+    """Reads the records that the first controller of a new cluster begins with; raises where it cannot. Asked for an empty log only."""
+    supported_features: Mapping[str, SupportedVersionRange] = field(
+        default_factory=lambda: _METADATA_VERSION_4_3_ONLY
+    )
     """Levels this node can work at."""
     delegation_tokens: DelegationTokenSettings = field(default_factory=DelegationTokenSettings)
     num_partitions: int = 1

@@ -64,9 +64,12 @@ class Snapshot:
     """Metadata records as the log holds them."""
 
 
-def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """Returns the bytes of its file. Offsets count from 0: they mean nothing outside of it."""
-    writer = _Writer(snapshot)
+def encode_snapshot(snapshot: Snapshot, *, written_ms: int | None = None) -> bytes:
+    """Returns the bytes of its file. Offsets count from 0: they mean nothing outside of it.
+
+    `written_ms`: time of its batches, where that is not the time of the last record it holds.
+    """
+    writer = _Writer(snapshot, written_ms)
     header = SnapshotHeaderRecord(
         last_contained_log_timestamp=snapshot.last_contained_log_timestamp_ms
     )
@@ -110,10 +113,12 @@ def decode_snapshot(snapshot_id: SnapshotId, data: bytes) -> Snapshot:
 
 
 class _Writer:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, written_ms: int | None) -> None:
         self.out = bytearray()
         self._epoch = snapshot.id.epoch
-        self._timestamp = snapshot.last_contained_log_timestamp_ms
+        self._timestamp = (
+            snapshot.last_contained_log_timestamp_ms if written_ms is None else written_ms
+        )
         self._offset = 0
 
     def control(self, entries: list[tuple[ControlType, bytes]]) -> None:

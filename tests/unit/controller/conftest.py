@@ -10,9 +10,11 @@ import pytest
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
+from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
 from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.features import FEATURES
 from millstream.metadata.image import MetadataImage
 from millstream.model import Uuid
 from millstream.protocol.enums import ConfigType
@@ -40,6 +42,10 @@ BROKER_CONFIGS = config_table(
         ConfigKey("num.partitions", ConfigType.INT, 1, at_least(1)),
     ]
 )
+SUPPORTED = {
+    "metadata.version": SupportedVersionRange(30, 30),
+    **{feature.name: SupportedVersionRange(0, feature.highest) for feature in FEATURES},
+}
 
 
 class ControllerWorld:
@@ -47,7 +53,13 @@ class ControllerWorld:
 
     def __init__(self, **settings: object) -> None:
         self.settings = ControllerSettings(
-            **{"cluster_id": CLUSTER_ID, "node_id": 1, "broker_configs": BROKER_CONFIGS, **settings}
+            **{
+                "cluster_id": CLUSTER_ID,
+                "node_id": 1,
+                "broker_configs": BROKER_CONFIGS,
+                "supported_features": SUPPORTED,
+                **settings,
+            }
         )
         self.random = random.Random(7)
         self.now_ms = 0

@@ -21,11 +21,19 @@ from millstream.broker.metadata_log.snapshots import (
     SnapshotSettings,
     image_of,
 )
+from millstream.broker.storage.bootstrap_checkpoint import (
+    BOOTSTRAP_SNAPSHOT,
+    damage_of,
+    decoded_records,
+    read_bootstrap,
+)
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.hosted_partitions import tell_repairs
 from millstream.errors import ConfigError, KafkaStorageError
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import LogEnvironment
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.features import METADATA_VERSION_4_3, default_levels, feature_records
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import BrokerId, Offset
@@ -59,6 +67,9 @@ class MetadataQuorum:
         """
         self._config = config
         self._environment = environment
+        self._directory = directory.path
+        self._bootstrap_values: Sequence[bytes] = ()
+        """Records in the snapshot that stands before the log: of Kafka 4.4, which has them there (KIP-1170)."""
         self._pool = pool
         self._clock = clock
         self._log = MetadataLog.open(
@@ -107,6 +118,23 @@ class MetadataQuorum:
             return VoterHistory(own)
         return VoterHistory.bootstrapped(own)
 
+    def read_bootstrap(self) -> Sequence[MetadataRecord]:
+        """Returns the records with which the metadata of a new cluster begins: those that the directory was formatted with.
+
+        Raises KafkaStorageError.
+        """
+        with damage_of(self._files.path(BOOTSTRAP_SNAPSHOT)):
+            formatted = decoded_records(self._bootstrap_values) or None
+        if formatted is None:
+            formatted = read_bootstrap(self._environment.file_system, self._directory)
+        if formatted is not None:
+            _LOGGER.info(
+                "the metadata log is empty: it begins with what %s was formatted with",
+                self._directory,
+            )
+            return formatted
+        return feature_records(default_levels(METADATA_VERSION_4_3))
+
     def _restored(self, cluster_id: str) -> MetadataImage:
         """Returns the image of the newest snapshot, and notes the voters that snapshot and log name."""
         self._files.remove_unfinished()
@@ -122,6 +150,9 @@ class MetadataQuorum:
             self._history.start_at(snapshot.id.end_offset, snapshot.voters)
         self._note_voters()
         _LOGGER.info("read snapshot %s", snapshot.id.file_name)
+        if snapshot.id == BOOTSTRAP_SNAPSHOT:
+            self._bootstrap_values = snapshot.values
+            return MetadataImage(cluster_id=cluster_id)
         return image_of(snapshot, cluster_id)
 
     def _note_voters(self) -> None:

@@ -27,7 +27,7 @@ from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.storage.clean_shutdown import close_directories
 from millstream.broker.storage.data_directory import random_uuid
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
+from millstream.controller.settings import ControllerSettings
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.loader import PublishedImage
@@ -110,7 +110,7 @@ class SharedParts:
             ControllerSettings,
             cluster_id=self.identity.cluster_id,
             node_id=self.identity.node_id,
-            bootstrap_features=KAFKA_4_3_FEATURES,
+            read_bootstrap=quorum.read_bootstrap,
             static=config.settings,
             supported_features=SUPPORTED_FEATURES,
             broker_configs=BROKER_CONFIGS,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from millstream.controller.result import ControllerResult
-from millstream.controller.settings import KRAFT_VERSION, ControllerSettings
+from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
+from millstream.metadata.features import KRAFT_VERSION
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.enums import UpgradeType
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from millstream.controller.settings import ELIGIBLE_LEADER_REPLICAS, ControllerSettings
+from millstream.controller.settings import ControllerSettings
 from millstream.errors import ConfigError, InvalidConfig, InvalidRequest
 from millstream.metadata.config_key import UpdateMode
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.effective_config import BrokerSettings
+from millstream.metadata.features import ELIGIBLE_LEADER_REPLICAS
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 

@@ -9,9 +9,10 @@ import pytest
 from millstream.controller.brokers.features import plan_update_features
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerResult
-from millstream.controller.settings import KRAFT_VERSION, ControllerSettings
+from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
+from millstream.metadata.features import KRAFT_VERSION, feature_records
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.generated.broker_registration import Feature
@@ -33,7 +34,7 @@ def world(make_world: Callable) -> object:
     }  # fmt: skip
     made = make_world(
         supported_features=supported,
-        bootstrap_features={"metadata.version": 30, "group.version": 1},
+        read_bootstrap=lambda: feature_records({"metadata.version": 30, "group.version": 1}),
     )
     made.submit(Controller.handle_activation, False)
     made.register(

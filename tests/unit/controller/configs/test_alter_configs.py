@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from millstream.controller.controller import Controller
-from millstream.controller.settings import KAFKA_4_3_FEATURES
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
+from millstream.metadata.features import default_levels, feature_records
 from millstream.protocol.enums import AlterOperation, ConfigType
 from millstream.protocol.generated import alter_configs as whole
 from millstream.protocol.generated.broker_registration import Feature
@@ -194,13 +194,13 @@ def test_bad_broker_changes_are_refused(world: object, name: str, change: Change
 
 
 def test_eligible_leader_replicas_need_one_min_insync_replicas(make_world: Callable) -> None:
-    world = make_world(bootstrap_features=KAFKA_4_3_FEATURES)
+    levels = default_levels(30)
+    world = make_world(read_bootstrap=lambda: feature_records(levels))
     world.submit(Controller.handle_activation, False)
     world.register(
         1,
         features=[
-            Feature(name=n, min_supported_version=0, max_supported_version=99)
-            for n in KAFKA_4_3_FEATURES
+            Feature(name=n, min_supported_version=0, max_supported_version=99) for n in levels
         ],
     )
     assert alter(world, resource(BROKER, "", ("min.insync.replicas", SET, "2"))) == [0]
