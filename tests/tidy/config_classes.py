@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.metadata_log.snapshots import SnapshotSettings
 from millstream.broker.share.group_settings import ShareGroupValues
@@ -39,7 +40,7 @@ CONFIG_CLASSES: Final[Mapping[type, Mapping[str, ConfigKey]]] = {
     **dict.fromkeys(
         (
             BrokerConfig, CleanerSettings, ClassicGroupConfig, ConnectionLimits, ConsumerGroupConfig, ControllerSettings,
-            DelegationTokenSettings, GroupCoordinatorConfig, RaftTimeouts, ShareCoordinatorConfig, ShareGroupConfig,
+            DelegationTokenSettings, GroupCoordinatorConfig, KRaftSettings, RaftTimeouts, ShareCoordinatorConfig, ShareGroupConfig,
             SnapshotSettings, StreamsGroupConfig, TransactionCoordinatorConfig,
         ),
         BROKER_CONFIGS,

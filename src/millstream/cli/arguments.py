@@ -54,6 +54,13 @@ def typed_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def whole_number(text: str) -> int:
+    """Returns the number that `text` is, of nothing but a sign and digits, as Java reads one. Raises ValueError."""
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
 def as_text(text: str, what: str) -> str:
     """Returns `text` itself. Raises UsageError where it is no UTF-8."""
     if not _is_text(text):

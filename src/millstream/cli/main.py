@@ -36,6 +36,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         ),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "server": Verb("millstream.cli.server.command", "server", "Start a node."),
+        "storage": Verb("millstream.cli.storage.command", "storage", "Format data directories."),
         "streams": Verb(
             "millstream.cli.streams", "streams", "Describe and draw topologies, reset applications."
         ),

@@ -15,6 +15,13 @@ UNASSIGNED_DIRECTORY: Final = Uuid(bytes(15) + b"\x01")
 """The broker chooses among its directories and tells the controller."""
 LOST_DIRECTORY: Final = Uuid(bytes(15) + b"\x02")
 """A directory that is offline, and the broker cannot tell which."""
+_RESERVED_BELOW: Final = 100
+"""Kafka keeps that many ids for meanings like these."""
+
+
+def is_reserved(directory_id: Uuid) -> bool:
+    """Whether an id can be that of no directory."""
+    return int.from_bytes(directory_id) < _RESERVED_BELOW
 
 
 def assigned_directory(partition: PartitionImage, broker_id: BrokerId) -> Uuid:

@@ -1,0 +1,1 @@
+"""`millstream storage`: directories of a node, before it runs."""

@@ -1,0 +1,162 @@
+"""A node that starts on a directory that `millstream storage` or Kafka's own tool has formatted begins with what it was formatted with."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from millstream.cli.storage.command import storage
+from millstream.errors import MillstreamError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.api_versions import ApiVersionsRequest
+from millstream.protocol.generated.control_records import VotersRecord
+from millstream.protocol.generated.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsRequest,
+)
+from millstream.raft.voter_set import Voter, VoterEndpoint, voters_from_record
+from millstream.records.batch import iterate_batches
+from millstream.records.control import ControlType, read_control_type
+from millstream.records.record import iterate_records
+from millstream.testing import Broker
+from tests.support.clients.raw_client import RawClient
+
+CLUSTER = "AAAAAAAAAAAAAAAAAAAAAw"
+RECORDED = Path(__file__).parents[2] / "golden" / "kafka_4_3_1_storage.json"
+SETTINGS = """process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+"""
+
+
+def formatted(directory: Path, *options: str) -> Path:
+    data, settings = directory / "data", directory / "node.properties"
+    settings.write_text(f"{SETTINGS}log.dirs={data}\n")
+    arguments = ["format", "-t", CLUSTER, "-c", str(settings), *options]
+    result = CliRunner().invoke(storage, arguments)
+    assert result.exit_code == 0, result.output
+    return data
+
+
+def formatted_by_kafka(case: str, directory: Path) -> Path:
+    for name, content in json.loads(RECORDED.read_text())[case]["left"].items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = name.endswith("meta.properties")
+        path.write_bytes(content.encode() if text else bytes.fromhex(content))
+    return directory / "a"
+
+
+def features(broker: Broker) -> dict[str, int]:
+    with RawClient(broker.bootstrap_servers) as client:
+        request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        answer = client.ask(ApiKey.API_VERSIONS, 4, request)
+    return {each.name: each.max_version_level for each in answer.finalized_features}
+
+
+def users(broker: Broker) -> dict[str, list[CredentialInfo]]:
+    with RawClient(broker.bootstrap_servers) as client:
+        request = DescribeUserScramCredentialsRequest(users=None)
+        answer = client.ask(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, request)
+    return {each.user: each.credential_infos for each in answer.results}
+
+
+def test_features_and_users_are_those_that_were_formatted_and_stay_over_a_restart(
+    tmp_path: Path,
+) -> None:
+    data = formatted(
+        tmp_path, "--standalone", "--feature", "transaction.version=1", "--feature", "group.version=0",
+        "--add-scram", "SCRAM-SHA-512=[name=alice,password=secret,iterations=8192]",
+    )  # fmt: skip
+    expected = {
+        "metadata.version": 30, "kraft.version": 1, "eligible.leader.replicas.version": 1, "share.version": 1, "streams.version": 1,
+        "transaction.version": 1,
+    }  # fmt: skip
+    with Broker(data=data) as broker:
+        assert broker.cluster_id == CLUSTER
+        assert features(broker) == expected
+        assert users(broker) == {"alice": [CredentialInfo(2, 8192)]}
+        broker.kill()
+        (data / "bootstrap.checkpoint").write_bytes(b"not read any more")
+        broker.start()
+        assert features(broker) == expected
+        assert users(broker) == {"alice": [CredentialInfo(2, 8192)]}
+
+
+@pytest.mark.parametrize(
+    ("case", "names", "kraft_version"),
+    [("scram", {"alice"}, 0), ("scram of a standalone node", {"bob"}, 1)],
+)
+def test_what_kafkas_own_tool_formatted_is_served(
+    tmp_path: Path, case: str, names: set[str], kraft_version: int
+) -> None:
+    data = formatted_by_kafka(case, tmp_path)
+    static = {} if kraft_version else {"controller.quorum.voters": "1@localhost:9093"}
+    with Broker(data=data, settings=static) as broker:
+        assert broker.cluster_id == CLUSTER
+        assert features(broker).get("kraft.version", 0) == kraft_version
+        assert users(broker).keys() == names
+
+
+def test_the_voter_is_still_reached_where_it_was_formatted_to_be(tmp_path: Path) -> None:
+    """Others find this controller by what the log says of it, Kafka's tools among them."""
+    data = formatted(tmp_path, "--standalone")
+    with Broker(data=data):
+        pass
+    (voter,) = voters_in(data / "__cluster_metadata-0" / f"{0:020}.log")
+    assert voter.endpoints == (VoterEndpoint("CONTROLLER", "localhost", 9093),)
+
+
+def voters_in(log: Path) -> list[Voter]:
+    return [
+        voter
+        for header, batch in iterate_batches(log.read_bytes())
+        if header.is_control
+        for record in iterate_records(header, batch)
+        if read_control_type(record.key) is ControlType.KRAFT_VOTERS
+        for voter in voters_from_record(VotersRecord.decode(memoryview(record.value), 0, 0)[0])
+    ]
+
+
+def test_a_cluster_id_may_be_words(tmp_path: Path) -> None:
+    with Broker(data=formatted_by_kafka("cluster id of words", tmp_path)) as broker:
+        assert broker.cluster_id == "my-cluster"
+
+
+def test_a_release_that_this_version_cannot_serve_is_refused_at_the_first_start(
+    tmp_path: Path,
+) -> None:
+    data = formatted(tmp_path, "--standalone", "--release-version", "3.9")
+    sentence = "this cluster was formatted for metadata.version=21 (3.9-IV0), and this version of Millstream works at"
+    for _ in range(2):
+        with pytest.raises(MillstreamError, match=re.escape(sentence)), Broker(data=data):
+            pass
+
+
+@pytest.mark.parametrize("content", [b"", b"x", bytes(500)])
+def test_a_damaged_file_of_first_records_is_refused_and_never_read_as_none(
+    tmp_path: Path, content: bytes
+) -> None:
+    data = formatted(tmp_path, "--standalone")
+    (data / "bootstrap.checkpoint").write_bytes(content)
+    for _ in range(2):
+        with (
+            pytest.raises(MillstreamError, match=r"bootstrap\.checkpoint is damaged, or of a newer version"),
+            Broker(data=data),
+        ):  # fmt: skip
+            pass
+
+
+def test_a_directory_formatted_for_another_node_is_refused(tmp_path: Path) -> None:
+    data = formatted(tmp_path, "--standalone")
+    with (
+        pytest.raises(MillstreamError, match="belongs to node 1, this is node 2"),
+        Broker(data=data, settings={"node.id": "2"}),
+    ):
+        pass
