@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import socket
+from collections.abc import Sequence
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.errors import ConfigError, MillstreamError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import (
@@ -14,9 +18,13 @@ from millstream.log.directory.log_directory import (
     read_meta_properties,
 )
 from millstream.log.directory.log_environment import LogEnvironment
-from millstream.log.directory.text_checkpoints import LOCK_FILE, MetaProperties
+from millstream.log.directory.text_checkpoints import (
+    LOCK_FILE,
+    META_PROPERTIES_FILE,
+    MetaProperties,
+)
 from millstream.model import Uuid, uuid_from_random, uuid_from_text, uuid_text
-from millstream.runtime import Random
+from millstream.runtime import FileSystem, Random
 
 _LOGGER = logging.getLogger(__name__)
 _MAY_BE_IN_AN_EMPTY_DIRECTORY: Final = {LOCK_FILE, "lost+found"}
@@ -31,6 +39,7 @@ def open_data_directories(
     Raises ConfigError with a sentence for the operator, DamagedFile.
     """
     first, *others = config.data_directories
+    _check_metadata_stay(first, others, environment.file_system)
     opened = [_open_or_refuse(first, config, environment, cluster_id)]
     unusable: dict[str, str] = {}
     try:
@@ -58,6 +67,25 @@ def random_uuid(random: Random) -> Uuid:
             return uuid
 
 
+def _check_metadata_stay(first: str, others: Sequence[str], file_system: FileSystem) -> None:
+    """Raises ConfigError where a node that has data would begin with metadata of nothing: its partitions would be strays."""
+    try:
+        if file_system.exists(first) and META_PROPERTIES_FILE in file_system.list(first):
+            return
+    except OSError:
+        return  # told when it is opened
+    for path in others:
+        with contextlib.suppress(
+            OSError
+        ):  # a directory that cannot be read is told of when it is opened
+            meta = read_meta_properties(file_system, path)
+            if meta is not None:
+                raise ConfigError(
+                    f"{first} is to hold the metadata log and is not formatted, and {path} belongs to cluster {meta.cluster_id} already: "
+                    "name the directory with __cluster_metadata-0 first in log.dirs, or as metadata.log.dir"
+                )
+
+
 def _open_or_refuse(
     path: str, config: BrokerConfig, environment: LogEnvironment, cluster_id: str | None
 ) -> LogDirectory:
@@ -77,6 +105,8 @@ def _open(
     meta = read_meta_properties(file_system, path)
     if meta is None:
         _check_empty(path, file_system.list(path))
+        if cluster_id is None:
+            _check_alone(path, config.read(KRaftSettings))
         meta = _new_meta(config.node_id, environment.random, cluster_id)
         format_directory(file_system, path, meta)
     else:
@@ -96,6 +126,16 @@ def _new_meta(node_id: int, random: Random, cluster_id: str | None) -> MetaPrope
         except ValueError as error:
             raise ConfigError(f"cluster id: {error}") from error
     return MetaProperties(cluster_id, node_id, random_uuid(random))
+
+
+def _check_alone(path: str, settings: KRaftSettings) -> None:
+    """A node of a cluster that made up an id of its own would be a cluster beside it."""
+    others = settings.other_nodes(socket.gethostname())
+    if others:
+        raise ConfigError(
+            f"{path} is not formatted, and the settings name other nodes of the cluster ({', '.join(others)}): format it with their "
+            "cluster id (millstream storage format -t ID -c FILE), or give that id with --cluster-id"
+        )
 
 
 def _check_empty(path: str, names: list[str]) -> None:
