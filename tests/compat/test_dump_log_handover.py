@@ -2,65 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_S
+from tests.support.kafka_node import NEEDS_KAFKA, kafka_node, running
 
-CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
-
-pytestmark = [
-    pytest.mark.oracle,
-    pytest.mark.compat,
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not CLASSPATH,
-        reason="MILLSTREAM_KAFKA_CLASSPATH does not say where the jars of Kafka 4.3 are",
-    ),
-    pytest.mark.skipif(shutil.which("java") is None, reason="there is no java"),
-]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
-@contextmanager
-def kafka(data: Path, tmp_path: Path) -> Iterator[str]:
-    """Apache Kafka as it is, on a directory that it did not make; its bootstrap address."""
-    port, controller_port = free_port(), free_port()
-    properties = tmp_path / "kafka.properties"
-    properties.write_text(
-        f"""process.roles=broker,controller
-node.id=1
-controller.quorum.bootstrap.servers=127.0.0.1:{controller_port}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-controller.listener.names=CONTROLLER
-log.dirs={data}
-"""
-    )
-    with (tmp_path / "kafka.log").open("w") as log:
-        process = subprocess.Popen(
-            ["java", "-Xmx512m", "-cp", CLASSPATH, "kafka.Kafka", str(properties)],
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        assert process.wait(LONG_ENOUGH_S) == 143, (tmp_path / "kafka.log").read_text()[-2_000:]
+pytestmark = NEEDS_KAFKA
 
 
 def produce(bootstrap: str, values: list[str], codec: str) -> None:
@@ -96,7 +46,7 @@ def test_kafka_opens_and_continues_our_directory_and_we_open_it_again(tmp_path):
     theirs = [f"kafka {number}" for number in range(1_000)]
     with Broker(in_process=False, data=data, settings={"num.partitions": "1"}) as broker:
         produce(broker.bootstrap_servers, ours, "zstd")
-    with kafka(data, tmp_path) as bootstrap:
+    with running(kafka_node(data, tmp_path)) as bootstrap:
         assert consume(bootstrap, 1_000) == ours
         produce(bootstrap, theirs, "lz4")
     with Broker(in_process=False, data=data) as broker:

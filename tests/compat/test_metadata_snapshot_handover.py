@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
 
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_client_quotas import (
@@ -33,70 +24,12 @@ from millstream.protocol.generated.describe_user_scram_credentials import (
 )
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.testing.broker import Broker
-from tests.patience import LONG_ENOUGH_S
 from tests.support.clients.raw_client import RawClient
+from tests.support.kafka_node import NEEDS_KAFKA, dumped_metadata, kafka_node, running
 
-CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
-pytestmark = [
-    pytest.mark.oracle,
-    pytest.mark.compat,
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not CLASSPATH,
-        reason="MILLSTREAM_KAFKA_CLASSPATH does not say where the jars of Kafka 4.3 are",
-    ),
-    pytest.mark.skipif(shutil.which("java") is None, reason="there is no java"),
-]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
-@contextmanager
-def kafka(data: Path, tmp_path: Path) -> Iterator[str]:
-    """Apache Kafka as it is, on a directory that it did not make; its bootstrap address once it answers."""
-    port, controller_port = free_port(), free_port()
-    properties = tmp_path / "kafka.properties"
-    properties.write_text(
-        f"""process.roles=broker,controller
-node.id=1
-controller.quorum.bootstrap.servers=127.0.0.1:{controller_port}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-controller.listener.names=CONTROLLER
-log.dirs={data}
-authorizer.class.name={AUTHORIZER}
-super.users=User:ANONYMOUS
-"""
-    )
-    with (tmp_path / "kafka.log").open("w") as log:
-        process = subprocess.Popen(
-            ["java", "-Xmx512m", "-cp", CLASSPATH, "kafka.Kafka", str(properties)],
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        wait_for(port)
-        yield f"127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        assert process.wait(LONG_ENOUGH_S) == 143, (tmp_path / "kafka.log").read_text()[-2_000:]
-
-
-def wait_for(port: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            with RawClient(f"127.0.0.1:{port}") as client:
-                if client.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None)).brokers:
-                    return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    raise AssertionError("Kafka does not answer")
+pytestmark = NEEDS_KAFKA
 
 
 def store_something(bootstrap: str) -> None:
@@ -147,16 +80,6 @@ def ours(data: Path, **settings: str) -> Broker:
     return Broker(data=data, settings={"authorizer.class.name": AUTHORIZER, **given})
 
 
-def dumped(checkpoint: Path) -> str:
-    done = subprocess.run(
-        ["java", "-cp", CLASSPATH, "org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder",
-         "--files", str(checkpoint)],
-        capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_kafka_reads_our_snapshot_and_goes_on_from_it(tmp_path):
     """The log before it is gone: what Kafka knows, it knows from the snapshot."""
     data = tmp_path / "data"
@@ -173,14 +96,17 @@ def test_kafka_reads_our_snapshot_and_goes_on_from_it(tmp_path):
     log, *_ = sorted((data / "__cluster_metadata-0").glob("*.log"))
     assert int(log.stem) > 0
     *_, newest = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))
-    text = dumped(newest)
+    text = dumped_metadata(newest)
     for kind in (
         "SnapshotHeader", "KRaftVoters", "FEATURE_LEVEL_RECORD", "REGISTER_BROKER_RECORD", "TOPIC_RECORD",
         "PARTITION_RECORD", "ACCESS_CONTROL_ENTRY_RECORD", "USER_SCRAM_CREDENTIAL_RECORD", "CLIENT_QUOTA_RECORD",
         "SnapshotFooter",
     ):  # fmt: skip
         assert kind in text
-    with kafka(data, tmp_path) as bootstrap:
+    node = kafka_node(
+        data, tmp_path, f"authorizer.class.name={AUTHORIZER}", "super.users=User:ANONYMOUS"
+    )
+    with running(node) as bootstrap:
         assert told(bootstrap) == stored
     with ours(data) as broker:
         assert told(broker.bootstrap_servers) == stored
