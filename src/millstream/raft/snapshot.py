@@ -11,7 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from millstream.errors import CorruptMessage, InvalidRecord, MalformedMessage
+from millstream.errors import (
+    CorruptMessage,
+    InvalidRecord,
+    MalformedMessage,
+    UnsupportedForMessageFormat,
+)
 from millstream.model import LeaderEpoch, Offset
 from millstream.protocol.generated.control_records import (
     KRaftVersionRecord,
@@ -33,7 +38,12 @@ FILE_SUFFIX: Final = ".checkpoint"
 _FILE_NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _BATCH_BYTES: Final = 1 << 20
 
-SNAPSHOT_DAMAGE: Final = (CorruptMessage, MalformedMessage, InvalidRecord)
+SNAPSHOT_DAMAGE: Final = (
+    CorruptMessage,
+    MalformedMessage,
+    InvalidRecord,
+    UnsupportedForMessageFormat,
+)
 """What reading bytes that are no snapshot raises."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from millstream.errors import DuplicateVoter, VoterNotFound
+from millstream.errors import DuplicateVoter, InvalidRecord, VoterNotFound
 from millstream.model import ZERO_UUID, BrokerId, Uuid
 from millstream.protocol.generated import control_records
 
@@ -154,6 +154,9 @@ def dynamic_quorum_records(
 
 
 def voters_from_record(record: control_records.VotersRecord) -> VoterSet:
+    """Returns the voters that a record names. Raises InvalidRecord for none: nobody could lead such a quorum."""
+    if not record.voters:
+        raise InvalidRecord("the record of the voters names no voter")
     return VoterSet(
         Voter(
             ReplicaKey(BrokerId(v.voter_id), Uuid(v.voter_directory_id)),

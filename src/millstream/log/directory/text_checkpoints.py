@@ -30,6 +30,7 @@ _RESTORE: Final = ". Restore it, or move the data directory away and let replica
 _REMOVE: Final = (
     ". If the directory is that of the topic, remove the file: the next start writes it anew"
 )
+_NODE_ID: Final = re.compile(r"[0-9]{1,10}")
 _PROPERTY: Final = re.compile(r"([^=:#\s][^=:\s]*)\s*[=:]\s*(.*)")
 
 
@@ -100,22 +101,29 @@ def encode_meta_properties(meta: MetaProperties) -> bytes:
 
 
 def decode_meta_properties(path: str, data: bytes) -> MetaProperties:
-    """Decodes `meta.properties`. Raises DamagedFile."""
+    """Decodes `meta.properties`. Raises DamagedFile, also where the last line has no end: half a cluster id is another one."""
     values: dict[str, str] = {}
     for line in data.decode("utf-8", "replace").splitlines():
         match = _PROPERTY.match(line.strip())
         if match:
             values[match[1]] = match[2].replace("\\", "")
-    if values.get("version") != "1":
-        raise _damaged(path, f"version is {values.get('version')!r}, only 1 is known", _RESTORE)
+    if values.get("version", "1") != "1":
+        raise _damaged(path, f"version is {values['version']!r}, only 1 is known", _RESTORE)
+    for name in ("version", "cluster.id", "node.id", "directory.id"):
+        if not values.get(name):
+            raise _damaged(path, f"{name} is missing", _RESTORE)
+    cluster_id = values["cluster.id"]
+    if not (cluster_id.isascii() and cluster_id.isprintable()):
+        raise _damaged(path, f"cluster.id is {cluster_id!r}, which is no text", _RESTORE)
+    if not _NODE_ID.fullmatch(values["node.id"]):
+        raise _damaged(path, f"node.id is {values['node.id']!r}, which is no number", _RESTORE)
+    if not data.endswith(b"\n"):
+        raise _damaged(path, "its last line is cut off", _RESTORE)
     try:
-        return MetaProperties(
-            values["cluster.id"], int(values["node.id"]), uuid_from_text(values["directory.id"])
-        )
-    except KeyError as error:
-        raise _damaged(path, f"{error.args[0]} is missing", _RESTORE) from error
+        directory_id = uuid_from_text(values["directory.id"])
     except ValueError as error:
-        raise _damaged(path, str(error), _RESTORE) from error
+        raise _damaged(path, f"directory.id: {error}", _RESTORE) from error
+    return MetaProperties(cluster_id, int(values["node.id"]), directory_id)
 
 
 def encode_clean_shutdown(broker_epoch: int) -> bytes:

@@ -45,10 +45,10 @@ REFUSED_HERE: Final = {
     "initial controllers, reserved directory": "has a reserved id",
     "a has no directory.id: info": "directory.id is missing",
     "a has no directory.id: format -g": "directory.id is missing",
-    "a has no version: format -g": "version is None, only 1 is known",
+    "a has no version: format -g": "version is missing",
     "a is of Zookeeper: format -g": "version is '0', only 1 is known",
-    "a is cut off: format -g": "version is None, only 1 is known",
-    "a is empty: format -g": "version is None, only 1 is known",
+    "a is cut off: format -g": "version is missing",
+    "a is empty: format -g": "version is missing",
 }
 """What a node could not start with, or not without harm."""
 OTHER_WORDS: Final = re.compile(

@@ -66,17 +66,46 @@ def test_meta_properties_are_read_in_any_order_with_comments():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "version is None"),
+        (b"", "version is missing"),
+        (b"version=0\nbroker.id=1\ncluster.id=c\n", "version is '0', only 1 is known"),
+        (
+            b"version=1\nnode.id=1\ncluster.id=c\xff\ndirectory.id=J3wITouUt2jiFn3M6gsoYA\n",
+            "which is no text",
+        ),
         (b"version=1\ncluster.id=c\n", "node.id is missing"),
         (
-            b"version=1\nnode.id=x\ncluster.id=c\ndirectory.id=J3wITouUt2jiFn3M6gsoYA",
-            "invalid literal",
+            b"version=0\nnode.id=1\ncluster.id=c\ndirectory.id=J3wITouUt2jiFn3M6gsoYA\n",
+            "version is '0', only 1 is known",
+        ),
+        (
+            b"version=1\nnode.id=x\ncluster.id=c\ndirectory.id=J3wITouUt2jiFn3M6gsoYA\n",
+            "node.id is 'x', which is no number",
+        ),
+        (
+            b"version=1\nnode.id=-1\ncluster.id=c\ndirectory.id=J3wITouUt2jiFn3M6gsoYA\n",
+            "node.id is '-1', which is no number",
+        ),
+        (
+            b"version=1\nnode.id=1\ncluster.id=\ndirectory.id=J3wITouUt2jiFn3M6gsoYA\n",
+            "cluster.id is missing",
+        ),
+        (
+            b"version=1\nnode.id=1\ncluster.id=c\ndirectory.id=J3w\n",
+            "directory.id: not a Kafka uuid",
         ),
     ],
 )
 def test_damaged_meta_properties_say_what_is_wrong(text, reason):
     with pytest.raises(DamagedFile, match=reason):
         decode_meta_properties("f", text)
+
+
+def test_meta_properties_that_are_cut_off_are_never_those_of_another_cluster_or_node():
+    """Kafka writes the cluster id last: half of it would be the id of another cluster."""
+    text = b"#\n#Sat Nov 21 14:22:26 UTC 2026\nnode.id=12\ndirectory.id=J3wITouUt2jiFn3M6gsoYA\nversion=1\ncluster.id=my-cluster\n"
+    for size in range(len(text)):
+        with pytest.raises(DamagedFile, match="is damaged"):
+            decode_meta_properties("f", text[:size])
 
 
 def test_the_clean_shutdown_file_is_one_line_of_json():
