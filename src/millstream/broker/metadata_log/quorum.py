@@ -69,7 +69,7 @@ class MetadataQuorum:
         self._environment = environment
         self._directory = directory.path
         self._bootstrap_values: Sequence[bytes] = ()
-        """Records in the snapshot that stands before the log: of Kafka 4.4, which has them there (KIP-1170)."""
+        """Records in the snapshot that stands before the log, where Kafka 4.4 has them (KIP-1170)."""
         self._pool = pool
         self._clock = clock
         self._log = MetadataLog.open(
@@ -121,19 +121,18 @@ class MetadataQuorum:
     def read_bootstrap(self) -> Sequence[MetadataRecord]:
         """Returns the records with which the metadata of a new cluster begins: those that the directory was formatted with.
 
-        Raises KafkaStorageError.
+        They are in bootstrap.checkpoint, or in the snapshot that stands before the log. Raises KafkaStorageError.
         """
-        with damage_of(self._files.path(BOOTSTRAP_SNAPSHOT)):
-            formatted = decoded_records(self._bootstrap_values) or None
+        formatted = read_bootstrap(self._environment.file_system, self._directory)
+        if formatted is None and self._bootstrap_values:
+            with damage_of(self._files.path(BOOTSTRAP_SNAPSHOT)):
+                formatted = decoded_records(self._bootstrap_values)
         if formatted is None:
-            formatted = read_bootstrap(self._environment.file_system, self._directory)
-        if formatted is not None:
-            _LOGGER.info(
-                "the metadata log is empty: it begins with what %s was formatted with",
-                self._directory,
-            )
-            return formatted
-        return feature_records(default_levels(METADATA_VERSION_4_3))
+            return feature_records(default_levels(METADATA_VERSION_4_3))
+        _LOGGER.info(
+            "the metadata log is empty: it begins with what %s was formatted with", self._directory
+        )
+        return formatted
 
     def _restored(self, cluster_id: str) -> MetadataImage:
         """Returns the image of the newest snapshot, and notes the voters that snapshot and log name."""

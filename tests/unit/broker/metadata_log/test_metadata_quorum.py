@@ -12,15 +12,19 @@ from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.metadata_log.log import MetadataLog
 from millstream.broker.metadata_log.quorum import MetadataQuorum
 from millstream.broker.metadata_log.snapshots import SnapshotFiles, snapshot_of
+from millstream.broker.storage.bootstrap_checkpoint import BOOTSTRAP_SNAPSHOT, encode_bootstrap
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError, KafkaStorageError
 from millstream.log.directory.log_environment import LogEnvironment
+from millstream.metadata.features import default_levels, feature_records
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
+from millstream.protocol.record_frames import encode_metadata_record
 from millstream.raft.election_state import ElectionState, encode_quorum_state
 from millstream.raft.ready import AppendBatch
+from millstream.raft.snapshot import Snapshot
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
@@ -191,3 +195,35 @@ def test_a_static_quorum_stays_one_without_the_setting() -> None:
     written = json.loads(directory.disk.read(f"{directory.path}/quorum-state"))
     assert (written["data_version"], written["currentVoters"]) == (0, [{"voterId": 1}])
     assert directory.open(CONFIG).kraft_version == KRAFT_VERSION_STATIC
+
+
+FORMATTED = feature_records({"metadata.version": 30, "group.version": 1})
+
+
+def test_a_directory_that_was_not_formatted_begins_with_the_features_of_the_release() -> None:
+    assert Directory().open().read_bootstrap() == feature_records(default_levels(30))
+
+
+def test_a_directory_begins_with_what_it_was_formatted_with() -> None:
+    directory = Directory()
+    directory.disk.write_atomically("data/bootstrap.checkpoint", encode_bootstrap(FORMATTED, 1))
+    assert directory.open().read_bootstrap() == list(FORMATTED)
+
+
+def test_first_records_may_stand_in_the_snapshot_before_the_log() -> None:
+    """As Kafka 4.4 writes them (KIP-1170). They are to be written into the log, and are no metadata before that."""
+    directory = Directory()
+    values = tuple(encode_metadata_record(record, 0) for record in FORMATTED)
+    snapshot = Snapshot(BOOTSTRAP_SNAPSHOT, 1, voter_set([directory.own]), values)
+    SnapshotFiles(directory.path, directory.disk).write(snapshot)
+    quorum = directory.open()
+    assert (quorum.image.offset, dict(quorum.image.features)) == (-1, {})
+    assert quorum.read_bootstrap() == list(FORMATTED)
+
+
+def test_first_records_of_a_newer_kafka_are_refused_by_the_name_of_their_file() -> None:
+    directory = Directory()
+    snapshot = Snapshot(BOOTSTRAP_SNAPSHOT, 1, voter_set([directory.own]), (b"\1\x63\0",))
+    SnapshotFiles(directory.path, directory.disk).write(snapshot)
+    with pytest.raises(KafkaStorageError, match=f"^{directory.path}/{BOOTSTRAP_SNAPSHOT.file_name} is damaged, or of a newer version"):  # fmt: skip
+        directory.open().read_bootstrap()
