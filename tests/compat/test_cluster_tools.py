@@ -115,7 +115,7 @@ def test_tokens_are_for_those_who_proved_who_they_are(bootstrap: str) -> None:
 def test_features_are_told_and_changed(bootstrap: str) -> None:
     features = f"{TOOLS}.FeatureCommand"
     told = tool(bootstrap, features, "describe")
-    level = r"metadata\.version\s+SupportedMinVersion: 4\.3-IV0\s.*FinalizedVersionLevel: 4\.3-IV0"
+    level = r"metadata\.version\s+SupportedMinVersion: 3\.7-IV2\s.*FinalizedVersionLevel: 4\.3-IV0"
     assert re.search(level, told)
     down = tool(bootstrap, features, "downgrade", "--feature", "group.version=0", "--dry-run")
     assert "group.version can be downgraded to 0." in down

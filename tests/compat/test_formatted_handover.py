@@ -9,12 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from millstream.cli.storage.command import storage
+from millstream.metadata.features import default_levels
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
 )
+from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.testing.broker import Broker
 from tests.support.clients.raw_client import RawClient
 from tests.support.kafka_node import (
@@ -83,6 +85,40 @@ def test_kafka_starts_with_what_we_formatted_and_we_go_on_with_it(
     settings = {"controller.quorum.voters": "1@127.0.0.1:9093"} if static else {}
     with Broker(data=data, settings=settings) as broker:
         assert told(broker.bootstrap_servers) == (FEATURES | quorum, USERS)
+
+
+@pytest.mark.parametrize("release", ["3.7-IV2", "3.9", "4.2"])
+def test_kafka_goes_on_with_a_cluster_of_an_older_release_that_we_began(
+    tmp_path: Path, release: str
+) -> None:
+    """And we with what it made of it."""
+    data = tmp_path / "data"
+    node = kafka_node(data, tmp_path)
+    format_ours(node, "--standalone", "--release-version", release)
+    with Broker(data=data) as broker:
+        began = told(broker.bootstrap_servers)
+        create(broker.bootstrap_servers, "ours")
+    with running(node) as bootstrap:
+        assert told(bootstrap) == began
+        assert topics(bootstrap) == {"ours": 2}
+        create(bootstrap, "theirs")
+        upgrade = ("upgrade", "--release-version", "4.3")
+        run_tool("org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", bootstrap, *upgrade)
+    with Broker(data=data) as broker:
+        features, _ = told(broker.bootstrap_servers)
+        assert features == {**default_levels(30)}
+        assert topics(broker.bootstrap_servers) == {"ours": 2, "theirs": 2}
+
+
+def create(bootstrap: str, topic: str) -> None:
+    with RawClient(bootstrap) as client:
+        client.create_topic(topic, partitions=2)
+
+
+def topics(bootstrap: str) -> dict[str, int]:
+    with RawClient(bootstrap) as client:
+        found = client.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None)).topics
+    return {each.name: len(each.partitions) for each in found}
 
 
 def test_the_first_records_of_a_cluster_are_those_that_kafka_writes(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from millstream.controller.brokers.features import min_insync_replicas_records
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import ConfigError
@@ -15,11 +16,9 @@ from millstream.metadata.features import (
     METADATA_VERSIONS,
 )
 from millstream.metadata.image import MetadataImage
-from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
-    ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
 )
@@ -36,25 +35,18 @@ def plan_activation(
     if transaction_open:
         records.append(AbortTransactionRecord(reason="the controller that began it is gone"))
     if METADATA_VERSION not in image.features:
-        records += _bootstrap_records(settings)
+        records += _bootstrap_records(image, settings)
     return ControllerResult(tuple(records), None)
 
 
-def _bootstrap_records(settings: ControllerSettings) -> list[MetadataRecord]:
+def _bootstrap_records(image: MetadataImage, settings: ControllerSettings) -> list[MetadataRecord]:
     """One metadata transaction: the records that the cluster was formatted with, and what they need."""
     records = settings.read_bootstrap()
     levels = dict(_levels(records))
     _check_levels(levels, settings.supported_features)
-    configs = []
-    if levels.get(ELIGIBLE_LEADER_REPLICAS):
-        configs.append(
-            ConfigRecord(
-                resource_type=ConfigResourceType.BROKER,
-                resource_name="",
-                name="min.insync.replicas",
-                value=str(settings.min_insync_replicas),
-            )
-        )
+    configs = (
+        min_insync_replicas_records(image, settings) if levels.get(ELIGIBLE_LEADER_REPLICAS) else []
+    )
     return [
         BeginTransactionRecord(name="Bootstrap records"),
         *records,

@@ -31,6 +31,8 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = MappingProxyType(
 """Levels of metadata.version and their names. The last is not stable yet."""
 METADATA_VERSION_4_3: Final = 30
 """The newest stable one."""
+_WITH_NEW_METADATA: Final = frozenset({8, 11, 13, 14, 15, 17, 23, 30})
+"""Those that have records or fields which the one before does not have."""
 SCRAM_METADATA_VERSION: Final = 11
 """The first with credentials in the metadata."""
 
@@ -67,6 +69,19 @@ def default_levels(metadata_version: int) -> dict[str, int]:
     """Returns the level of every feature, metadata.version included, in a cluster that begins at `metadata_version`."""
     others = {feature.name: feature.default_level(metadata_version) for feature in FEATURES}
     return {METADATA_VERSION: metadata_version, **others}
+
+
+def loses_metadata(present: int, lower: int) -> bool:
+    """Whether metadata of a cluster at the level `present` may be none at the lower one."""
+    return any(lower < level <= present for level in _WITH_NEW_METADATA)
+
+
+def missing_dependency(name: str, level: int, levels: Mapping[str, int]) -> str | None:
+    """Returns why a feature cannot have a level where the others have `levels`, in Kafka's words."""
+    needed = next((each.needs.get(level, 0) for each in FEATURES if each.name == name), 0)
+    if levels.get(METADATA_VERSION, 0) >= needed:
+        return None
+    return f"{name} could not be set to {level} because it depends on {METADATA_VERSION} level {needed}"
 
 
 def metadata_version_of(release: str, *, unstable: bool) -> int | None:

@@ -18,6 +18,7 @@ from millstream.protocol.generated.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
 )
+from millstream.protocol.generated.metadata_records import PartitionRecord, RegisterBrokerRecord
 from millstream.raft.voter_set import Voter, VoterEndpoint, voters_from_record
 from millstream.records.batch import iterate_batches
 from millstream.records.control import ControlType, read_control_type
@@ -129,11 +130,43 @@ def test_a_cluster_id_may_be_words(tmp_path: Path) -> None:
         assert broker.cluster_id == "my-cluster"
 
 
+@pytest.mark.parametrize(("release", "level"), [("3.7-IV2", 17), ("4.0-IV0", 22), ("4.2", 29)])
+def test_a_cluster_of_an_older_release_is_served_at_its_level(
+    tmp_path: Path, release: str, level: int
+) -> None:
+    """Its records have the versions that nodes of that release read."""
+    data = formatted(tmp_path, "--standalone", "--release-version", release)
+    with Broker(data=data) as broker:
+        for topic in ("before", "after"):
+            with RawClient(broker.bootstrap_servers) as client:
+                client.create_topic(topic, partitions=2)
+            assert features(broker)["metadata.version"] == level
+            broker.restart()
+    log = data / "__cluster_metadata-0" / f"{0:020}.log"
+    directories, elr = 1, 2
+    expected = {
+        RegisterBrokerRecord.KEY: 3,
+        PartitionRecord.KEY: elr if level >= 23 else directories,
+    }
+    assert expected.items() <= versions_in(log).items()
+
+
+def versions_in(log: Path) -> dict[int, int]:
+    """By the number of a kind of record, the version in which it is written."""
+    values = [
+        bytes(record.value or b"")
+        for header, batch in iterate_batches(log.read_bytes())
+        if not header.is_control
+        for record in iterate_records(header, batch)
+    ]
+    return {value[1]: value[2] for value in values}
+
+
 def test_a_release_that_this_version_cannot_serve_is_refused_at_the_first_start(
     tmp_path: Path,
 ) -> None:
-    data = formatted(tmp_path, "--standalone", "--release-version", "3.9")
-    sentence = "this cluster was formatted for metadata.version=21 (3.9-IV0), and this version of Millstream works at"
+    data = formatted(tmp_path, "--standalone", "--release-version", "3.6")
+    sentence = "this cluster was formatted for metadata.version=14 (3.6-IV2), and this version of Millstream works at 17 to 30"
     for _ in range(2):
         with pytest.raises(MillstreamError, match=re.escape(sentence)), Broker(data=data):
             pass

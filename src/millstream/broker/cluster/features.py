@@ -7,14 +7,14 @@ from types import MappingProxyType
 from typing import Final
 
 from millstream.metadata.broker_registration import SupportedVersionRange
+from millstream.metadata.features import METADATA_VERSION, METADATA_VERSION_4_3
+from millstream.metadata.record_versions import LOWEST_METADATA_VERSION
 
 KRAFT_VERSION: Final = "kraft.version"
 SUPPORTED_FEATURES: Final[Mapping[str, SupportedVersionRange]] = MappingProxyType(
     {
         KRAFT_VERSION: SupportedVersionRange(0, 1),
-        "metadata.version": SupportedVersionRange(
-            30, 30
-        ),  # 4.3-IV0: the controller writes its records only
+        METADATA_VERSION: SupportedVersionRange(LOWEST_METADATA_VERSION, METADATA_VERSION_4_3),
         "eligible.leader.replicas.version": SupportedVersionRange(0, 1),
         "group.version": SupportedVersionRange(0, 1),
         "share.version": SupportedVersionRange(0, 1),
@@ -22,4 +22,4 @@ SUPPORTED_FEATURES: Final[Mapping[str, SupportedVersionRange]] = MappingProxyTyp
         "transaction.version": SupportedVersionRange(0, 2),
     }
 )
-"""Kafka 4.3's, but for older levels of metadata.version."""
+"""Kafka 4.3's, but for levels of metadata.version before 3.7-IV2."""

@@ -28,7 +28,7 @@ from millstream.errors import EncodeError, InvalidRequest, NotController, Reques
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
-from millstream.metadata.record_versions import record_version
+from millstream.metadata.record_versions import metadata_version_of_image, record_version
 from millstream.model import LeaderEpoch, Offset
 from millstream.protocol.generated import metadata_records
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
@@ -217,7 +217,7 @@ class ControllerRunner:
     def _append(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
         if not records:
             return
-        first_offset = self._propose(_encoded(records))
+        first_offset = self._propose(_encoded(records, controller.image))
         for offset, record in enumerate(records, first_offset):
             controller.replay(Offset(offset), record)
 
@@ -235,7 +235,7 @@ class ControllerRunner:
         base, first_offset = controller.image, self._end_offset
         last_offset = Offset(first_offset + len(records) - 1)
         values, image = await self._pool.run(
-            lambda: (_encoded(records), controller.image_after(base, last_offset, records))
+            lambda: (_encoded(records, base), controller.image_after(base, last_offset, records))
         )
         if self._controller is not controller:
             raise NotController("the controller has moved; retry")
@@ -274,6 +274,7 @@ class ControllerRunner:
                 future.set_exception(error)
 
 
-def _encoded(records: Sequence[MetadataRecord]) -> list[bytes]:
+def _encoded(records: Sequence[MetadataRecord], image: MetadataImage) -> list[bytes]:
     known = cast("Sequence[metadata_records.MetadataRecord]", records)
-    return [encode_metadata_record(record, record_version(record)) for record in known]
+    level = metadata_version_of_image(image)
+    return [encode_metadata_record(record, record_version(record, level)) for record in known]

@@ -21,7 +21,7 @@ from millstream.errors import KafkaStorageError
 from millstream.metadata.delta import MetadataDelta
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
-from millstream.metadata.record_versions import record_version
+from millstream.metadata.record_versions import metadata_version_of_image, record_version
 from millstream.metadata.snapshot_records import image_records
 from millstream.model import Offset
 from millstream.protocol.generated.metadata_records import MetadataRecord
@@ -110,11 +110,12 @@ def image_of(snapshot: Snapshot, cluster_id: str) -> MetadataImage:
 
 def snapshot_of(image: MetadataImage, voters: VoterSet | None, now_ms: int) -> Snapshot:
     records = cast("Sequence[MetadataRecord]", list(image_records(image)))
+    level = metadata_version_of_image(image)
     return Snapshot(
         SnapshotId(Offset(image.offset + 1), image.epoch),
         now_ms,
         voters,
-        tuple(encode_metadata_record(record, record_version(record)) for record in records),
+        tuple(encode_metadata_record(record, record_version(record, level)) for record in records),
     )
 
 

@@ -18,6 +18,7 @@ from millstream.metadata.features import (
     METADATA_VERSIONS,
     default_levels,
     metadata_version_of,
+    missing_dependency,
 )
 
 _SHORTEST: Final = -(1 << 15)
@@ -160,8 +161,6 @@ def _check_levels(levels: Mapping[str, int]) -> None:
         level = levels[feature.name]
         if not 0 <= level <= feature.highest:
             raise FormatError(f"No feature:{feature.name} with feature level {level}")
-        needed = feature.needs.get(level, 0)
-        if levels[METADATA_VERSION] < needed:
-            raise FormatError(
-                f"{feature.name} could not be set to {level} because it depends on {METADATA_VERSION} level {needed}"
-            )
+        problem = missing_dependency(feature.name, level, levels)
+        if problem is not None:
+            raise FormatError(problem)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
-from millstream.metadata.features import KRAFT_VERSION
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.features import (
+    ELIGIBLE_LEADER_REPLICAS,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    loses_metadata,
+    missing_dependency,
+)
 from millstream.metadata.image import MetadataImage
-from millstream.protocol.enums import UpgradeType
-from millstream.protocol.generated.metadata_records import FeatureLevelRecord
+from millstream.protocol.enums import ConfigResourceType, UpgradeType
+from millstream.protocol.generated.metadata_records import ConfigRecord, FeatureLevelRecord
 from millstream.protocol.generated.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+
+_MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 
 
 def plan_update_features(
@@ -29,20 +41,18 @@ def plan_update_features(
 
     `kraft_version` is that of the quorum, which keeps it: it is no metadata record. Results by feature are for clients up to version 1; version 2 does not carry them.
     """
-    levels = {KRAFT_VERSION: kraft_version, **image.features}
-    changed: dict[str, FeatureLevelRecord] = {}
+    present = {KRAFT_VERSION: kraft_version, **image.features}
     updates = {update.feature: update for update in request.feature_updates}  # the last one counts
+    levels = {**present, **{u.feature: u.max_version_level for u in updates.values()}}
+    changed = []
     for update in updates.values():
-        problem = _problem(update, levels.get(update.feature, 0), image, settings)
+        problem = _problem(update, present, levels, image, settings)
         if problem is not None:
             raise InvalidUpdateVersion(
-                "The update failed for all features since the following feature had an error: "
-                f"Invalid update version {update.max_version_level} for feature {update.feature}. {problem}"
+                f"The update failed for all features since the following feature had an error: {problem}"
             )
-        if update.max_version_level != levels.get(update.feature, 0):
-            changed[update.feature] = FeatureLevelRecord(
-                name=update.feature, feature_level=update.max_version_level
-            )
+        if update.max_version_level != present.get(update.feature, 0):
+            changed.append(update.feature)
     response = UpdateFeaturesResponse(
         error_message=None,
         results=[
@@ -52,14 +62,65 @@ def plan_update_features(
     )
     if request.validate_only:
         return ControllerResult((), response)
-    upgrades = changed.pop(KRAFT_VERSION, None) is not None
-    return ControllerResult(tuple(changed.values()), response, upgrades)
+    records: list[MetadataRecord] = []
+    for name in changed:
+        if name == ELIGIBLE_LEADER_REPLICAS and levels[name]:
+            records += min_insync_replicas_records(image, settings)
+        if name != KRAFT_VERSION:
+            records.append(FeatureLevelRecord(name=name, feature_level=levels[name]))
+    return ControllerResult(tuple(records), response, KRAFT_VERSION in changed)
+
+
+def min_insync_replicas_records(
+    image: MetadataImage, settings: ControllerSettings
+) -> list[MetadataRecord]:
+    """Eligible leader replicas need one min.insync.replicas for all brokers: it is set, and what brokers have of their own goes (KIP-966)."""
+    records = []
+    if _MIN_INSYNC_REPLICAS not in image.broker_default_config():
+        records.append(_min_insync_replicas("", str(settings.min_insync_replicas)))
+    for resource, config in image.configs.items():
+        is_of_one_broker = resource.type is ConfigResourceType.BROKER and resource.name
+        if is_of_one_broker and _MIN_INSYNC_REPLICAS in config:
+            records.append(_min_insync_replicas(resource.name, None))
+    return [*records]
+
+
+def _min_insync_replicas(broker: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(
+        resource_type=ConfigResourceType.BROKER,
+        resource_name=broker,
+        name=_MIN_INSYNC_REPLICAS,
+        value=value,
+    )
 
 
 def _problem(
+    update: FeatureUpdateKey,
+    present: Mapping[str, int],
+    levels: Mapping[str, int],
+    image: MetadataImage,
+    settings: ControllerSettings,
+) -> str | None:
+    """Returns the reason why the update cannot be made; `levels` are those that all would have."""
+    name, level = update.feature, update.max_version_level
+    problem = _wrong_level(update, present.get(name, 0), image, settings)
+    problem = problem or missing_dependency(name, level, levels)
+    if problem is not None:
+        return f"Invalid update version {level} for feature {name}. {problem}"
+    if name == METADATA_VERSION and loses_metadata(present.get(name, 0), level):
+        is_safe = update.upgrade_type == UpgradeType.SAFE_DOWNGRADE
+        return f"Unsupported {name} downgrade from {present[name]} to {level}. " + (
+            "Refusing to perform the requested downgrade because it might delete metadata information."
+            if is_safe
+            else "Unsafe metadata downgrade is not supported in this version."
+        )
+    return None
+
+
+def _wrong_level(
     update: FeatureUpdateKey, present: int, image: MetadataImage, settings: ControllerSettings
 ) -> str | None:
-    """Returns the reason why the update cannot be made."""
+    """Returns the reason why the feature cannot have the level."""
     level = update.max_version_level
     try:
         upgrade_type = UpgradeType(update.upgrade_type)

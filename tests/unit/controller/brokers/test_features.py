@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -12,17 +12,23 @@ from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
-from millstream.metadata.features import KRAFT_VERSION, feature_records
+from millstream.metadata.features import FEATURES, KRAFT_VERSION, feature_records
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.generated.broker_registration import Feature
+from millstream.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from millstream.protocol.generated.metadata_records import ConfigRecord, FeatureLevelRecord
 from millstream.protocol.generated.update_features import (
     FeatureUpdateKey,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
 
-UPGRADE, SAFE_DOWNGRADE = 1, 2
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 
 @pytest.fixture
@@ -36,6 +42,11 @@ def world(make_world: Callable) -> object:
         supported_features=supported,
         read_bootstrap=lambda: feature_records({"metadata.version": 30, "group.version": 1}),
     )
+    return begun(made, supported)
+
+
+def begun(made: object, supported: Mapping[str, SupportedVersionRange]) -> object:
+    """One broker is up, which supports what the controller supports."""
     made.submit(Controller.handle_activation, False)
     made.register(
         1, features=[Feature(name=n, min_supported_version=r.lowest, max_supported_version=r.highest) for n, r in supported.items()]
@@ -112,6 +123,106 @@ def test_one_update_that_cannot_be_made_stops_all(
         f"Invalid update version {level} for feature {name}. {problem}"
     )
     assert world.written(before) == []
+
+
+SUPPORTED = {
+    "metadata.version": SupportedVersionRange(17, 30),
+    **{feature.name: SupportedVersionRange(0, feature.highest) for feature in FEATURES},
+}
+
+
+@pytest.fixture
+def at_level(make_world: Callable) -> Callable[..., object]:
+    """A cluster of one broker that begins at a metadata.version, and has no other feature unless it is given."""
+
+    def made(metadata_version: int, **features: int) -> object:
+        levels = {"metadata.version": metadata_version, **features}
+        world = make_world(
+            supported_features=SUPPORTED, read_bootstrap=lambda: feature_records(levels)
+        )
+        return begun(world, SUPPORTED)
+
+    return made
+
+
+@pytest.mark.parametrize(("before", "after"), [(21, 22), (22, 30), (17, 30)])
+def test_metadata_version_goes_up(at_level: Callable, before: int, after: int) -> None:
+    world = at_level(before)
+    update(world, ("metadata.version", after, UPGRADE))
+    assert world.image.features["metadata.version"] == after
+
+
+def test_metadata_version_goes_down_where_no_metadata_can_be_lost(at_level: Callable) -> None:
+    world = at_level(29)
+    update(world, ("metadata.version", 25, SAFE_DOWNGRADE))
+    assert world.image.features["metadata.version"] == 25
+
+
+@pytest.mark.parametrize(("before", "after"), [(30, 29), (23, 22), (23, 21)])
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (SAFE_DOWNGRADE, "Refusing to perform the requested downgrade because it might delete metadata information."),
+        (UNSAFE_DOWNGRADE, "Unsafe metadata downgrade is not supported in this version."),
+    ],
+)  # fmt: skip
+def test_metadata_version_does_not_go_down_where_metadata_would_be_lost(
+    at_level: Callable, before: int, after: int, kind: int, reason: str
+) -> None:
+    """The answer is that of Kafka 4.3.1, word for word."""
+    with pytest.raises(InvalidUpdateVersion) as raised:
+        update(at_level(before), ("metadata.version", after, kind))
+    assert str(raised.value) == (
+        "The update failed for all features since the following feature had an error: "
+        f"Unsupported metadata.version downgrade from {before} to {after}. {reason}"
+    )
+
+
+ELR = "eligible.leader.replicas.version"
+
+
+def test_a_feature_waits_for_the_metadata_version_that_it_needs(at_level: Callable) -> None:
+    world = at_level(21)
+    with pytest.raises(InvalidUpdateVersion) as raised:
+        update(world, (ELR, 1, UPGRADE))
+    assert str(raised.value).endswith(
+        f"Invalid update version 1 for feature {ELR}. {ELR} could not be set to 1 because it depends on metadata.version level 23"
+    )
+    update(world, (ELR, 1, UPGRADE), ("metadata.version", 23, UPGRADE))
+    assert (world.image.features[ELR], world.image.features["metadata.version"]) == (1, 23)
+
+
+def test_eligible_leader_replicas_bring_one_min_insync_replicas_for_all_brokers(
+    at_level: Callable,
+) -> None:
+    """What brokers have of their own goes: two that differ would not agree on who may lead (KIP-966)."""
+    world = at_level(30)
+    set_config(world, "1", "min.insync.replicas", "3")
+    before = len(world.log)
+    update(world, (ELR, 1, UPGRADE))
+    assert [record for _, record in world.log[before:]] == [
+        ConfigRecord(resource_type=4, resource_name="", name="min.insync.replicas", value="1"),
+        ConfigRecord(resource_type=4, resource_name="1", name="min.insync.replicas", value=None),
+        FeatureLevelRecord(name=ELR, feature_level=1),
+    ]
+
+
+def test_a_min_insync_replicas_that_holds_for_all_brokers_stays(at_level: Callable) -> None:
+    world = at_level(30)
+    set_config(world, "", "min.insync.replicas", "2")
+    before = len(world.log)
+    update(world, (ELR, 1, UPGRADE))
+    assert world.written(before) == ["FeatureLevelRecord"]
+
+
+def set_config(world: object, broker: str, name: str, value: str) -> None:
+    config = AlterableConfig(name=name, config_operation=0, value=value)
+    resource = AlterConfigsResource(resource_type=4, resource_name=broker, configs=[config])
+    answer = world.submit(
+        Controller.handle_incremental_alter_configs,
+        IncrementalAlterConfigsRequest(resources=[resource]),
+    )
+    assert answer.responses[0].error_code == 0
 
 
 def test_a_level_that_a_broker_does_not_support_is_refused(world: object) -> None:
