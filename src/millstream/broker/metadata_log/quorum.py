@@ -7,10 +7,12 @@ Its quorum is static (kraft.version 0) where `controller.quorum.voters` names th
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.driver import MetadataDriver, MetadataListener
 from millstream.broker.metadata_log.log import MetadataLog
@@ -82,9 +84,23 @@ class MetadataQuorum:
         self._local = ReplicaKey(BrokerId(config.node_id), directory.meta.directory_id)
         self._files = SnapshotFiles(self._log.log.directory, environment.file_system)
         self._history = self._initial_history()
+        self._voters_are_named = self._is_static
+        """By a snapshot, the log or the configuration."""
         self.image = self._restored(directory.meta.cluster_id)
+        if not self._voters_are_named:
+            self._check_alone()
         self.kraft_version: Final = self._history.kraft_version
         """At the start: UpdateFeatures may raise it while the node runs."""
+
+    def _check_alone(self) -> None:
+        """A controller without voters joins a quorum (`storage format --no-initial-controllers`). Raises ConfigError where there is one."""
+        settings = self._config.read(KRaftSettings)
+        others = settings.other_nodes(socket.gethostname())
+        if settings.is_controller and others:
+            raise ConfigError(
+                f"{self._log.log.directory} names no voters, the settings name other nodes ({', '.join(others)}), and this version runs a "
+                "quorum of one: format an empty directory with `millstream storage format --standalone`, or leave the others out"
+            )
 
     def driver(self, listener: MetadataListener) -> MetadataDriver:
         replica = RaftReplica(
@@ -114,9 +130,11 @@ class MetadataQuorum:
     def _initial_history(self) -> VoterHistory:
         """A new directory begins a quorum of this node, static where configuration names it, as in Kafka."""
         own = VoterSet([Voter(self._local, self._endpoints)])
-        if self._config.controller_quorum_voters or self._log.static_voter_ids():
-            return VoterHistory(own)
-        return VoterHistory.bootstrapped(own)
+        return VoterHistory(own) if self._is_static else VoterHistory.bootstrapped(own)
+
+    @property
+    def _is_static(self) -> bool:
+        return bool(self._config.controller_quorum_voters or self._log.static_voter_ids())
 
     def read_bootstrap(self) -> Sequence[MetadataRecord]:
         """Returns the records with which the metadata of a new cluster begins: those that the directory was formatted with.
@@ -147,6 +165,7 @@ class MetadataQuorum:
         self._log.start_at(snapshot.id.end_offset)
         if snapshot.voters is not None:
             self._history.start_at(snapshot.id.end_offset, snapshot.voters)
+            self._voters_are_named = True
         self._note_voters()
         _LOGGER.info("read snapshot %s", snapshot.id.file_name)
         if snapshot.id == BOOTSTRAP_SNAPSHOT:
@@ -165,6 +184,7 @@ class MetadataQuorum:
                 f"{directory} is damaged ({error}): restore it from a copy"
             ) from error
         voters = self._history.voters
+        self._voters_are_named |= self._history.newest.is_in_log
         ids = voters.ids if self._history.newest.is_in_log else self._named_elsewhere()
         if not ids or (ids == {self._local.id} and voters.has(self._local)):
             return

@@ -197,6 +197,25 @@ def test_a_static_quorum_stays_one_without_the_setting() -> None:
     assert directory.open(CONFIG).kraft_version == KRAFT_VERSION_STATIC
 
 
+JOINING = broker_config(
+    {"log.dirs": "data", "controller.quorum.bootstrap.servers": "elsewhere:9093"}
+)
+
+
+def test_a_directory_that_joins_a_quorum_begins_none_of_its_own() -> None:
+    """It was formatted with the id of a cluster and without voters."""
+    directory = Directory()
+    sentence = f"{directory.path} names no voters, the settings name other nodes (elsewhere:9093), and this version runs a quorum of one"
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        directory.open(JOINING)
+
+
+def test_a_directory_that_names_this_node_alone_is_opened_whatever_the_settings_name() -> None:
+    directory = Directory()
+    directory.append_voters(directory.own)
+    assert directory.open(JOINING).image.offset == -1
+
+
 FORMATTED = feature_records({"metadata.version": 30, "group.version": 1})
 
 
