@@ -25,12 +25,13 @@ from millstream.raft.messages import (
     Flushed,
     InboundRequest,
     Propose,
+    QuorumRequest,
     RaftEvent,
-    RaftRequest,
     RaftResponse,
     ShutDown,
     Tick,
     UpgradeKraftVersion,
+    VoterChangeRequest,
 )
 from millstream.raft.quorum_description import ReplicaDescriptions
 from millstream.raft.ready import LeaderAndEpoch, Ready
@@ -126,7 +127,7 @@ class MetadataDriver:
         self.changed = QuorumChange()
         """The next change. Whoever is about to look at how things are takes it before, so that none is missed."""
 
-    async def answer(self, request: RaftRequest) -> RaftResponse:
+    async def answer(self, request: QuorumRequest | VoterChangeRequest) -> RaftResponse:
         """Returns the replica's answer to another one. Some wait until a record is committed."""
         token = next(self._tokens)
         answered: asyncio.Future[RaftResponse] = asyncio.get_running_loop().create_future()

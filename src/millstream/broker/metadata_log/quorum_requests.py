@@ -23,7 +23,7 @@ from millstream.raft.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
-    RaftRequest,
+    QuorumRequest,
     RaftResponse,
 )
 from millstream.raft.snapshot import SnapshotId
@@ -55,7 +55,7 @@ class QuorumRequests:
     def log_start_offset(self) -> int:
         return self._log.start().end_offset
 
-    async def answer(self, request: RaftRequest) -> RaftResponse:
+    async def answer(self, request: QuorumRequest) -> RaftResponse:
         """Returns the answer to what needs no bytes of the log."""
         return await self._driver.answer(request)
 
