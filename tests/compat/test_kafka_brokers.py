@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,10 +14,9 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.compat.test_dump_log_handover import free_port
 from tests.patience import LONG_ENOUGH_S
+from tests.support.kafka_node import CLASSPATH, NEEDS_KAFKA, free_port
 
-CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 LOG4J = """rootLogger.level=info
 rootLogger.appenderRef.o.ref=out
 appender.out.type=Console
@@ -28,16 +25,7 @@ appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=%p %m (%c)%n
 """
 
-pytestmark = [
-    pytest.mark.oracle,
-    pytest.mark.compat,
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not CLASSPATH,
-        reason="MILLSTREAM_KAFKA_CLASSPATH does not say where the jars of Kafka 4.3 are",
-    ),
-    pytest.mark.skipif(shutil.which("java") is None, reason="there is no java"),
-]
+pytestmark = NEEDS_KAFKA
 
 
 class OurController:
