@@ -128,7 +128,7 @@ def format_command(
     _warn_of_levels(cluster)
 
 
-@storage.command()
+@storage.command(short_help="Show what the directories hold.")
 @_config_option
 def info(config: str) -> None:
     """Show the data directories of a node, and what is wrong with them."""
@@ -142,7 +142,7 @@ def info(config: str) -> None:
         sys.exit(1)
 
 
-@storage.command("version-mapping")
+@storage.command("version-mapping", short_help="Show the features of a release.")
 @click.option("-r", "--release-version", "release", metavar="VERSION", help=f"Default: {_NEWEST}.")
 def version_mapping(release: str | None) -> None:
     """Show the level that each feature has in a new cluster of a release."""
@@ -152,7 +152,7 @@ def version_mapping(release: str | None) -> None:
         click.echo(line)
 
 
-@storage.command("feature-dependencies")
+@storage.command("feature-dependencies", short_help="Show what features need.")
 @click.option(
     "-f",
     "--feature",
