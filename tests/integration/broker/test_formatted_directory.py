@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from millstream.cli.storage.command import storage
 from millstream.errors import MillstreamError
+from millstream.metadata.features import default_levels
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.control_records import VotersRecord
@@ -18,7 +19,9 @@ from millstream.protocol.generated.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
 )
+from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.protocol.generated.metadata_records import PartitionRecord, RegisterBrokerRecord
+from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from millstream.raft.voter_set import Voter, VoterEndpoint, voters_from_record
 from millstream.records.batch import iterate_batches
 from millstream.records.control import ControlType, read_control_type
@@ -149,6 +152,29 @@ def test_a_cluster_of_an_older_release_is_served_at_its_level(
         PartitionRecord.KEY: elr if level >= 23 else directories,
     }
     assert expected.items() <= versions_in(log).items()
+
+
+def test_a_cluster_is_raised_to_the_newest_level_while_it_runs(tmp_path: Path) -> None:
+    """Records of both levels stand in one log, and a crash comes after them."""
+    data = formatted(tmp_path, "--standalone", "--release-version", "3.9")
+    newest = default_levels(30)
+    with Broker(data=data) as broker:
+        with RawClient(broker.bootstrap_servers) as client:
+            client.create_topic("before", partitions=2)
+            updates = [FeatureUpdateKey(feature=n, max_version_level=level, upgrade_type=1) for n, level in newest.items()]  # fmt: skip
+            request = UpdateFeaturesRequest(feature_updates=updates)
+            assert client.ask(ApiKey.UPDATE_FEATURES, 2, request).error_code == 0
+            client.create_topic("after", partitions=2)
+        broker.kill()
+        broker.start()
+        assert features(broker) == newest
+        with RawClient(broker.bootstrap_servers) as client:
+            found = client.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None)).topics
+        assert sorted((each.name, len(each.partitions)) for each in found) == [
+            ("after", 2),
+            ("before", 2),
+        ]
+    assert versions_in(data / "__cluster_metadata-0" / f"{0:020}.log")[RegisterBrokerRecord.KEY] == 4  # fmt: skip
 
 
 def versions_in(log: Path) -> dict[int, int]:

@@ -10,9 +10,14 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.listeners import Listener
+from millstream.broker.metadata_log.snapshots import image_of, snapshot_of
 from millstream.broker.node.broker_part import BrokerPart
 from millstream.controller.apis import ALTER_CLIENT_QUOTAS, CREATE_TOPICS, UPDATE_FEATURES
 from millstream.errors import KafkaStorageError
+from millstream.metadata.delta import MetadataDelta
+from millstream.metadata.features import feature_records
+from millstream.metadata.image import MetadataImage
+from millstream.model import LeaderEpoch, Offset, Uuid
 from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
@@ -20,6 +25,11 @@ from millstream.protocol.generated.alter_client_quotas import (
     OpData,
 )
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.protocol.generated.metadata_records import (
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
 from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.patience import LONG_ENOUGH_S
 from tests.support.simulated_disk import SimFileSystem
@@ -205,3 +215,22 @@ async def test_a_disk_that_refuses_a_snapshot_does_not_stop_the_node() -> None:
         await until(lambda: len(refused) > 0)
         await create(parts, "u")
         assert sorted(parts.services.metadata.image.topics.by_name) == ["t", "u"]
+
+
+@pytest.mark.parametrize(("level", "versions"), [(21, (3, 1)), (29, (3, 2)), (30, (4, 2))])
+def test_a_snapshot_has_the_records_that_nodes_of_its_level_read(
+    level: int, versions: tuple[int, int]
+) -> None:
+    delta = MetadataDelta(MetadataImage(cluster_id="c"))
+    for record in (
+        *feature_records({"metadata.version": level}),
+        RegisterBrokerRecord(broker_id=1, log_dirs=[Uuid(b"d" * 16)]),
+        TopicRecord(name="t", topic_id=Uuid(b"t" * 16)),
+        PartitionRecord(partition_id=0, topic_id=Uuid(b"t" * 16), replicas=[1], isr=[1], leader=1, directories=[Uuid(b"d" * 16)]),
+    ):  # fmt: skip
+        delta.replay(record)
+    image = delta.image(Offset(9), LeaderEpoch(2))
+    snapshot = snapshot_of(image, None, 1)
+    found = {value[1]: value[2] for value in snapshot.values}
+    assert (found[RegisterBrokerRecord.KEY], found[PartitionRecord.KEY]) == versions
+    assert image_of(snapshot, "c") == image
