@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
+from millstream.metadata.image_difference import difference
 from millstream.model import LeaderEpoch, Offset
 from millstream.protocol.generated.metadata_records import (
     AbortTransactionRecord,
@@ -80,6 +81,14 @@ class MetadataLoader:
         if self._transaction is None:
             published.append(self._publish(delta, batch.last_offset, batch.epoch))
         return published
+
+    def install(self, image: MetadataImage) -> PublishedImage:
+        """Takes the image of a snapshot in place of the log up to its end. A transaction that is open ends: a snapshot is taken in none."""
+        delta = MetadataDelta(self.image)
+        for record in difference(self.image, image):
+            delta.replay(record)
+        self._transaction = None
+        return self._publish(delta, image.offset, image.epoch)
 
     def _publish(self, delta: MetadataDelta, offset: Offset, epoch: LeaderEpoch) -> PublishedImage:
         self.image = delta.image(offset, epoch)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
+from millstream.metadata.image_difference import difference
 from millstream.metadata.record_versions import record_version
 from millstream.metadata.snapshot_records import image_records
 from millstream.model import LeaderEpoch, Offset, Uuid
@@ -140,3 +141,28 @@ def test_the_rules_left_are_those_a_plain_dict_would_hold(
             del model[record.id]
             image = replayed(image, records.RemoveAccessControlEntryRecord(id=record.id))
     assert {acl_id: entry.resource_name for acl_id, entry in image.acls.items()} == model
+
+
+@given(st.data())
+def test_what_differs_from_a_later_image_makes_it_of_an_earlier_one(data: st.DataObject) -> None:
+    """A node whose log the controllers' no longer reaches back to is given a snapshot in place of all that it has missed."""
+    before = replayed(MetadataImage(cluster_id="c"), *data.draw(st.lists(plain, max_size=8)))
+    for number in range(data.draw(st.integers(0, 3))):
+        before = replayed(before, *topic(number, data.draw))
+    after = replayed(before, *data.draw(st.lists(plain, max_size=8)))
+    for name in data.draw(st.sets(st.sampled_from(sorted(after.topics.by_name) or [""]))):
+        found = after.topics.by_name.get(name)
+        if found is not None:
+            after = replayed(after, records.RemoveTopicRecord(topic_id=found.topic_id))
+            if data.draw(st.booleans()):  # anew, under the same name
+                anew = Uuid(bytes(15) + bytes([200 + int(name[-1])]))
+                after = replayed(after, records.TopicRecord(name=name, topic_id=anew))
+    for broker_id in data.draw(st.sets(st.sampled_from(sorted(after.brokers) or [-1]))):
+        found_broker = after.brokers.get(broker_id)
+        if found_broker is not None:
+            gone = records.UnregisterBrokerRecord(
+                broker_id=broker_id, broker_epoch=found_broker.broker_epoch
+            )
+            after = replayed(after, gone)
+    assert replayed(before, *difference(before, after)) == after
+    assert list(difference(after, after)) == []

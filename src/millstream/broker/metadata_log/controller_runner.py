@@ -17,6 +17,7 @@ from functools import partial
 from typing import Final, TypeVar, cast
 
 from millstream.broker.metadata_log.driver import MetadataDriver, QuorumDescription
+from millstream.broker.metadata_log.snapshots import image_of
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.apis import ControllerApi
@@ -34,6 +35,7 @@ from millstream.protocol.generated import metadata_records
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.record_frames import encode_metadata_record
 from millstream.raft.ready import LeaderAndEpoch
+from millstream.raft.snapshot import Snapshot
 from millstream.runtime import Clock, Random
 from millstream.security.authorizer import ANONYMOUS
 
@@ -185,6 +187,13 @@ class ControllerRunner:
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
         """Replays committed batches, one after the other. May run in a thread."""
         return self._loader.replay(batch)
+
+    def installed(self, snapshot: Snapshot) -> None:
+        published = self._loader.install(image_of(snapshot, self._settings.cluster_id))
+        self._committed_offset = int(snapshot.id.end_offset)
+        self._image = published.image
+        for apply in self._subscribers:
+            apply(published)
 
     def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
         self._committed_offset = batch.last_offset + 1

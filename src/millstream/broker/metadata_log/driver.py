@@ -11,24 +11,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.broker.metadata_log.log import MetadataLog, StoredBatch, decoded
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.errors import NotController
+from millstream.errors import KafkaStorageError, NotController
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.messages import (
+    Appended,
     Flushed,
     InboundRequest,
+    LocalEvent,
     Propose,
     QuorumRequest,
     RaftEvent,
     RaftResponse,
+    Send,
     ShutDown,
+    SnapshotInstalled,
+    SnapshotRefused,
     Tick,
     UpgradeKraftVersion,
     VoterChangeRequest,
@@ -36,6 +42,8 @@ from millstream.raft.messages import (
 from millstream.raft.quorum_description import ReplicaDescriptions
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replica import RaftReplica
+from millstream.raft.snapshot import Snapshot, SnapshotId
+from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     KRAFT_VERSION_STATIC,
@@ -44,6 +52,10 @@ from millstream.raft.voter_set import (
 )
 from millstream.runtime import Clock
 
+if TYPE_CHECKING:
+    from millstream.broker.metadata_log.quorum_peers import QuorumPeers
+
+_LOGGER = logging.getLogger(__name__)
 _APPLIED_AT_ONCE: Final = 200
 """Records, in a few milliseconds. More are decoded and replayed in a thread."""
 
@@ -56,6 +68,10 @@ class MetadataListener(Protocol):
 
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
         """Does the first half of `committed`. It may run in a thread, since no other code sees its result yet."""
+        ...
+
+    def installed(self, snapshot: Snapshot) -> None:
+        """Takes a snapshot in place of everything before its end."""
         ...
 
     def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
@@ -80,6 +96,17 @@ class QuorumDescription:
     def is_static(self) -> bool:
         """Whether configuration names the voters, and nobody joins them or leaves."""
         return self.kraft_version == KRAFT_VERSION_STATIC
+
+
+class SnapshotInstaller(Protocol):
+    """Puts snapshots that come in pieces into their place. Runs in the pool."""
+
+    def write_piece(self, piece: SnapshotPiece) -> None: ...
+    def finish(self, snapshot_id: SnapshotId) -> Snapshot:
+        """Returns the snapshot, on the disk under its name. Raises KafkaStorageError for one that is damaged, which is removed."""
+        ...
+
+    def size_bytes(self, snapshot_id: SnapshotId) -> int: ...
 
 
 class QuorumChange:
@@ -107,8 +134,17 @@ class MetadataDriver:
         listener: MetadataListener,
         pool: DiskPool,
         clock: Clock,
+        *,
+        installer: SnapshotInstaller,
+        peers: QuorumPeers | None,
     ) -> None:
+        """`peers`: None where this node has nobody to speak to."""
         self._replica = replica
+        self._installer = installer
+        self._peers = peers
+        self._sending: asyncio.TaskGroup | None = None
+        self._unsent: list[Send] = []
+        self._pieces: asyncio.Queue[SnapshotPiece] = asyncio.Queue()
         self._log = log
         self._listener = listener
         self._pool = pool
@@ -118,6 +154,8 @@ class MetadataDriver:
         self._is_applying = False
         """`_keep_applied` is at work: whatever is committed meanwhile is left to it."""
         self._has_many = asyncio.Event()
+        self._many = asyncio.Lock()
+        """Held while much is applied, or a snapshot takes the place of the log: one after the other."""
         self._deadline_ms = 0
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()
@@ -179,6 +217,11 @@ class MetadataDriver:
         """Runs until cancelled. A failure of the metadata log's disk ends the node."""
         self._is_running = True
         async with asyncio.TaskGroup() as tasks:
+            self._sending = tasks
+            for sent in self._unsent:
+                self._send(sent)
+            self._unsent.clear()
+            tasks.create_task(self._keep_installed())
             tasks.create_task(self._keep_flushed())
             tasks.create_task(self._keep_applied())
             tasks.create_task(self._keep_time())
@@ -200,18 +243,26 @@ class MetadataDriver:
             self._step(Flushed(Offset(plan.end_offset)))
 
     def _step(self, event: RaftEvent) -> None:
-        self._carry_out(self._replica.step(event, self._clock.now()))
+        """Steps the replica, and again with what came of carrying that out."""
+        following: LocalEvent | None = self._carry_out(self._replica.step(event, self._clock.now()))
+        while following is not None:
+            following = self._carry_out(self._replica.step(following, self._clock.now()))
 
-    def _carry_out(self, ready: Ready) -> None:
+    def _carry_out(self, ready: Ready) -> LocalEvent | None:
+        """Returns what the replica has to be told of it."""
+        now = self._clock.now()
         if ready.persist is not None:
             self._log.persist(ready.persist, self._replica.quorum.history.newest)
-        assert ready.truncate_to is None, "a quorum of one has nobody to diverge from"
-        fetched = ready.append_fetched or ready.snapshot_piece
-        assert not fetched, "a quorum of one fetches from nobody"
-        assert not ready.send, "a quorum of one has nobody to talk to"
+        if ready.truncate_to is not None:
+            self._log.log.truncate_to(ready.truncate_to, now)
         for batch in ready.append:
-            self._log.append(batch, self._clock.now())
+            self._log.append(batch, now)
             self._appended.set()
+        following = self._append_fetched(ready.append_fetched) if ready.append_fetched else None
+        if ready.snapshot_piece is not None:
+            self._pieces.put_nowait(ready.snapshot_piece)
+        for sent in ready.send:
+            self._send(sent)
         if ready.leadership is not None:
             self._listener.leadership_changed(ready.leadership)
         if ready.high_watermark is not None:
@@ -225,6 +276,23 @@ class MetadataDriver:
         if ready.deadline_ms != self._deadline_ms:
             self._deadline_ms = ready.deadline_ms
             self._wake_up.set()
+        return following
+
+    def _append_fetched(self, records: bytes) -> Appended:
+        """Whoever brought them has seen that they are whole and undamaged."""
+        start = self._log.position().end_offset
+        self._log.log.append_as_follower(memoryview(records), self._clock.now())
+        self._appended.set()
+        position = self._log.position()
+        control = self._log.control_records(start, position.end_offset)
+        return Appended(position, tuple(control))
+
+    def _send(self, sent: Send) -> None:
+        """Sends in the background. What is sent while the node starts goes out once `run` has begun."""
+        if self._sending is None:
+            self._unsent.append(sent)
+        elif self._peers is not None:
+            self._sending.create_task(self._peers.send(sent, self._step))
 
     def _tell_changed(self) -> None:
         change, self.changed = self.changed, QuorumChange()
@@ -248,16 +316,38 @@ class MetadataDriver:
         while True:
             await self._has_many.wait()
             self._has_many.clear()
-            while self._applied < self._committed:
-                for stored in list(self._log.stored_batches(self._applied, self._committed)):
-                    batch, images = await self._pool.run(partial(self._replay, stored))
-                    self._applied = batch.last_offset + 1
-                    self._listener.publish(batch, images)
-            self._is_applying = False
+            async with self._many:
+                while self._applied < self._committed:
+                    for stored in list(self._log.stored_batches(self._applied, self._committed)):
+                        batch, images = await self._pool.run(partial(self._replay, stored))
+                        self._applied = batch.last_offset + 1
+                        self._listener.publish(batch, images)
+                self._is_applying = False
 
     def _replay(self, stored: StoredBatch) -> tuple[MetadataBatch, list[PublishedImage]]:
         batch = decoded(stored)
         return batch, self._listener.replay(batch)
+
+    async def _keep_installed(self) -> None:
+        """Writes the pieces of snapshots as they come; after the last one the log begins at the snapshot's end."""
+        while True:
+            piece = await self._pieces.get()
+            await self._pool.run(partial(self._installer.write_piece, piece))
+            if not piece.is_last:
+                continue
+            try:
+                snapshot = await self._pool.run(partial(self._installer.finish, piece.id))
+            except KafkaStorageError as error:
+                _LOGGER.warning("the snapshot that a controller sent is not taken: %s", error)
+                self._step(SnapshotRefused(piece.id))
+                continue
+            async with self._many:  # images come in the order of the log
+                self._log.log.truncate_fully_and_start_at(piece.id.end_offset, self._clock.now())
+                self._log.add_snapshot(piece.id, self._installer.size_bytes(piece.id))
+                self._log.start_at(piece.id.end_offset)
+                self._applied = self._committed = int(piece.id.end_offset)
+                self._listener.installed(snapshot)
+                self._step(SnapshotInstalled(piece.id, snapshot.voters))
 
     async def _keep_flushed(self) -> None:
         while True:

@@ -16,6 +16,7 @@ from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.driver import MetadataDriver, MetadataListener
 from millstream.broker.metadata_log.log import MetadataLog
+from millstream.broker.metadata_log.quorum_peers import QuorumPeers
 from millstream.broker.metadata_log.quorum_requests import QuorumRequests
 from millstream.broker.metadata_log.snapshots import (
     MetadataSnapshots,
@@ -102,7 +103,10 @@ class MetadataQuorum:
                 "quorum of one: format an empty directory with `millstream storage format --standalone`, or leave the others out"
             )
 
-    def driver(self, listener: MetadataListener) -> MetadataDriver:
+    def driver(
+        self, listener: MetadataListener, peers: QuorumPeers | None = None
+    ) -> MetadataDriver:
+        """`peers`: those to speak to; None where there is nobody."""
         replica = RaftReplica(
             RaftIdentity(self._local, self._endpoints),
             self._history,
@@ -112,7 +116,15 @@ class MetadataQuorum:
             stored=self._log.read_election_state(),
             now=self._clock.now(),
         )
-        return MetadataDriver(replica, self._log, listener, self._pool, self._clock)
+        return MetadataDriver(
+            replica,
+            self._log,
+            listener,
+            self._pool,
+            self._clock,
+            installer=self._files,
+            peers=peers,
+        )
 
     def requests(self, driver: MetadataDriver) -> QuorumRequests:
         """Returns what answers other replicas for the driver."""

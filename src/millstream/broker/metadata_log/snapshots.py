@@ -33,6 +33,7 @@ from millstream.raft.snapshot import (
     decode_snapshot,
     encode_snapshot,
 )
+from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_set import VoterSet
 from millstream.runtime import Clock, File, FileSystem
 
@@ -81,6 +82,32 @@ class SnapshotFiles:
     def write(self, snapshot: Snapshot) -> None:
         """Writes a snapshot. It is on the disk under its name when this returns, or not there at all."""
         self._file_system.write_atomically(self.path(snapshot.id), encode_snapshot(snapshot))
+
+    def write_piece(self, piece: SnapshotPiece) -> None:
+        """Writes bytes of a snapshot that comes in pieces, under a name that is no snapshot's. The first one begins anew."""
+        file = self._file_system.open(self._unfinished(piece.id))
+        try:
+            file.truncate(piece.position)
+            file.append([piece.data])
+            if piece.is_last:
+                file.sync()
+        finally:
+            file.close()
+
+    def finish(self, snapshot_id: SnapshotId) -> Snapshot:
+        """Returns a snapshot of which all pieces were written, on the disk under its name. Raises KafkaStorageError for a damaged one, and removes it."""
+        unfinished = self._unfinished(snapshot_id)
+        try:
+            snapshot = decode_snapshot(snapshot_id, self._file_system.read(unfinished))
+        except SNAPSHOT_DAMAGE as error:
+            self._file_system.remove(unfinished)
+            raise KafkaStorageError(f"{snapshot_id.file_name} is damaged ({error})") from error
+        self._file_system.rename(unfinished, self.path(snapshot_id))
+        self._file_system.sync_directory(self._directory)
+        return snapshot
+
+    def _unfinished(self, snapshot_id: SnapshotId) -> str:
+        return self.path(snapshot_id) + _UNFINISHED_SUFFIXES[1]
 
     def remove(self, snapshot_id: SnapshotId) -> None:
         self._file_system.remove(self.path(snapshot_id))

@@ -1,15 +1,19 @@
-"""Vote, BeginQuorumEpoch and EndQuorumEpoch: their requests as raft takes them, and raft's answers as messages."""
+"""Vote, BeginQuorumEpoch and EndQuorumEpoch between raft's values and Kafka's messages."""
 
 from __future__ import annotations
 
 from millstream.broker.metadata_log.wire.partition import (
     METADATA_PARTITION_INDEX,
     check_not_negative,
+    check_whole,
     code_of,
     endpoint_on,
     endpoints_of,
+    epoch_on_the_wire,
     position_of,
+    refusal_of,
     the_partition,
+    told_endpoints,
 )
 from millstream.errors import InvalidRequest
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
@@ -121,4 +125,102 @@ def end_response(answer: raft.EndQuorumEpochResponse, listener: str) -> end.EndQ
         node_endpoints=[]
         if address is None
         else [end.NodeEndpoint(answer.leader_id, address.host, address.port)],
+    )
+
+
+# The other direction: requests that this replica sends, and their answers.
+
+
+def vote_message(request: raft.VoteRequest, cluster_id: str) -> vote.VoteRequest:
+    partition = vote.VoteRequestPartitionData(
+        partition_index=METADATA_PARTITION_INDEX,
+        replica_epoch=request.epoch,
+        replica_id=request.source.id,
+        replica_directory_id=request.source.directory_id,
+        voter_directory_id=request.voter.directory_id,
+        last_offset_epoch=epoch_on_the_wire(request.log),
+        last_offset=request.log.end_offset,
+        pre_vote=request.pre_vote,
+    )
+    return vote.VoteRequest(
+        cluster_id=cluster_id,
+        voter_id=request.voter.id,
+        topics=[vote.VoteRequestTopicData(CLUSTER_METADATA_TOPIC, [partition])],
+    )
+
+
+def vote_answer(response: vote.VoteResponse, listener: str) -> raft.VoteResponse:
+    """Raises KafkaError for one that refuses the whole request or is about something else."""
+    check_whole(response.error_code)
+    told = the_partition(response.topics)
+    return raft.VoteResponse(
+        epoch=LeaderEpoch(told.leader_epoch),
+        leader_id=BrokerId(told.leader_id),
+        endpoints=told_endpoints(response.node_endpoints, told.leader_id, listener),
+        granted=told.vote_granted,
+        error=refusal_of(told.error_code),
+    )
+
+
+def begin_message(
+    request: raft.BeginQuorumEpochRequest, cluster_id: str
+) -> begin.BeginQuorumEpochRequest:
+    partition = begin.BeginQuorumEpochRequestPartitionData(
+        partition_index=METADATA_PARTITION_INDEX,
+        voter_directory_id=request.voter.directory_id,
+        leader_id=request.source,
+        leader_epoch=request.epoch,
+    )
+    return begin.BeginQuorumEpochRequest(
+        cluster_id=cluster_id,
+        voter_id=request.voter.id,
+        topics=[begin.BeginQuorumEpochRequestTopicData(CLUSTER_METADATA_TOPIC, [partition])],
+        leader_endpoints=[
+            begin.LeaderEndpoint(each.listener, each.host, each.port) for each in request.endpoints
+        ],
+    )
+
+
+def begin_answer(
+    response: begin.BeginQuorumEpochResponse, listener: str
+) -> raft.BeginQuorumEpochResponse:
+    """Raises as `vote_answer`."""
+    check_whole(response.error_code)
+    told = the_partition(response.topics)
+    return raft.BeginQuorumEpochResponse(
+        epoch=LeaderEpoch(told.leader_epoch),
+        leader_id=BrokerId(told.leader_id),
+        endpoints=told_endpoints(response.node_endpoints, told.leader_id, listener),
+        error=refusal_of(told.error_code),
+    )
+
+
+def end_message(request: raft.EndQuorumEpochRequest, cluster_id: str) -> end.EndQuorumEpochRequest:
+    partition = end.EndQuorumEpochRequestPartitionData(
+        partition_index=METADATA_PARTITION_INDEX,
+        leader_id=request.source,
+        leader_epoch=request.epoch,
+        preferred_successors=[each.id for each in request.preferred_successors],
+        preferred_candidates=[
+            end.ReplicaInfo(each.id, each.directory_id) for each in request.preferred_successors
+        ],
+    )
+    return end.EndQuorumEpochRequest(
+        cluster_id=cluster_id,
+        topics=[end.EndQuorumEpochRequestTopicData(CLUSTER_METADATA_TOPIC, [partition])],
+        leader_endpoints=[
+            end.LeaderEndpoint(each.listener, each.host, each.port) for each in request.endpoints
+        ],
+    )
+
+
+def end_answer(response: end.EndQuorumEpochResponse, listener: str) -> raft.EndQuorumEpochResponse:
+    """Raises as `vote_answer`."""
+    check_whole(response.error_code)
+    told = the_partition(response.topics)
+    return raft.EndQuorumEpochResponse(
+        epoch=LeaderEpoch(told.leader_epoch),
+        leader_id=BrokerId(told.leader_id),
+        endpoints=told_endpoints(response.node_endpoints, told.leader_id, listener),
+        error=refusal_of(told.error_code),
     )

@@ -1,13 +1,19 @@
-"""Fetch and FetchSnapshot of the metadata log: their requests as raft takes them, and raft's answers as messages."""
+"""Fetch and FetchSnapshot of the metadata log between raft's values and Kafka's messages."""
 
 from __future__ import annotations
+
+from typing import cast
 
 from millstream.broker.metadata_log.wire.partition import (
     METADATA_PARTITION_INDEX,
     check_not_negative,
+    check_whole,
     code_of,
     endpoint_on,
+    epoch_on_the_wire,
     position_of,
+    refusal_of,
+    told_endpoints,
 )
 from millstream.errors import InvalidRequest
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
@@ -17,6 +23,7 @@ from millstream.protocol.generated import fetch_snapshot as snapshot
 from millstream.raft import messages as raft
 from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_set import ReplicaKey
+from millstream.records.batch import iterate_batches, validate_batch
 
 _KNOWS_REPLICA_STATE = 15
 _KNOWS_TOPIC_IDS = 13
@@ -128,4 +135,96 @@ def fetch_snapshot_response(
         node_endpoints=[]
         if address is None
         else [snapshot.NodeEndpoint(answer.leader_id, address.host, address.port)],
+    )
+
+
+# The other direction: requests that this replica sends, and their answers.
+
+
+def fetch_message(
+    request: raft.FetchRequest, cluster_id: str, wait_ms: int, bytes_max: int
+) -> fetch.FetchRequest:
+    partition = fetch.FetchPartition(
+        partition=METADATA_PARTITION_INDEX,
+        current_leader_epoch=request.epoch,
+        fetch_offset=request.log.end_offset,
+        last_fetched_epoch=epoch_on_the_wire(request.log),
+        partition_max_bytes=bytes_max,
+        replica_directory_id=request.source.directory_id,
+        high_watermark=request.high_watermark,
+    )
+    topic = fetch.FetchTopic(
+        topic=CLUSTER_METADATA_TOPIC, topic_id=METADATA_TOPIC_ID, partitions=[partition]
+    )
+    return fetch.FetchRequest(
+        cluster_id=cluster_id,
+        replica_id=request.source.id,
+        replica_state=fetch.ReplicaState(request.source.id),
+        max_wait_ms=wait_ms,
+        min_bytes=0,
+        max_bytes=bytes_max,
+        topics=[topic],
+    )
+
+
+def fetch_answer(response: fetch.FetchResponse, listener: str) -> raft.FetchResponse:
+    """Raises KafkaError for one that refuses the whole request, CorruptMessage for records that are damaged."""
+    check_whole(response.error_code)
+    if len(response.responses) != 1 or len(response.responses[0].partitions) != 1:
+        raise InvalidRequest("an answer to a fetch of the metadata log is about something else")
+    (told,) = response.responses[0].partitions
+    leader, diverging, snapshot_id = told.current_leader, told.diverging_epoch, told.snapshot_id
+    records = bytes(cast("memoryview", told.records or b""))
+    for header, batch in iterate_batches(memoryview(records)):
+        validate_batch(header, batch)
+    return raft.FetchResponse(
+        epoch=LeaderEpoch(leader.leader_epoch),
+        leader_id=BrokerId(leader.leader_id),
+        endpoints=told_endpoints(response.node_endpoints, leader.leader_id, listener),
+        error=refusal_of(told.error_code),
+        high_watermark=Offset(told.high_watermark) if told.high_watermark >= 0 else None,
+        diverging=position_of(diverging.end_offset, diverging.epoch)
+        if diverging.epoch >= 0
+        else None,
+        snapshot=SnapshotId(Offset(snapshot_id.end_offset), LeaderEpoch(snapshot_id.epoch))
+        if snapshot_id.epoch >= 0
+        else None,
+        records=records,
+    )
+
+
+def fetch_snapshot_message(
+    request: raft.FetchSnapshotRequest, cluster_id: str, bytes_max: int
+) -> snapshot.FetchSnapshotRequest:
+    partition = snapshot.FetchSnapshotRequestPartitionSnapshot(
+        partition=METADATA_PARTITION_INDEX,
+        current_leader_epoch=request.epoch,
+        snapshot_id=snapshot.SnapshotId(request.id.end_offset, request.id.epoch),
+        position=request.position,
+        replica_directory_id=request.source.directory_id,
+    )
+    topic = snapshot.FetchSnapshotRequestTopicSnapshot(CLUSTER_METADATA_TOPIC, [partition])
+    return snapshot.FetchSnapshotRequest(
+        cluster_id=cluster_id, replica_id=request.source.id, max_bytes=bytes_max, topics=[topic]
+    )
+
+
+def fetch_snapshot_answer(
+    response: snapshot.FetchSnapshotResponse, listener: str
+) -> raft.FetchSnapshotResponse:
+    """Raises KafkaError for one that refuses the whole request."""
+    check_whole(response.error_code)
+    if len(response.topics) != 1 or len(response.topics[0].partitions) != 1:
+        raise InvalidRequest("an answer to a fetch of a snapshot is about something else")
+    (told,) = response.topics[0].partitions
+    leader, found = told.current_leader, told.snapshot_id
+    return raft.FetchSnapshotResponse(
+        epoch=LeaderEpoch(leader.leader_epoch),
+        leader_id=BrokerId(leader.leader_id),
+        endpoints=told_endpoints(response.node_endpoints, leader.leader_id, listener),
+        error=refusal_of(told.error_code),
+        id=SnapshotId(Offset(found.end_offset), LeaderEpoch(found.epoch)),
+        position=told.position,
+        size=told.size,
+        data=bytes(cast("memoryview", told.unaligned_records or b"")),
     )

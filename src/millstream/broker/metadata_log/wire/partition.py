@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
-from millstream.errors import InconsistentClusterId, InvalidRequest
+from millstream.errors import InconsistentClusterId, InvalidRequest, error_for
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.model import NO_LEADER_EPOCH, LeaderEpoch, Offset
 from millstream.raft.messages import Endpoints, LogPosition, Refusal
@@ -32,6 +32,12 @@ class _Topic(Protocol[PartitionT]):
 
 class _Endpoint(Protocol):
     name: str
+    host: str
+    port: int
+
+
+class _Node(Protocol):
+    node_id: int
     host: str
     port: int
 
@@ -83,3 +89,23 @@ def endpoint_on(endpoints: Endpoints, listener: str) -> VoterEndpoint | None:
 
 def code_of(error: Refusal | None) -> int:
     return NO_ERROR if error is None else error.code
+
+
+# Answers of others.
+
+
+def check_whole(error_code: int) -> None:
+    """Raises the KafkaError with which a whole request was refused."""
+    if error_code != NO_ERROR:
+        raise error_for(error_code)
+
+
+def refusal_of(error_code: int) -> Refusal | None:
+    return None if error_code == NO_ERROR else type(error_for(error_code))
+
+
+def told_endpoints(nodes: Iterable[_Node], leader_id: int, listener: str) -> Endpoints:
+    """Returns where the leader listens, of those whom an answer names: for who asked over a listener called so."""
+    return tuple(
+        VoterEndpoint(listener, each.host, each.port) for each in nodes if each.node_id == leader_id
+    )
