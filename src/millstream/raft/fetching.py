@@ -150,8 +150,8 @@ class Fetching:
         )
 
     def deadline_ms(self, now_ms: int) -> int | None:
-        """Returns the time of the next fetch; None where this replica waits for something else."""
-        can_fetch = self._wants_to_fetch and self._peers()
+        """Returns the time of the next fetch; None where this replica waits for something else, as for its disk."""
+        can_fetch = self._wants_to_fetch and self._log.is_flushed and self._peers()
         return max(self.next_fetch_ms, now_ms + 1) if can_fetch else None
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from millstream.broker.config.listeners import Listener, parse_listeners
 from millstream.broker.config.table import BROKER_CONFIGS
@@ -16,6 +16,7 @@ from millstream.errors import ConfigError
 from millstream.metadata.config_key import parse_config
 
 EVERY_ADDRESS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+_PORTS: Final = 65_536
 _THIS_MACHINE: Final = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -77,6 +78,25 @@ class KRaftSettings:
         found = [advertised.get(name) or bound.get(name) for name in names]
         return tuple(each for each in found if each is not None)
 
+    def voters(self) -> tuple[QuorumVoter, ...]:
+        """Returns the voters that `controller.quorum.voters` names. Raises ConfigError."""
+        found = []
+        for each in self.controller_quorum_voters:
+            voter_id, at, address = each.strip().partition("@")
+            host, port = _host_and_port("controller.quorum.voters", address)
+            if not at or not voter_id.strip().isdigit():
+                raise ConfigError(f"controller.quorum.voters: write ID@HOST:PORT, not {each}")
+            found.append(QuorumVoter(int(voter_id), host, port))
+        return tuple(found)
+
+    def bootstrap_servers(self) -> tuple[Listener, ...]:
+        """Returns the addresses of `controller.quorum.bootstrap.servers`. Raises ConfigError."""
+        key = "controller.quorum.bootstrap.servers"
+        return tuple(
+            Listener(self.controller_listener, *_host_and_port(key, each.strip()))
+            for each in self.controller_quorum_bootstrap_servers
+        )
+
     def other_nodes(self, host_name: str) -> tuple[str, ...]:
         """Returns the voters and bootstrap servers that are not this node, whose machine is called `host_name`. Raises ConfigError."""
         own_id = str(self.node_id) if self.is_controller else None
@@ -98,6 +118,14 @@ class KRaftSettings:
             for each in listeners
             for host in _names_of(each.host, host_name)
         )
+
+
+class QuorumVoter(NamedTuple):
+    """A voter as the configuration names it."""
+
+    id: int
+    host: str
+    port: int
 
 
 def kraft_settings(given: Mapping[str, str]) -> KRaftSettings:
@@ -137,6 +165,13 @@ def _check_quorum(settings: KRaftSettings) -> None:
         raise ConfigError(
             f"controller.quorum.voters is {','.join(voters)}, without node {node_id}, which is a controller: add {node_id}@HOST:PORT"
         )
+
+
+def _host_and_port(key: str, text: str) -> tuple[str, int]:
+    host, port = _address(text)
+    if not host or not port.isdigit() or not 0 < int(port) < _PORTS:
+        raise ConfigError(f"{key}: {text} is not HOST:PORT")
+    return host, int(port)
 
 
 def _address(server: str) -> tuple[str, str]:

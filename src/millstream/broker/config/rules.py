@@ -94,6 +94,11 @@ def _check_listeners_of_roles(
         raise ConfigError(
             "listeners: at least one must serve clients, such as PLAINTEXT://127.0.0.1:9092"
         )
+    if "controller" not in roles and own & of_controller:
+        raise ConfigError(
+            f"listeners has {', '.join(sorted(own & of_controller))}, and process.roles=broker is no controller: leave those of "
+            "controller.listener.names out"
+        )
     if "broker" not in roles and not own & of_controller:
         raise ConfigError(
             f"listeners: a controller needs one of controller.listener.names, such as {names[0]}://127.0.0.1:9093"
@@ -102,6 +107,17 @@ def _check_listeners_of_roles(
         raise ConfigError(
             f"listeners has {', '.join(sorted(own - of_controller))}, and process.roles=controller serves no clients: keep "
             "those of controller.listener.names"
+        )
+
+
+def _check_broker_alone(values: Mapping[str, ConfigValue], voters: tuple[str, ...]) -> None:
+    if not voters and not values["controller.quorum.bootstrap.servers"]:
+        raise ConfigError(
+            "process.roles=broker: a broker must know its controllers; give controller.quorum.bootstrap.servers or controller.quorum.voters"
+        )
+    if any(voter.partition("@")[0].strip() == str(values["node.id"]) for voter in voters):
+        raise ConfigError(
+            f"controller.quorum.voters names node {values['node.id']}, whose process.roles is broker: add controller, or leave it out"
         )
 
 
@@ -114,9 +130,8 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
             "node.id and broker.id are the same thing: give them the same value, or one only"
         )
     if "controller" not in roles:
-        raise ConfigError(
-            "process.roles=broker: this version runs a broker in the process of its controller only; write process.roles=broker,controller"
-        )
+        _check_broker_alone(values, voters)
+        return
     if len(voters) > 1:
         raise ConfigError(
             f"controller.quorum.voters names {len(voters)} voters: this version runs a quorum of one; remove the key"

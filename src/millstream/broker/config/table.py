@@ -47,7 +47,7 @@ _NODE = (
         words(
             "process.roles",
             ("broker", "controller"),
-            "What this node is: a broker, a controller, or both. In this version a broker runs in the process of its controller only.",
+            "What this node is: a broker, a controller, or both.",
             ListOf(("broker", "controller")),
         )
     ),
@@ -103,7 +103,7 @@ _LISTENERS = (
     ),
     without_effect(_ONE_NODE, string("inter.broker.listener.name", None, "Listener that brokers use among themselves.")),
     words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT. This node must be the only one. A new node is then a static quorum (kraft.version 0), until UpdateFeatures makes it dynamic."),
-    without_effect(_ONE_NODE, words("controller.quorum.bootstrap.servers", (), "Where to find the quorum.")),
+    words("controller.quorum.bootstrap.servers", (), "Addresses of controllers as HOST:PORT, where a node looks for the quorum."),
 )  # fmt: skip
 
 _CONNECTIONS = (

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
 from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.controller.apis import CREATE_TOPICS
-from millstream.errors import TopicAlreadyExists, error_for
+from millstream.errors import RequestTimedOut, TopicAlreadyExists, error_for
 from millstream.metadata.image import TopicImage
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 
 _CREATION_TIMEOUT_MS: Final = 5_000
+_APPLIED_POLL_S: Final = 0.01
 
 
 class InternalTopics:
@@ -32,11 +35,17 @@ class InternalTopics:
             creatable = internal_topic(name, self._config.current)
             assert creatable is not None, f"no coordinator here keeps its records in {name}"
             await self._create(creatable)
-            topic = self._metadata.image.topic(name)
-            assert topic is not None, (
-                "a created topic is in the image when the controller has answered"
-            )
+            topic = await self._applied(name)
         return topic
+
+    async def _applied(self, name: str) -> TopicImage:
+        """Returns the topic once this node has read of it: where another one leads, its answer may come before. Raises RequestTimedOut."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CREATION_TIMEOUT_MS / 1000):
+                while (topic := self._metadata.image.topic(name)) is None:  # noqa: ASYNC110 - it comes with the log
+                    await asyncio.sleep(_APPLIED_POLL_S)
+                return topic
+        raise RequestTimedOut(f"{name} was created and is not in the metadata of this node yet")
 
     async def _create(self, topic: CreatableTopic) -> None:
         """Creates the topic; another broker may have been faster, which is as good."""

@@ -6,6 +6,7 @@ partition too when more is asked for with it. 1+ tells when each replica was las
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final
 
 from millstream.broker.node.services import ControllerClient, Metadata
@@ -14,7 +15,7 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnknownTopicOrPartition
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.model import ZERO_UUID
-from millstream.protocol.api import ApiKey
+from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
@@ -48,7 +49,10 @@ def handle(
     *,
     controller: ControllerClient,
     metadata: Metadata,
-) -> DescribeQuorumResponse:
+) -> DescribeQuorumResponse | Awaitable[Message]:
+    """Describes the quorum where its leader is this node; other nodes ask that one. Raises NotController."""
+    if not controller.leads():
+        return controller.forward(ApiKey.DESCRIBE_QUORUM, request, context)
     if request.topics != [_THE_QUORUM]:
         return DescribeQuorumResponse(topics=[_unknown(topic) for topic in request.topics])
     partition = _described(context, controller=controller)

@@ -23,10 +23,15 @@ from millstream.errors import RequestTimedOut, RetriableError
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.model import Uuid
 from millstream.protocol.generated import broker_registration as registration
-from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
+from millstream.protocol.generated.broker_heartbeat import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+)
 from millstream.runtime import Clock
 
 _RETRY_S: Final = 0.05
+_CATCH_UP_S: Final = 0.01
+"""Kafka sends heartbeats so often until the broker has caught up (`BrokerLifecycleManager`); here the image is looked at."""
 
 
 class BrokerSession:
@@ -48,6 +53,8 @@ class BrokerSession:
         self.broker_epoch = -1
         self._offline_directory_ids: tuple[Uuid, ...] = ()
         self._wants_shut_down = False
+        self._wants_fence = True
+        """Until the logs are open: a broker that leads must be able to answer."""
 
     async def register(
         self,
@@ -55,7 +62,7 @@ class BrokerSession:
         previous_broker_epoch: int,
         directory_ids: Sequence[Uuid],
     ) -> None:
-        """Registers and is unfenced: from then on this broker leads what it may lead. Raises what the controller refuses with."""
+        """Registers; returns when this node has read of it in the metadata. The broker is fenced still. Raises what the controller refuses with."""
         request = registration.BrokerRegistrationRequest(
             broker_id=self._identity.node_id,
             cluster_id=self._identity.cluster_id,
@@ -91,7 +98,17 @@ class BrokerSession:
                 "(initial.broker.registration.timeout.ms)"
             ) from None
         self.broker_epoch = response.broker_epoch
-        await self._heartbeat()
+        while self._metadata.image.offset < self.broker_epoch:  # noqa: ASYNC110 - it comes with the log
+            await asyncio.sleep(_CATCH_UP_S)
+
+    async def unfence(self) -> None:
+        """Says that this broker may lead; returns when the controller agrees."""
+        self._wants_fence = False
+        while True:
+            with contextlib.suppress(RetriableError):
+                if not (await self._heartbeat()).is_fenced:
+                    return
+            await asyncio.sleep(_RETRY_S)
 
     async def keep_alive(self) -> None:
         """Sends heartbeats until cancelled."""
@@ -115,21 +132,19 @@ class BrokerSession:
         self._wants_shut_down = True
         try:
             async with asyncio.timeout(timeout_s):
-                while not await self._heartbeat():  # noqa: ASYNC110 - the controller answers, it does not call
+                while not (await self._heartbeat()).should_shut_down:  # noqa: ASYNC110 - the controller answers, it does not call
                     await asyncio.sleep(_RETRY_S)
         except TimeoutError:
             return False
         return True
 
-    async def _heartbeat(self) -> bool:
-        """Returns whether the controller lets this broker go."""
+    async def _heartbeat(self) -> BrokerHeartbeatResponse:
         request = BrokerHeartbeatRequest(
             broker_id=self._identity.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._metadata.image.offset,
-            want_fence=False,
+            want_fence=self._wants_fence,
             want_shut_down=self._wants_shut_down,
             offline_log_dirs=list(self._offline_directory_ids),
         )
-        response = await self._controller.ask(BROKER_HEARTBEAT, request)
-        return response.should_shut_down
+        return await self._controller.ask(BROKER_HEARTBEAT, request)

@@ -31,6 +31,7 @@ from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
 from millstream.metadata.record_versions import metadata_version_of_image, record_version
 from millstream.model import LeaderEpoch, Offset
+from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated import metadata_records
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.record_frames import encode_metadata_record
@@ -104,6 +105,11 @@ class ControllerRunner:
             self._controller.note_contact(request, self._clock.now().monotonic_ms)
         principal = ANONYMOUS if caller is None else caller.connection.principal
         return await self.submit(api.handle, request, principal)
+
+    async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
+        """Raises NotController: a controller passes nothing on. Whoever asked finds the one that leads."""
+        del request, caller
+        raise NotController(f"{key.name} is answered by the leader of the quorum alone")
 
     async def submit(
         self,

@@ -48,6 +48,7 @@ from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     KRAFT_VERSION_STATIC,
     ReplicaKey,
+    VoterEndpoint,
     VoterSet,
 )
 from millstream.runtime import Clock
@@ -192,6 +193,11 @@ class MetadataDriver:
         """The end of the log, committed or not."""
         return self._log.position().end_offset
 
+    def leader_endpoints(self) -> tuple[VoterEndpoint, ...]:
+        """Returns where the leader of the quorum listens, as far as it is known."""
+        leader = self._replica.quorum.leader
+        return () if leader is None else leader.endpoints
+
     def upgrade_kraft_version(self, epoch: LeaderEpoch) -> None:
         """Appends the voters of a static quorum. Raises NotController, KafkaStorageError."""
         self._step(UpgradeKraftVersion(epoch))
@@ -292,7 +298,13 @@ class MetadataDriver:
         if self._sending is None:
             self._unsent.append(sent)
         elif self._peers is not None:
-            self._sending.create_task(self._peers.send(sent, self._step))
+            sending = self._peers.send(sent, self._step)
+            try:
+                self._sending.create_task(sending)
+            except (
+                RuntimeError
+            ):  # an answer came in the turn in which `run` was cancelled: nobody sends any more
+                sending.close()
 
     def _tell_changed(self) -> None:
         change, self.changed = self.changed, QuorumChange()

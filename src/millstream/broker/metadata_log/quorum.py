@@ -69,6 +69,7 @@ class MetadataQuorum:
         Raises ConfigError for the directory of a larger quorum, KafkaStorageError and DamagedFile when it cannot be read.
         """
         self._config = config
+        self._settings = config.read(KRaftSettings)
         self._environment = environment
         self._directory = directory.path
         self._bootstrap_values: Sequence[bytes] = ()
@@ -88,16 +89,15 @@ class MetadataQuorum:
         self._voters_are_named = self._is_static
         """By a snapshot, the log or the configuration."""
         self.image = self._restored(directory.meta.cluster_id)
-        if not self._voters_are_named:
+        if config.is_controller and not self._voters_are_named:
             self._check_alone()
         self.kraft_version: Final = self._history.kraft_version
         """At the start: UpdateFeatures may raise it while the node runs."""
 
     def _check_alone(self) -> None:
         """A controller without voters joins a quorum (`storage format --no-initial-controllers`). Raises ConfigError where there is one."""
-        settings = self._config.read(KRaftSettings)
-        others = settings.other_nodes(socket.gethostname())
-        if settings.is_controller and others:
+        others = self._settings.other_nodes(socket.gethostname())
+        if others:
             raise ConfigError(
                 f"{self._log.log.directory} names no voters, the settings name other nodes ({', '.join(others)}), and this version runs a "
                 "quorum of one: format an empty directory with `millstream storage format --standalone`, or leave the others out"
@@ -108,7 +108,7 @@ class MetadataQuorum:
     ) -> MetadataDriver:
         """`peers`: those to speak to; None where there is nobody."""
         replica = RaftReplica(
-            RaftIdentity(self._local, self._endpoints),
+            RaftIdentity(self._local, self._endpoints, self._bootstrap_servers()),
             self._history,
             self._config.read(RaftTimeouts),
             self._environment.random,
@@ -140,9 +140,25 @@ class MetadataQuorum:
         )
 
     def _initial_history(self) -> VoterHistory:
-        """A new directory begins a quorum of this node, static where configuration names it, as in Kafka."""
+        """A new directory begins a quorum of this node, static where configuration names it, as in Kafka; that of a broker none."""
+        if not self._config.is_controller:
+            return VoterHistory(self._configured_voters())
         own = VoterSet([Voter(self._local, self._endpoints)])
         return VoterHistory(own) if self._is_static else VoterHistory.bootstrapped(own)
+
+    def _configured_voters(self) -> VoterSet:
+        listener = self._config.controller_listener_names[0].upper()
+        return VoterSet(
+            Voter(ReplicaKey(BrokerId(each.id)), (VoterEndpoint(listener, each.host, each.port),))
+            for each in self._settings.voters()
+        )
+
+    def _bootstrap_servers(self) -> tuple[VoterEndpoint, ...]:
+        listener = self._config.controller_listener_names[0].upper()
+        return tuple(
+            VoterEndpoint(listener, each.host, each.port)
+            for each in self._settings.bootstrap_servers()
+        )
 
     @property
     def _is_static(self) -> bool:
@@ -198,7 +214,11 @@ class MetadataQuorum:
         voters = self._history.voters
         self._voters_are_named |= self._history.newest.is_in_log
         ids = voters.ids if self._history.newest.is_in_log else self._named_elsewhere()
-        if not ids or (ids == {self._local.id} and voters.has(self._local)):
+        if (
+            not self._config.is_controller
+            or not ids
+            or (ids == {self._local.id} and voters.has(self._local))
+        ):
             return
         named = ", ".join(f"node {voter_id}" for voter_id in sorted(ids))
         if ids == {self._local.id}:

@@ -14,7 +14,13 @@ from typing import Final
 from millstream.broker.metadata_log.quorum_requests import FETCH_WAIT_MAX_MS
 from millstream.broker.metadata_log.wire import elections, fetches
 from millstream.config_fields import from_keys
-from millstream.errors import MillstreamError, UnsupportedVersion
+from millstream.errors import (
+    EncodeError,
+    KafkaError,
+    MillstreamError,
+    RetriableError,
+    UnsupportedVersion,
+)
 from millstream.net.client.connection import Connection
 from millstream.net.client.connections import Connections, Lane
 from millstream.net.client.core.addresses import Address
@@ -55,17 +61,29 @@ class QuorumPeers:
         self._settings = settings
         self._cluster_id = cluster_id
         self._listener = listener
+        self._refusal = ""
+        """The last one that was told."""
 
     async def send(self, sent: Send, take: Callable[[InboundResponse | Unanswered], None]) -> None:
         """Sends, and has the answer taken, or that there is none."""
         try:
             async with asyncio.timeout(self._settings.request_timeout_ms / 1000):
                 response = await self._asked(sent)
+        except EncodeError:
+            raise  # a request that no message can hold is this replica's fault, and would be asked for ever
         except (TimeoutError, MillstreamError) as error:
-            _LOGGER.debug("%s to node %d: %s", type(sent.message).__name__, sent.to.id, error)
+            self._tell(sent, error)
             take(Unanswered(sent))
         else:
             take(InboundResponse(sent, response))
+
+    def _tell(self, sent: Send, error: Exception) -> None:
+        """Tells once what will not pass by itself. That a peer cannot be reached its connections tell."""
+        refuses = isinstance(error, KafkaError) and not isinstance(error, RetriableError)
+        if refuses and str(error) != self._refusal:
+            self._refusal = str(error)
+            where = ", ".join(f"{each.host}:{each.port}" for each in sent.to.endpoints)
+            _LOGGER.warning("the controller at %s refuses what this node asks: %s", where, error)
 
     async def _asked(self, sent: Send) -> RaftResponse:
         if not sent.to.endpoints:

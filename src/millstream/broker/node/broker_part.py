@@ -66,7 +66,8 @@ class BrokerPart:
         self._tasks = shared.tasks
         self._pool = shared.pool
         self._identity = shared.identity
-        self._controller = shared.controller
+        self._controller = shared.controller_client
+        self._metadata = shared.controller
         self._metrics = shared.metrics
         self._failure_log = shared.failures
         self._long_work = shared.long_work
@@ -74,7 +75,7 @@ class BrokerPart:
         self._patterns = patterns
         self._life = life
         self._session = BrokerSession(
-            self._controller, self._controller, self._identity, self._config, self._clock
+            self._controller, self._metadata, self._identity, self._config, self._clock
         )
         self._purgatory = Purgatory(self._clock)
         self.new_logs = NewLogs(self._long_work)
@@ -92,7 +93,7 @@ class BrokerPart:
         self.dynamic_config.subscribe(self._use)
         self._durability = Durability(self._flusher, self._purgatory, self._flush_on_ack)
         self._internal_topics = InternalTopics(
-            self._controller, self._controller, self.dynamic_config
+            self._metadata, self._controller, self.dynamic_config
         )
         self.services = self._new_handler_services()
         self.view = self._new_view()
@@ -100,10 +101,6 @@ class BrokerPart:
     async def start(self, advertised: Sequence[Listener]) -> None:
         """Starts the broker; returns when it leads its partitions and requests may be answered."""
         self._failures.watch()
-        self._life.enter(BrokerState.RECOVERY)
-        self.services.client_telemetry.follow(self._controller.image)
-        self._partitions.load(self._controller.image)
-        self._controller.subscribe(self._apply)
         self._tasks.start(self._purgatory.run(), "purgatory")
         await self._session.register(
             advertised,
@@ -112,6 +109,11 @@ class BrokerPart:
         )
         self.services.producer_ids.registered(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
+        self._life.enter(BrokerState.RECOVERY)
+        self.services.client_telemetry.follow(self._metadata.image)
+        self._partitions.load(self._metadata.image)
+        self._shared.controller.subscribe(self._apply)
+        await self._session.unfence()
         self._tasks.start(self._assignments.run(), "directories of replicas")
         self._tasks.start(self._partitions.run(self._long_work), "new partitions")
         self._tasks.start(self.new_logs.run(), "new logs")
@@ -143,7 +145,7 @@ class BrokerPart:
         )
 
     def _tell_moved(self, moved: Partition, target: LogDirectory) -> None:
-        topic = self._controller.image.topic_by_id(moved.topic_id)
+        topic = self._metadata.image.topic_by_id(moved.topic_id)
         if topic is not None:
             number = moved.topic_partition.partition
             self._assignments.placed(topic, number, target.meta.directory_id)
@@ -247,7 +249,7 @@ class BrokerPart:
             log_directories=self._directories,
             log_flusher=self._flusher,
             long_work=self._long_work,
-            metadata=self._controller,
+            metadata=self._metadata,
             metrics=self._metrics,
             ordered_appends=OrderedAppends(self._tasks),
             partitions=self._partitions,
@@ -275,7 +277,7 @@ class BrokerPart:
             node_id=self._identity.node_id,
             life=self._life,
             metrics=self._metrics,
-            metadata=self._controller,
+            metadata=self._metadata,
             controller=self._controller,
             partitions=self._partitions,
             log_directories=self._directories,
@@ -312,7 +314,7 @@ class BrokerPart:
         config = self._config
         return ShareGroups(
             self._identity.node_id,
-            self._controller,
+            self._metadata,
             config,
             lambda: self._internal_topics.ensure(SHARE_GROUP_STATE),
             partitions=self._partitions,
@@ -332,7 +334,7 @@ class BrokerPart:
             self._config.read(TransactionCoordinatorConfig),
             self._identity.node_id,
             producer_ids,
-            TransactionCompletion(markers, self._controller, self._long_work),
+            TransactionCompletion(markers, self._metadata, self._long_work),
             partitions=self._partitions,
             tasks=self._tasks,
             services=replace(services, codec=Codec.NONE),

@@ -92,6 +92,7 @@ class NodeProcess:
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
         limits = config.read(ConnectionLimits)
+        self._network = network
         self._server = SocketServer(limits, clock, now_s, network)
         self._controller_server = SocketServer(limits, clock, now_s, network)
         self._http: HttpServer | None = None
@@ -168,6 +169,7 @@ class NodeProcess:
                 self._clock,
                 tasks=tasks,
                 pool=pool,
+                network=self._network,
                 of_controller=self._advertised(bound.of_controller),
             )
             shared.dynamic_config.subscribe(self._use)
@@ -175,13 +177,22 @@ class NodeProcess:
             broker = None
             if self._config.is_broker:
                 broker = BrokerPart(shared, patterns=patterns, life=self.life)
-            await self._start(shared, controller, broker, bound)
-            self.life.enter(BrokerState.RUNNING)
-            announce(_report(self._config, directories, bound))
-            await self._stop_requested.wait()
-            if not self._abort:
+            starting = group.create_task(self._start(shared, controller, broker, bound))
+            if shared.waits_for_others:
+                # Its controllers may be away for ever: whoever has enough of it stops the node.
+                stopped = group.create_task(self._stop_requested.wait())
+                await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            else:
+                await starting
+            if starting.done():
+                self.life.enter(BrokerState.RUNNING)
+                announce(_report(self._config, directories, bound))
+                await self._stop_requested.wait()
+            if not self._abort and starting.done():
                 await self._shut_down(broker, stop)
+            starting.cancel()
             tasks.cancel_all()
+        await shared.disconnect()
         if not self._abort:
             stop.take("leaving the quorum", shared.resign)
             if broker is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from millstream.model import TopicPartition
     from millstream.net.server.client_connection import ClientConnection
     from millstream.net.server.request_handler import Response
+    from millstream.protocol.api import ApiKey, Message
     from millstream.replication.partition import Partition
 
 RequestT = TypeVar("RequestT")
@@ -58,6 +59,10 @@ class ControllerClient(Protocol):
         Used as `await controller.ask(CREATE_TOPICS, request, context)`. `caller`: the context of the client's request that asks for
         it; None where the node itself does. Raises NotController, RequestTimedOut, and errors of the controller.
         """
+        ...
+
+    async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
+        """Returns what the leader of the quorum answers to a client's request. For a node where it does not lead. Raises as `ask`."""
         ...
 
     def leads(self) -> bool:

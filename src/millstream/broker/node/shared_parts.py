@@ -7,6 +7,7 @@ The controller's part and the broker's are built on them, live in between, and e
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -17,11 +18,14 @@ from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_
 from millstream.broker.config.listeners import Listener
 from millstream.broker.config.other_keys import ignored_update_mode
 from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.forwarding.controller_channel import ControllerChannel
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.quorum import MetadataQuorum
+from millstream.broker.metadata_log.quorum_peers import QuorumPeers, QuorumPeerSettings
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.storage.clean_shutdown import close_directories
@@ -32,9 +36,23 @@ from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.loader import PublishedImage
 from millstream.model import BrokerId
+from millstream.net.client.config.connection import ConnectionConfig
+from millstream.net.client.connections import Connections, DialPolicy
+from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.traffic import Traffic
+from millstream.net.client.dialer import dialer_for
+from millstream.net.client.environment import Environment
+from millstream.net.client.tasks import TaskScope
+from millstream.net.network import Network, SystemNetwork
 from millstream.runtime import Clock
 
+_LOGGER = logging.getLogger(__name__)
 _NO_BROKER_EPOCH: Final = -1
+_SETUP: Final = Backoff(2_000, 10_000)
+"""Kafka's time limit of a request of the quorum (`controller.quorum.request.timeout.ms`); it grows where nobody answers."""
+_RECONNECT: Final = Backoff(20, 500)
+"""Kafka's `controller.quorum.retry.backoff.ms`: an election does not wait for long."""
 
 
 class SharedParts:
@@ -49,15 +67,17 @@ class SharedParts:
         *,
         tasks: NodeTasks,
         pool: DiskPool,
+        network: Network | None = None,
         of_controller: Sequence[Listener] = (),
     ) -> None:
-        """`of_controller`: where others reach the controller of this node. Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
+        """`of_controller`: where others reach the controller of this node. `network`: the system's when none is given. Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
         self.config = config
         self.directories = directories
         self.environment = environment
         self.clock = clock
         self.tasks = tasks
         self.pool = pool
+        self._network = SystemNetwork() if network is None else network
         self.identity = NodeIdentity(
             node_id=BrokerId(config.node_id),
             cluster_id=directories.metadata.meta.cluster_id,
@@ -77,8 +97,19 @@ class SharedParts:
             endpoints=of_controller,
         )
         self.controller = self._new_controller(quorum)
-        self._driver = quorum.driver(self.controller)
+        self._scope = TaskScope("connections to controllers")
+        has_others = bool(of_controller) or not config.is_controller
+        self._driver = quorum.driver(self.controller, self._new_peers() if has_others else None)
         self.quorum_requests = quorum.requests(self._driver)
+        self.controller_client: ControllerClient = self.controller
+        if has_others:
+            self.controller_client = ControllerChannel(
+                self.controller,
+                self._leader,
+                self._new_connections,
+                f"broker-{config.node_id}",
+                lambda: clock.now().monotonic_ms,
+            )
         self._snapshots = quorum.snapshots(self._driver.voters_in_log)
         self.controller.attach(self._driver)
 
@@ -90,6 +121,43 @@ class SharedParts:
         self.controller.subscribe(self._apply)
         self.tasks.start(self._driver.run(), "metadata log")
         self.tasks.start(self._snapshots.run(), "metadata snapshots")
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether this node can do nothing until another one leads."""
+        return self.controller_client is not self.controller
+
+    def _leader(self) -> Address | None:
+        endpoints = self._driver.leader_endpoints()
+        return Address(endpoints[0].host, endpoints[0].port) if endpoints else None
+
+    def _new_peers(self) -> QuorumPeers:
+        return QuorumPeers(
+            self._new_connections(),
+            self.config.read(QuorumPeerSettings),
+            self.identity.cluster_id,
+            self.config.controller_listener_names[0].upper(),
+        )
+
+    def _new_connections(self) -> Connections:
+        """Connections of this node to others, for one purpose: whoever waits on them holds nobody else up."""
+        config = ConnectionConfig(
+            client_id=f"node-{self.config.node_id}",
+            request_timeout_ms=self.config.request_timeout_ms,
+        )
+        environment = Environment(self.clock, self.environment.random, self._network)
+        return Connections(
+            dialer_for(config, Traffic(), environment),
+            DialPolicy(setup_timeout=_SETUP, reconnect=_RECONNECT),
+            self._scope,
+            lambda: self.clock.now().monotonic_ms,
+            self.environment.random,
+            log=_LOGGER,
+        )
+
+    async def disconnect(self) -> None:
+        """Ends the connections to other nodes."""
+        await self._scope.close()
 
     def resign(self) -> None:
         """Gives up the leadership of the quorum, after all tasks have ended."""

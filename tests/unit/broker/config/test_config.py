@@ -159,7 +159,19 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
             {"group.streams.num.standby.replicas": "3"},
             "must not be more than group.streams.max.standby",
         ),
-        ({"process.roles": "broker"}, "process.roles=broker,controller"),
+        ({"process.roles": "broker"}, "a broker must know its controllers"),
+        (
+            {"process.roles": "broker", "controller.quorum.voters": "1@h:9093", "node.id": "1"},
+            "names node 1, whose process.roles is broker",
+        ),
+        (
+            {
+                "process.roles": "broker",
+                "controller.quorum.bootstrap.servers": "h:9093",
+                "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+            },
+            "listeners has CONTROLLER, and process.roles=broker is no controller",
+        ),
         ({"process.roles": "controller"}, "a controller needs one of controller.listener.names"),
         (
             {

@@ -123,6 +123,9 @@ class AdminNode:
             self._offset += 1
         return result.response
 
+    def leads(self) -> bool:
+        return True
+
     def quorum(self) -> QuorumDescription:
         voter, observer = ReplicaKey(1, Uuid(b"d" * 16)), ReplicaKey(7, Uuid(b"o" * 16))
         replicas = ReplicaDescriptions(

@@ -153,12 +153,9 @@ def fetch_message(
         replica_directory_id=request.source.directory_id,
         high_watermark=request.high_watermark,
     )
-    topic = fetch.FetchTopic(
-        topic=CLUSTER_METADATA_TOPIC, topic_id=METADATA_TOPIC_ID, partitions=[partition]
-    )
+    topic = fetch.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[partition])
     return fetch.FetchRequest(
         cluster_id=cluster_id,
-        replica_id=request.source.id,
         replica_state=fetch.ReplicaState(request.source.id),
         max_wait_ms=wait_ms,
         min_bytes=0,

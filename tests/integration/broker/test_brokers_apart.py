@@ -1,0 +1,238 @@
+"""Brokers whose controller is another node: they register, follow its log, pass requests on, and go on when it goes and comes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.node.process import NodeProcess, ReadyReport
+from millstream.clients import Consumer, Producer
+from millstream.clients.admin import Admin, NewTopic, TopicDescription
+from millstream.errors import UnknownTopicOrPartition
+from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+from tests.patience import LONG_ENOUGH_S, until
+
+SESSION = {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "100"}
+
+
+class Node:
+    """A node of the cluster under test, in this process."""
+
+    def __init__(self, settings: dict[str, str], cluster_id: str | None) -> None:
+        self._settings = settings
+        self._cluster_id = cluster_id
+        self.process: NodeProcess
+        self.report: ReadyReport
+        self.running: asyncio.Task[None]
+
+    def begin(self) -> asyncio.Future[ReadyReport]:
+        config = broker_config(self._settings)
+        self.process = NodeProcess(config, SystemClock(), SystemRandom(), SystemFileSystem())
+        ready: asyncio.Future[ReadyReport] = asyncio.get_running_loop().create_future()
+        self.running = asyncio.create_task(self.process.run(ready.set_result, self._cluster_id))
+        return ready
+
+    async def start(self) -> None:
+        ready = self.begin()
+        await asyncio.wait({ready, self.running}, return_when=asyncio.FIRST_COMPLETED)
+        if self.running.done():
+            await self.running
+        self.report = await ready
+        at = dict(re.findall(r"(\w+)://([\d.]+:\d+)", self.report.listeners))
+        for name, address in at.items():  # the same ones in its next life
+            listeners = self._settings["listeners"]
+            self._settings["listeners"] = listeners.replace(f"{name}://127.0.0.1:0", f"{name}://{address}")  # fmt: skip
+
+    async def stop(self) -> None:
+        self.process.request_stop()
+        await self.running
+
+    async def kill(self) -> None:
+        self.process.request_abort()
+        await self.running
+
+
+class Cluster:
+    """One controller, and brokers apart from it."""
+
+    def __init__(self, directory: Path, **of_controller: str) -> None:
+        self._directory = directory
+        self._nodes: list[Node] = []
+        settings = {
+            "process.roles": "controller",
+            "node.id": "100",
+            "listeners": "CONTROLLER://127.0.0.1:0",
+            "log.dirs": str(directory / "controller"),
+            **SESSION,
+            **{key.replace("_", "."): value for key, value in of_controller.items()},
+        }
+        self.controller = Node(settings, None)
+
+    def broker(self, node_id: int, cluster_id: str | None = None) -> Node:
+        settings = {
+            "process.roles": "broker",
+            "node.id": str(node_id),
+            "listeners": "PLAINTEXT://127.0.0.1:0",
+            "controller.quorum.bootstrap.servers": self.controller.report.bootstrap,
+            "log.dirs": str(self._directory / f"broker-{node_id}"),
+            "millstream.flush.on.ack": "never",
+            **SESSION,
+        }
+        node = Node(settings, cluster_id or self.controller.report.cluster_id)
+        self._nodes.append(node)
+        return node
+
+    async def stop(self) -> None:
+        for node in [*self._nodes, self.controller]:
+            if hasattr(node, "running") and not node.running.done():
+                await node.stop()
+
+
+@asynccontextmanager
+async def cluster(
+    directory: Path, brokers: int = 2, **of_controller: str
+) -> AsyncIterator[Cluster]:
+    made = Cluster(directory, **of_controller)
+    async with asyncio.timeout(LONG_ENOUGH_S * 2):
+        await made.controller.start()
+        for number in range(1, brokers + 1):
+            await made.broker(number).start()
+        try:
+            yield made
+        finally:
+            await made.stop()
+
+
+async def brokers_are(admin: Admin, count: int) -> None:
+    """Until so many brokers are not fenced."""
+    while len((await admin.describe_cluster()).nodes) != count:  # noqa: ASYNC110 - it is asked
+        await asyncio.sleep(0.05)
+
+
+async def described(admin: Admin, topic: str) -> TopicDescription:
+    """A topic that was created just now: a broker may hear of it a little later than the client."""
+    while True:
+        with contextlib.suppress(UnknownTopicOrPartition):
+            return (await admin.describe_topics([topic])).result(topic)
+        await asyncio.sleep(0.05)
+
+
+async def produced(bootstrap: str, values: list[str], partitions: int) -> None:
+    # Producer ids come from the controller, which may be away.
+    async with Producer(bootstrap_servers=bootstrap, enable_idempotence=False) as producer:
+        for number, value in enumerate(values):
+            await producer.send("t", value.encode(), partition=number % partitions)
+
+
+async def consumed(bootstrap: str, group: str, count: int) -> list[str]:
+    """Whatever the group has not committed yet; it commits that."""
+    found: list[str] = []
+    async with Consumer(
+        bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.subscribe(["t"])
+        while len(found) < count:
+            found += [r.value.decode() for r in await consumer.poll(timeout_ms=500) if r.value]
+        await consumer.commit()
+    return sorted(found)
+
+
+async def test_two_brokers_share_topics_and_either_passes_requests_on(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as made:
+        first, second = made._nodes
+        async with Admin(bootstrap_servers=second.report.bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 6)])).raise_errors()
+            quorum = await admin.describe_metadata_quorum()
+            assert (quorum.leader_id, [each.replica_id for each in quorum.voters]) == (100, [100])
+            assert {each.replica_id for each in quorum.observers} == {1, 2}
+            assert {each.leader for each in (await described(admin, "t")).partitions} == {1, 2}
+        values = sorted(f"v{number}" for number in range(600))
+        await produced(first.report.bootstrap, values, 6)
+        assert await consumed(second.report.bootstrap, "g", 600) == values
+
+
+async def test_brokers_go_on_without_their_controller_and_with_it_again(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as made:
+        bootstrap = made._nodes[0].report.bootstrap
+        async with Admin(bootstrap_servers=bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 2)])).raise_errors()
+            await made.controller.kill()
+            values = sorted(f"v{number}" for number in range(100))
+            await produced(bootstrap, values, 2)
+            await made.controller.start()
+            (await admin.create_topics([NewTopic("later", 2)])).raise_errors()
+            assert len((await described(admin, "later")).partitions) == 2
+        assert await consumed(bootstrap, "g", 100) == values
+
+
+async def test_a_killed_broker_is_fenced_and_comes_back_with_all_that_it_had(
+    tmp_path: Path,
+) -> None:
+    async with cluster(tmp_path) as made:
+        first, second = made._nodes
+        async with Admin(bootstrap_servers=second.report.bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 4)])).raise_errors()
+            values = sorted(f"v{number}" for number in range(100))
+            await produced(first.report.bootstrap, values, 4)
+            await first.kill()
+            await brokers_are(admin, 1)
+            await first.start()
+            await brokers_are(admin, 2)
+        assert await consumed(second.report.bootstrap, "g", 100) == values
+
+
+async def test_a_broker_whose_log_ends_before_the_controllers_begins_takes_a_snapshot(
+    tmp_path: Path,
+) -> None:
+    retention = {
+        "metadata_log_max_record_bytes_between_snapshots": "1",
+        "metadata_max_retention_bytes": "1",
+        "metadata_log_segment_bytes": "8388608",
+    }
+    async with cluster(tmp_path, **retention) as made:
+        first, second = made._nodes
+        async with Admin(bootstrap_servers=second.report.bootstrap) as admin:
+            (await admin.create_topics([NewTopic("gone", 2)])).raise_errors()
+            await first.stop()
+            log = tmp_path / "controller" / "__cluster_metadata-0"
+            (await admin.delete_topics(["gone"])).raise_errors()
+            number = 0
+            while len(list(log.glob("*.checkpoint"))) < 2 or number < 3:
+                number += 1
+                (await admin.create_topics([NewTopic(f"t{number}", 1)])).raise_errors()
+            await first.start()
+            topics = {f"t{each}" for each in range(1, number + 1)}
+            async with Admin(bootstrap_servers=first.report.bootstrap) as here:
+                assert set(await here.list_topics()) == topics
+
+
+async def test_a_broker_without_a_controller_waits_and_can_be_stopped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Cluster(tmp_path)
+    await made.controller.start()
+    await made.controller.stop()
+    broker = made.broker(1)
+    ready = broker.begin()
+    with caplog.at_level(logging.INFO):
+        await until(lambda: "cannot connect" in caplog.text)
+    assert not ready.done()
+    await broker.stop()
+
+
+async def test_a_broker_of_another_cluster_is_told_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with cluster(tmp_path, brokers=0) as made:
+        foreign = made.broker(1, cluster_id="AAAAAAAAAAAAAAAAAAAAAQ")
+        foreign.begin()
+        await until(lambda: "refuses what this node asks" in caplog.text)
+        await foreign.stop()
