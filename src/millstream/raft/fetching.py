@@ -127,7 +127,8 @@ class Fetching:
         if self._on_its_way is not None:  # there was time enough to answer
             self._turn += 1
         peers = self._peers()
-        if not peers:
+        if not peers:  # the first voters may yet be told by hand
+            self._not_before_ms = outcome.now_ms + self._timeouts.fetch_retry_ms
             return
         peer = peers[self._turn % len(peers)]
         self._sent_ms = outcome.now_ms
@@ -151,7 +152,7 @@ class Fetching:
 
     def deadline_ms(self, now_ms: int) -> int | None:
         """Returns the time of the next fetch; None where this replica waits for something else, as for its disk."""
-        can_fetch = self._wants_to_fetch and self._log.is_flushed and self._peers()
+        can_fetch = self._wants_to_fetch and self._log.is_flushed
         return max(self.next_fetch_ms, now_ms + 1) if can_fetch else None
 
     @property

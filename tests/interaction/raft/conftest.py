@@ -1,5 +1,10 @@
 from __future__ import annotations
 
-from tests.sim.raft_world import memory_log, raft_world
+import pytest
 
-__all__ = ["memory_log", "raft_world"]
+from tests.sim.raft_log import MemoryLog
+
+
+@pytest.fixture
+def memory_log() -> type[MemoryLog]:
+    return MemoryLog

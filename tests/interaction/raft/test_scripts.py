@@ -40,7 +40,7 @@ from millstream.raft.replica import RaftReplica
 from millstream.raft.roles import Follower
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.runtime import Instant
-from tests.sim.raft_world import text_of
+from tests.sim.raft_log import text_of
 
 SCRIPTS = sorted(Path(__file__).with_name("scripts").glob("*.txt"))
 

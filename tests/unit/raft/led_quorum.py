@@ -29,7 +29,7 @@ from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from millstream.runtime import Instant
-from tests.sim.raft_world import MemoryLog
+from tests.sim.raft_log import MemoryLog
 from tests.unit.raft.replicas import Never
 
 

@@ -24,7 +24,7 @@ from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_history import QuorumEntry, VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet, voters_record
-from tests.sim.raft_world import MemoryLog
+from tests.sim.raft_log import MemoryLog
 from tests.unit.raft.led_quorum import key, voter
 from tests.unit.raft.replicas import Never, at
 

@@ -25,7 +25,7 @@ from millstream.raft.roles import Follower
 from millstream.raft.snapshot import SnapshotId
 from millstream.raft.snapshot_transfer import SnapshotPiece, SnapshotTransfer
 from millstream.raft.voter_set import Voter, VoterSet
-from tests.sim.raft_world import MemoryLog
+from tests.sim.raft_log import MemoryLog
 from tests.unit.raft.replicas import KEYS, StubLog, at, replica
 
 OLD, NEW = SnapshotId(100, 3), SnapshotId(120, 4)
