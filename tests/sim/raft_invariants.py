@@ -91,11 +91,14 @@ class Invariants:
         entries = node.log.entries[:mark]
         assert entries[: len(self.committed)] == self.committed, "a committed record changed"
         voters = node.running.quorum.voters
-        holders = [
-            each
-            for each in self.world.nodes.values()
-            if voters.has(each.key) and each.log.entries[: each.log.synced][:mark] == entries
+        disks = [
+            (each.key, each.log.entries[: each.log.synced]) for each in self.world.nodes.values()
         ]
+        holders = {
+            key
+            for key, synced in disks + self.world.lost_disks
+            if voters.has(key) and synced[:mark] == entries
+        }
         assert len(holders) >= voters.majority, (
             f"{mark} is committed but on {len(holders)} disks of voters only"
         )

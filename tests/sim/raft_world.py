@@ -43,7 +43,7 @@ from millstream.raft.replica import RaftReplica
 from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from millstream.runtime import Instant
-from tests.sim.raft_log import MemoryLog
+from tests.sim.raft_log import Entry, MemoryLog
 
 IDLE_FETCH_MS = 100
 PIECE_BYTES = 400
@@ -111,6 +111,8 @@ class RaftWorld:
         """Requests by sender and kind."""
         self.asked_for: set[ReplicaKey] = set()
         """Replicas that somebody wanted to vote."""
+        self.lost_disks: list[tuple[ReplicaKey, list[Entry]]] = []
+        """What replaced disks held: it was promised, and gone before it was counted."""
         self.after_step: list[Callable[[Node, RaftEvent, Ready], None]] = []
         self._asked: dict[int, _Asked] = {}
         self._answers: dict[int, RaftResponse | None] = {}
@@ -144,6 +146,7 @@ class RaftWorld:
     def wipe(self, node_id: int) -> None:
         """The node's disk is replaced: another directory, without a log, a vote or an epoch."""
         node = self.nodes[node_id]
+        self.lost_disks.append((node.key, node.log.entries[: node.log.synced]))
         self.nodes[node_id] = Node(
             _key(node_id, next(self._disks)),
             None,

@@ -211,13 +211,17 @@ class Elections:
             deadline_ms = self.check_quorum_deadline_ms(role)
             if deadline_ms is not None and outcome.now_ms >= deadline_ms:
                 self.resign(outcome)
-        elif self._quorum.may_stand and outcome.now_ms >= self.deadline_ms(role):
+        elif self.may_stand and outcome.now_ms >= self.deadline_ms(role):
             if isinstance(role, Prospective):
                 self._give_up(role, outcome)
             else:
                 self._stand(outcome)
         elif isinstance(role, Prospective) and self._is_rejected(role):
             self._give_up(role, outcome)
+
+    @property
+    def may_stand(self) -> bool:
+        return self._quorum.may_stand(self._log.high_watermark)
 
     def deadline_ms(self, role: Unattached | Resigned | Candidate | Follower | Prospective) -> int:
         """Returns the time at which a voter stands, or gives up to stand, unless something happens."""

@@ -150,10 +150,19 @@ class QuorumState:
     def peer(self, voter: ReplicaKey) -> Peer:
         return Peer(voter.id, self.voters.endpoints_of(voter.id))
 
+    def may_stand(self, high_watermark: Offset) -> bool:
+        """Whether this replica stands in elections: a voter that is neither about to end nor without a log for a moment.
+
+        One whose own removal is not committed stands too, without counting itself: who has that record has the longest log, and the
+        others may need its vote, which it cannot give them (section 4.2.2 of the Raft thesis).
+        """
+        if self.is_closing or self.is_installing:
+            return False
+        return self.is_voter or self._history.at(high_watermark).voters.has(self.local)
+
     @property
-    def may_stand(self) -> bool:
-        """A voter that is about to end, or is without a log for a moment, takes no part in elections."""
-        return self.is_voter and not self.is_closing and not self.is_installing
+    def _own_vote(self) -> frozenset[BrokerId]:
+        return frozenset({self.local.id} if self.is_voter else ())
 
     @property
     def vouched_endpoints(self) -> Endpoints:
@@ -257,14 +266,13 @@ class QuorumState:
         assert isinstance(role, Unattached | Candidate | Follower | Resigned), (
             self._no_such_transition()
         )
-        assert self.is_voter, "an observer stands in no election"
         self._become(
             Prospective(
                 epoch=role.epoch,
                 leader_id=role.leader_id,
                 voted=role.election_state.voted,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
-                tally=Tally(granted=frozenset({self._identity.local.id})),
+                tally=Tally(granted=self._own_vote),
             )
         )
 
@@ -278,7 +286,7 @@ class QuorumState:
                 epoch=LeaderEpoch(role.epoch + 1),
                 local=self._identity.local,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
-                tally=Tally(granted=frozenset({self._identity.local.id})),
+                tally=Tally(granted=self._own_vote),
             )
         )
 

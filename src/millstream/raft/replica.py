@@ -298,7 +298,7 @@ class RaftReplica:
             check_ms = self._elections.check_quorum_deadline_ms(role)
             if role.progress:
                 deadlines += [check_ms, role.begin_epoch_deadline_ms]
-        elif self._quorum.may_stand:
+        elif self._elections.may_stand:
             deadlines.append(self._elections.deadline_ms(role))
         if isinstance(role, Resigned) and role.to_tell:
             deadlines.append(role.tell_deadline_ms)

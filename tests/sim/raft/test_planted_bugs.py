@@ -75,6 +75,13 @@ def a_removed_leader_goes_at_once(patch: Patch) -> None:
     patch.setattr(VoterChanges, "leads_no_more", removed)
 
 
+def who_removed_itself_stands_no_more(patch: Patch) -> None:
+    def may_stand(self: QuorumState, high_watermark: int) -> bool:
+        return self.is_voter and not self.is_closing and not self.is_installing
+
+    patch.setattr(QuorumState, "may_stand", may_stand)
+
+
 def voters_stay_after_a_truncation(patch: Patch) -> None:
     patch.setattr(VoterHistory, "truncate", lambda self, end_offset: None)
 
@@ -230,6 +237,7 @@ BUGS = (
     Bug("KAFKA-16530", a_removed_leader_counts_itself, scenarios.removed_leader, 4),
     Bug("KAFKA-17608", a_removed_leader_stays, scenarios.removed_leader, 0),
     Bug("resigns before the commit", a_removed_leader_goes_at_once, scenarios.removed_leader, 0),
+    Bug("removed but needed", who_removed_itself_stands_no_more, scenarios.changes_under_leader_changes, 37),
     Bug("voters after truncation", voters_stay_after_a_truncation, scenarios.changes_under_leader_changes, 1),
     Bug("KAFKA-17332", fetches_before_it_has_synced, scenarios.slow_followers, 0),
     Bug("KAFKA-17030", no_pre_vote, scenarios.removed_voter_never_sees_it, 0),

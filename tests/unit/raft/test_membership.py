@@ -21,14 +21,18 @@ from millstream.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     InboundRequest,
+    InboundResponse,
     KraftVersionsRequest,
     Propose,
     RemoveVoterRequest,
+    Resign,
     ShutDown,
     Tick,
     Unanswered,
     UpdateVoterRequest,
     UpgradeKraftVersion,
+    VoteRequest,
+    VoteResponse,
 )
 from millstream.raft.roles import Leader, Resigned
 from millstream.raft.voter_history import VoterHistory
@@ -206,6 +210,21 @@ def test_a_removed_leader_leads_on_without_counting_itself_and_resigns_after_the
     assert {send.to.id for send in told} == {2, 3}
     quorum.step(Tick(), after_ms=60_000)
     assert isinstance(quorum.replica.quorum.role, Resigned)
+
+
+def test_a_voter_whose_removal_is_not_committed_stands_without_counting_itself() -> None:
+    """Its log is the longest, so that the others may need a vote that it cannot give them (section 4.2.2 of the Raft thesis)."""
+    quorum = committed(1, 2, 3)
+    quorum.ask(RemoveVoterRequest(voter=key(1)))
+    quorum.step(Resign())
+    quorum.sent.clear()
+    quorum.step(Tick(), after_ms=1_000)
+    asked = quorum.take_sent(VoteRequest)
+    assert [(send.to.id, send.message.pre_vote) for send in asked] == [(2, True), (3, True)]
+    for send in asked:
+        assert quorum.take_sent(VoteRequest) == []
+        quorum.step(InboundResponse(send, VoteResponse(epoch=1, granted=True)))
+    assert [send.message.epoch for send in quorum.take_sent(VoteRequest)] == [2, 2]
 
 
 def test_the_mark_does_not_fall_when_a_voter_goes_or_comes() -> None:
