@@ -184,9 +184,9 @@ class Elections:
             to_tell = frozenset(voter for voter in role.to_tell if voter.id != voter_id)
             self._quorum.update_resigned(replace(role, to_tell=to_tell))
 
-    def resign(self, outcome: StepOutcome) -> None:
+    def resign(self, reason: str, outcome: StepOutcome) -> None:
         if isinstance(self._quorum.role, Leader):
-            self._quorum.become_resigned(outcome.now_ms)
+            self._quorum.become_resigned(reason, outcome.now_ms)
 
     def maybe_end_epoch(self, outcome: StepOutcome) -> None:
         """Tells the voters that this leader stepped down, until they have heard."""
@@ -210,7 +210,8 @@ class Elections:
         if isinstance(role, Leader):
             deadline_ms = self.check_quorum_deadline_ms(role)
             if deadline_ms is not None and outcome.now_ms >= deadline_ms:
-                self.resign(outcome)
+                timeout_ms = self._timeouts.check_quorum_timeout_ms
+                self.resign(f"no majority fetched for {timeout_ms} ms", outcome)
         elif self.may_stand and outcome.now_ms >= self.deadline_ms(role):
             if isinstance(role, Prospective):
                 self._give_up(role, outcome)

@@ -17,6 +17,7 @@ from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import NOBODY, ElectionState
 from millstream.raft.leader_progress import successors, with_voters
 from millstream.raft.messages import Endpoints, Peer
+from millstream.raft.ready import RoleChange
 from millstream.raft.roles import (
     Candidate,
     Follower,
@@ -129,6 +130,7 @@ class QuorumState:
         self.is_closing = False
         self.is_installing = False
         """A fetched snapshot is being put in the place of the log."""
+        self._changes: list[RoleChange] = []
         self.role: Role = self._restored(stored, now_ms)
 
     @property
@@ -220,6 +222,11 @@ class QuorumState:
             case _:
                 return NOBODY
 
+    def take_changes(self) -> tuple[RoleChange, ...]:
+        """Returns the roles that were taken since the last call, and why."""
+        changes, self._changes = tuple(self._changes), []
+        return changes
+
     def take_persist(self) -> ElectionState | None:
         """Returns the election state if it is not what was handed out last."""
         state = self.role.election_state
@@ -232,7 +239,8 @@ class QuorumState:
         """A higher epoch was seen whose leader is not known."""
         assert epoch > self.epoch, f"epoch {epoch} is not above {self.epoch}"
         deadline_ms = now_ms + self._election_wait_ms()
-        self._become(Unattached(epoch=epoch, election_deadline_ms=deadline_ms))
+        role = Unattached(epoch=epoch, election_deadline_ms=deadline_ms)
+        self._become(role, "another replica is in this epoch")
 
     def become_unattached_after_lost_pre_vote(self, now_ms: int) -> None:
         role = self.role
@@ -243,7 +251,8 @@ class QuorumState:
                 leader_id=role.leader_id,
                 voted=role.voted,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
-            )
+            ),
+            "no majority would elect this replica",
         )
 
     def vote_for(self, candidate: ReplicaKey, now_ms: int) -> None:
@@ -258,7 +267,8 @@ class QuorumState:
                 epoch=role.epoch,
                 voted=candidate,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
-            )
+            ),
+            f"it votes for {candidate.id}",
         )
 
     def become_prospective(self, now_ms: int) -> None:
@@ -273,7 +283,8 @@ class QuorumState:
                 voted=role.election_state.voted,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
                 tally=Tally(granted=self._own_vote),
-            )
+            ),
+            self._why_to_stand(),
         )
 
     def become_candidate(self, now_ms: int) -> None:
@@ -287,7 +298,8 @@ class QuorumState:
                 local=self._identity.local,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
                 tally=Tally(granted=self._own_vote),
-            )
+            ),
+            f"{_names(role.tally.granted)} would elect it",
         )
 
     def become_leader(self, epoch_start_offset: Offset, now_ms: int) -> None:
@@ -303,7 +315,8 @@ class QuorumState:
                 granting=tuple(voters.key_of(voter_id) for voter_id in sorted(role.tally.granted)),
                 progress={voter: ReplicaProgress(now_ms) for voter in self.other_voters},
                 begin_epoch_deadline_ms=now_ms,
-            )
+            ),
+            f"{_names(role.tally.granted)} elected it",
         )
 
     def become_follower(
@@ -325,7 +338,8 @@ class QuorumState:
                 leader_id=leader_id,
                 voted=voted,
                 fetch_deadline_ms=now_ms + self._timeouts.fetch_timeout_ms,
-            )
+            ),
+            f"{leader_id} leads",
         )
         self.note_leader_endpoints(endpoints)
 
@@ -334,7 +348,7 @@ class QuorumState:
         if endpoints:
             self._told = Peer(self.leader_id, endpoints)
 
-    def become_resigned(self, now_ms: int) -> None:
+    def become_resigned(self, reason: str, now_ms: int) -> None:
         """Gives every other replica a full time-out before this one stands again, if it lives that long."""
         role = self.role
         assert isinstance(role, Leader), self._no_such_transition()
@@ -347,7 +361,8 @@ class QuorumState:
                 successors=successors(role),
                 to_tell=frozenset(role.progress),
                 tell_deadline_ms=now_ms,
-            )
+            ),
+            reason,
         )
 
     def update_resigned(self, resigned: Resigned) -> None:
@@ -394,9 +409,11 @@ class QuorumState:
             leader_has_resigned=True,
         )
 
-    def _become(self, role: Role) -> None:
+    def _become(self, role: Role, reason: str) -> None:
         assert type(role) in TRANSITIONS[type(self.role)], self._no_such_transition()
         self.role = role
+        change = RoleChange(type(role).__name__, role.epoch, role.leader_id, reason)
+        self._changes.append(change)
 
     def _restored(self, stored: ElectionState, now_ms: int) -> Role:
         deadline = now_ms + self._election_wait_ms()
@@ -424,5 +441,21 @@ class QuorumState:
         timeout = self._timeouts.election_timeout_ms
         return timeout + self._random.randrange(timeout)
 
+    def _why_to_stand(self) -> str:
+        match self.role:
+            case Follower(leader_has_resigned=True, leader_id=leader_id):
+                return f"{leader_id} steps down"
+            case Follower(leader_id=leader_id):
+                timeout_ms = self._timeouts.fetch_timeout_ms
+                return f"{leader_id} did not answer for {timeout_ms} ms"
+            case Candidate():
+                return "nobody won the election in time"
+            case _:
+                return "no leader showed itself in time"
+
     def _no_such_transition(self) -> str:
         return f"a replica that is {type(self.role).__name__} in epoch {self.epoch} has no such transition"
+
+
+def _names(voters: Iterable[BrokerId]) -> str:
+    return ", ".join(str(voter_id) for voter_id in sorted(voters))

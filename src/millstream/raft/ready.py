@@ -31,6 +31,19 @@ class LeaderAndEpoch:
     epoch: LeaderEpoch
 
 
+@dataclass(frozen=True, slots=True)
+class RoleChange:
+    """A new role of this replica, for the log: who leads which epoch, and why."""
+
+    role: str
+    epoch: LeaderEpoch
+    leader_id: BrokerId
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.role} in epoch {self.epoch}, leader {self.leader_id}: {self.reason}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
     """Everything of one step. Nothing may be sent before `persist` and what stands above it are on the disk."""
@@ -50,6 +63,7 @@ class Ready:
     """Answers to requests, this step's or earlier ones'."""
     leadership: LeaderAndEpoch | None = None
     """Set when the leader or the epoch became another one."""
+    role_changes: tuple[RoleChange, ...] = ()
     high_watermark: Offset | None = None
     """Set when it rose: records below it are committed and may be applied."""
     deadline_ms: int

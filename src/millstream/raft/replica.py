@@ -158,7 +158,7 @@ class RaftReplica:
         self._log.advance_high_watermark(self._quorum.role, self._quorum.voters)
         self._membership.settle(outcome)
         if self._membership.leads_no_more():
-            self._elections.resign(outcome)
+            self._elections.resign("it was removed from the voters", outcome)
         self._fetching.maybe_fetch(outcome)
         self._joining.maybe_ask(self._log.high_watermark, outcome)
         self._elections.maybe_begin_epoch(outcome)
@@ -186,10 +186,10 @@ class RaftReplica:
             case SnapshotRefused():
                 self._fetching.note_refused(outcome)
             case Resign():
-                self._elections.resign(outcome)
+                self._elections.resign("it was told to step down", outcome)
             case ShutDown():
                 self._quorum.is_closing = True
-                self._elections.resign(outcome)
+                self._elections.resign("it ends", outcome)
             case Tick():
                 pass
 
@@ -282,6 +282,7 @@ class RaftReplica:
             send=tuple(outcome.sends),
             reply=tuple(outcome.replies),
             leadership=new_leadership,
+            role_changes=self._quorum.take_changes(),
             high_watermark=high_watermark if rose else None,
             deadline_ms=self._deadline_ms(outcome.now_ms),
         )

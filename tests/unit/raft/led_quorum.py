@@ -43,12 +43,13 @@ def voter(number: int, disk: int | None = None, host: str = "") -> Voter:
 
 
 class LedQuorum:
-    """`sent` and `replies` gather what the replica wants sent and answered."""
+    """`sent` and `replies` gather what the replica wants sent and answered, `changes` its roles."""
 
     def __init__(self, *numbers: int, history: VoterHistory | None = None) -> None:
         self.now_ms = 0
         self.log = MemoryLog()
         self.sent: list[Send] = []
+        self.changes: list[str] = []
         self.replies: dict[int, RaftResponse] = {}
         self._tokens = itertools.count(1)
         self.replica = RaftReplica(
@@ -81,6 +82,7 @@ class LedQuorum:
         for batch in ready.append:
             self.log.append(batch)
         self.sent += ready.send
+        self.changes += map(str, ready.role_changes)
         self.replies |= {reply.token: reply.response for reply in ready.reply}
         if ready.append:
             self.log.synced = len(self.log.entries)
