@@ -132,16 +132,13 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
     if "controller" not in roles:
         _check_broker_alone(values, voters)
         return
-    if len(voters) > 1:
+    if voters and all(
+        voter.partition("@")[0].strip() != str(values["node.id"]) for voter in voters
+    ):
         raise ConfigError(
-            f"controller.quorum.voters names {len(voters)} voters: this version runs a quorum of one; remove the key"
+            f"controller.quorum.voters names {', '.join(voters)}, and this is node {values['node.id']}: write "
+            f"{values['node.id']}@HOST:PORT, or remove the key"
         )
-    for voter in voters:
-        if voter.partition("@")[0].strip() != str(values["node.id"]):
-            raise ConfigError(
-                f"controller.quorum.voters names {voter}, and this is node {values['node.id']}: write "
-                f"{values['node.id']}@HOST:PORT, or remove the key"
-            )
 
 
 def _check_connections(values: Mapping[str, ConfigValue]) -> None:

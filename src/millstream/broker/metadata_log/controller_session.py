@@ -8,18 +8,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from typing import Final
 
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import ControllerClient
 from millstream.controller.apis import CONTROLLER_REGISTRATION
 from millstream.controller.controller import Controller
 from millstream.errors import RetriableError
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.protocol.generated import controller_registration as registration
 from millstream.runtime import Clock
+
+_LOOK_S: Final = 1.0
+"""A registration is missed by nobody for that long: it says how a controller is reached by tools, and at which levels it works."""
 
 
 class ControllerSession:
@@ -28,11 +33,13 @@ class ControllerSession:
     def __init__(
         self,
         controller: ControllerRunner,
+        client: ControllerClient,
         identity: NodeIdentity,
         config: BrokerConfig,
         clock: Clock,
     ) -> None:
         self._controller = controller
+        self._client = client
         self._identity = identity
         self._config = config
         self._clock = clock
@@ -60,7 +67,16 @@ class ControllerSession:
                 for name, levels in SUPPORTED_FEATURES.items()
             ],
         )
-        await self._controller.ask(CONTROLLER_REGISTRATION, request)
+        await self._client.ask(CONTROLLER_REGISTRATION, request)
+
+    async def stay_registered(self, advertised: Sequence[Listener]) -> None:
+        """Registers as soon as somebody leads, and again where the metadata have another incarnation of this controller, until cancelled."""
+        while True:
+            known = self._controller.image.controllers.get(self._identity.node_id)
+            if known is None or known.incarnation_id != self._identity.incarnation_id:
+                with contextlib.suppress(RetriableError):
+                    await self.register(advertised)
+            await asyncio.sleep(_LOOK_S)
 
     async def fence_expired(self) -> None:
         """Fences brokers that are not heard of, at the time each one's session ends, until cancelled."""
@@ -75,7 +91,8 @@ class ControllerSession:
             if wait_ms > 0:
                 await asyncio.sleep(wait_ms / 1000)
             else:
-                await self._controller.submit(Controller.handle_expired_sessions, None)
+                with contextlib.suppress(RetriableError):  # another one leads now, and fences
+                    await self._controller.submit(Controller.handle_expired_sessions, None)
 
     async def remove_expired_tokens(self) -> None:
         """Removes expired delegation tokens from the metadata log, until cancelled."""

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from millstream.broker.metadata_log.quorum_peers import QuorumPeers
 
 _LOGGER = logging.getLogger(__name__)
+_HANDING_OVER_POLL_S: Final = 0.01
 _APPLIED_AT_ONCE: Final = 200
 """Records, in a few milliseconds. More are decoded and replayed in a thread."""
 
@@ -235,6 +236,14 @@ class MetadataDriver:
     def start(self) -> None:
         """Makes the first tick: a voter without others to wait for elects itself at once."""
         self._step(Tick())
+
+    async def hand_over(self, timeout_s: float) -> None:
+        """Steps down before the node ends, and tells the other voters; returns when they know, or the time is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                self._step(ShutDown())
+                while not self._replica.has_handed_over:  # noqa: ASYNC110 - answers come to the replica
+                    await asyncio.sleep(_HANDING_OVER_POLL_S)
 
     def resign(self) -> None:
         """Resigns as leader before a clean shutdown. From then on this replica neither stands nor fetches."""

@@ -1,14 +1,13 @@
-"""Opens what this node keeps of the metadata quorum: log, election state and newest snapshot. The quorum has one voter: this node.
+"""Opens what this node keeps of the metadata quorum: log, election state and newest snapshot, and who votes by them.
 
-A directory that names other voters is refused: with them it could be outvoted, without them it would go its own way.
-Its quorum is static (kraft.version 0) where `controller.quorum.voters` names the voter and the log does not, as in Kafka.
+The quorum is static (kraft.version 0) where `controller.quorum.voters` names the voters and the log does not, as in Kafka.
 """
 
 from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
@@ -86,22 +85,14 @@ class MetadataQuorum:
         self._local = ReplicaKey(BrokerId(config.node_id), directory.meta.directory_id)
         self._files = SnapshotFiles(self._log.log.directory, environment.file_system)
         self._history = self._initial_history()
-        self._voters_are_named = self._is_static
-        """By a snapshot, the log or the configuration."""
         self.image = self._restored(directory.meta.cluster_id)
-        if config.is_controller and not self._voters_are_named:
-            self._check_alone()
         self.kraft_version: Final = self._history.kraft_version
         """At the start: UpdateFeatures may raise it while the node runs."""
 
-    def _check_alone(self) -> None:
-        """A controller without voters joins a quorum (`storage format --no-initial-controllers`). Raises ConfigError where there is one."""
-        others = self._settings.other_nodes(socket.gethostname())
-        if others:
-            raise ConfigError(
-                f"{self._log.log.directory} names no voters, the settings name other nodes ({', '.join(others)}), and this version runs a "
-                "quorum of one: format an empty directory with `millstream storage format --standalone`, or leave the others out"
-            )
+    @property
+    def voters(self) -> VoterSet:
+        """At the start: those that the log, a snapshot or the configuration names."""
+        return self._history.voters
 
     def driver(
         self, listener: MetadataListener, peers: QuorumPeers | None = None
@@ -140,11 +131,21 @@ class MetadataQuorum:
         )
 
     def _initial_history(self) -> VoterHistory:
-        """A new directory begins a quorum of this node, static where configuration names it, as in Kafka; that of a broker none."""
-        if not self._config.is_controller:
-            return VoterHistory(self._configured_voters())
+        """Returns the voters that the configuration names (kraft.version 0), or none: those that the directory was formatted with come then.
+
+        A controller that is told of nobody begins a quorum of itself.
+        """
+        configured, stored = self._configured_voters(), self._log.static_voter_ids()
+        if stored and stored != (configured.ids or {self._local.id}):
+            raise ConfigError(
+                f"{self._log.log.directory} belongs to a metadata quorum whose voters are {_named(stored)}, and "
+                f"controller.quorum.voters names {_named(configured.ids) or 'nobody'}: name those voters there"
+            )
+        is_static = bool(configured.ids or stored)
+        if not self._config.is_controller or self._settings.other_nodes(socket.gethostname()):
+            return VoterHistory(configured)
         own = VoterSet([Voter(self._local, self._endpoints)])
-        return VoterHistory(own) if self._is_static else VoterHistory.bootstrapped(own)
+        return VoterHistory(own) if is_static else VoterHistory.bootstrapped(own)
 
     def _configured_voters(self) -> VoterSet:
         listener = self._config.controller_listener_names[0].upper()
@@ -159,10 +160,6 @@ class MetadataQuorum:
             VoterEndpoint(listener, each.host, each.port)
             for each in self._settings.bootstrap_servers()
         )
-
-    @property
-    def _is_static(self) -> bool:
-        return bool(self._config.controller_quorum_voters or self._log.static_voter_ids())
 
     def read_bootstrap(self) -> Sequence[MetadataRecord]:
         """Returns the records with which the metadata of a new cluster begins: those that the directory was formatted with.
@@ -193,7 +190,6 @@ class MetadataQuorum:
         self._log.start_at(snapshot.id.end_offset)
         if snapshot.voters is not None:
             self._history.start_at(snapshot.id.end_offset, snapshot.voters)
-            self._voters_are_named = True
         self._note_voters()
         _LOGGER.info("read snapshot %s", snapshot.id.file_name)
         if snapshot.id == BOOTSTRAP_SNAPSHOT:
@@ -202,7 +198,7 @@ class MetadataQuorum:
         return image_of(snapshot, cluster_id)
 
     def _note_voters(self) -> None:
-        """Raises ConfigError unless this node is the only voter, as far as the directory says who votes."""
+        """Raises KafkaStorageError for a log that cannot be read."""
         directory = self._log.log.directory
         start, end = self._log.high_watermark(), self._log.position().end_offset
         try:
@@ -212,26 +208,15 @@ class MetadataQuorum:
                 f"{directory} is damaged ({error}): restore it from a copy"
             ) from error
         voters = self._history.voters
-        self._voters_are_named |= self._history.newest.is_in_log
-        ids = voters.ids if self._history.newest.is_in_log else self._named_elsewhere()
-        if (
-            not self._config.is_controller
-            or not ids
-            or (ids == {self._local.id} and voters.has(self._local))
-        ):
-            return
-        named = ", ".join(f"node {voter_id}" for voter_id in sorted(ids))
-        if ids == {self._local.id}:
-            named += " with another directory.id"
-        raise ConfigError(
-            f"{directory} belongs to a metadata quorum whose voters are {named}; this is node {self._local.id}, and this version "
-            "runs a quorum of one. Start this directory with Kafka and remove the other voters "
-            "(kafka-metadata-quorum remove-controller), or give an empty directory with --data"
-        )
+        if voters.ids == {self._local.id} and not voters.has(self._local):
+            raise ConfigError(
+                f"{directory} belongs to a metadata quorum whose only voter is node {self._local.id} with another directory.id, so nobody "
+                "can lead: start the directory that votes, or give an empty one with --data"
+            )
 
-    def _named_elsewhere(self) -> frozenset[BrokerId]:
-        """Returns the voters that a snapshot at offset 0 or quorum-state names, where the log names none."""
-        return self._log.static_voter_ids() or self._history.voters.ids
+
+def _named(ids: Iterable[BrokerId]) -> str:
+    return ", ".join(f"node {voter_id}" for voter_id in sorted(ids))
 
 
 def _log_config(config: BrokerConfig) -> LogConfig:

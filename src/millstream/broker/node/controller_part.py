@@ -32,7 +32,11 @@ class ControllerPart:
     def __init__(self, shared: SharedParts) -> None:
         self._shared = shared
         self._session = ControllerSession(
-            shared.controller, shared.identity, shared.config, shared.clock
+            shared.controller,
+            shared.controller_client,
+            shared.identity,
+            shared.config,
+            shared.clock,
         )
         self._enveloped_requests = _EnvelopedRequests()
         services = ControllerServices(
@@ -56,7 +60,9 @@ class ControllerPart:
     async def start(self, advertised: Sequence[Listener]) -> None:
         """Registers this controller. `advertised`: where others reach it; empty where it has no listener."""
         tasks, config = self._shared.tasks, self._shared.config
-        await self._session.register(advertised)
+        if self._shared.is_alone:
+            await self._session.register(advertised)
+        tasks.start(self._session.stay_registered(advertised), "registration of the controller")
         tasks.start(self._session.fence_expired(), "broker sessions")
         if config.delegation_token_secret_key is not None:
             tasks.start(self._session.remove_expired_tokens(), "expired delegation tokens")

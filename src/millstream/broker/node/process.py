@@ -191,10 +191,12 @@ class NodeProcess:
             if not self._abort and starting.done():
                 await self._shut_down(broker, stop)
             starting.cancel()
+            if not self._abort:
+                await stop.wait("leaving the quorum", shared.hand_over)
             tasks.cancel_all()
         await shared.disconnect()
         if not self._abort:
-            stop.take("leaving the quorum", shared.resign)
+            stop.take("resigning", shared.resign)
             if broker is not None:
                 await stop.wait("closing the logs", broker.close)
             else:

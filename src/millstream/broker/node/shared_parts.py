@@ -49,6 +49,8 @@ from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
 _NO_BROKER_EPOCH: Final = -1
+_HAND_OVER_S: Final = 1.0
+"""A successor stands within that time; one that cannot be told will find out by itself."""
 _SETUP: Final = Backoff(2_000, 10_000)
 """Kafka's time limit of a request of the quorum (`controller.quorum.request.timeout.ms`); it grows where nobody answers."""
 _RECONNECT: Final = Backoff(20, 500)
@@ -127,6 +129,11 @@ class SharedParts:
         """Whether this node can do nothing until another one leads."""
         return self.controller_client is not self.controller
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether this node is the whole quorum, so that it leads at once."""
+        return self.controller.leads() or not self.waits_for_others
+
     def _leader(self) -> Address | None:
         endpoints = self._driver.leader_endpoints()
         return Address(endpoints[0].host, endpoints[0].port) if endpoints else None
@@ -158,6 +165,11 @@ class SharedParts:
     async def disconnect(self) -> None:
         """Ends the connections to other nodes."""
         await self._scope.close()
+
+    async def hand_over(self) -> None:
+        """Gives up the leadership of the quorum while others can be told: one of them stands at once."""
+        if self.waits_for_others:
+            await self._driver.hand_over(_HAND_OVER_S)
 
     def resign(self) -> None:
         """Gives up the leadership of the quorum, after all tasks have ended."""

@@ -107,7 +107,7 @@ def test_kafkas_own_server_properties_is_read_as_it_is(caplog: pytest.LogCapture
     assert [record.message.split(":")[0] for record in caplog.records] == [
         "settings without effect in this version",
     ]
-    for name in ("num.io.threads", "controller.quorum.bootstrap.servers"):
+    for name in ("num.io.threads", "inter.broker.listener.name"):
         assert name in caplog.records[0].message
 
 
@@ -194,8 +194,11 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
             },
             "listener CONTROLLER asks for SSL",
         ),
-        ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 voters"),
         ({"controller.quorum.voters": "2@a:1", "node.id": "1"}, "names 2@a:1, and this is node 1"),
+        (
+            {"controller.quorum.voters": "2@a:1,3@b:1", "node.id": "1"},
+            "names 2@a:1, 3@b:1, and this is node 1",
+        ),
         ({"millstream.flush.on.ack": "sometimes"}, "auto, always, never"),
         ({"num.partitions": "0"}, "at least 1"),
         ({"log.retention.ms": "-7"}, "at least -1"),
