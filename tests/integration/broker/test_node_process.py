@@ -232,7 +232,7 @@ async def test_the_steps_of_a_stop_come_in_their_order(
     first_times = list(dict.fromkeys(taken))  # some are taken again, to no effect
     assert first_times == [
         "SocketServer.stop_accepting", "BrokerSession.leave", "BrokerPart.release_waiting",
-        "SocketServer.drain", "NodeTasks.cancel_all", "SocketServer.close", "BrokerPart.close",
+        "SocketServer.drain", "SocketServer.close", "NodeTasks.cancel_all", "BrokerPart.close",
     ]  # fmt: skip
 
 

@@ -193,6 +193,7 @@ class NodeProcess:
             starting.cancel()
             if not self._abort:
                 await stop.wait("leaving the quorum", shared.hand_over)
+            await self._disconnect()
             tasks.cancel_all()
         await shared.disconnect()
         if not self._abort:
@@ -263,6 +264,12 @@ class NodeProcess:
             _LOGGER.warning("asked to stop again: nobody is waited for any more")
             stop.take("releasing who waits", broker.release_waiting)
         self.life.enter(BrokerState.SHUTTING_DOWN)
+
+    async def _disconnect(self) -> None:
+        """Closes connections before the tasks of their requests are cancelled."""
+        self._server.close()
+        self._controller_server.close()
+        await asyncio.sleep(0)  # a request of this turn has a task that has not begun: cancelled then, it would be told as lost
 
     async def _leave(self, broker: BrokerPart) -> None:
         if not await broker.leave(_LEAVE_TIMEOUT_S):
