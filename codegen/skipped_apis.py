@@ -8,5 +8,4 @@ _CONTROLLER = "spoken among the controllers of a quorum and by brokers that repl
 
 SKIPPED: dict[ApiKey, str] = {
     ApiKey.ALTER_PARTITION: _CONTROLLER,
-    ApiKey.UPDATE_RAFT_VOTER: _CONTROLLER,
 }

@@ -30,7 +30,7 @@ BOTH = {"listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0"}
 ALONE = {"process.roles": "controller", "listeners": "CONTROLLER://127.0.0.1:0"}
 LOCALHOST = bytes([127, 0, 0, 1])
 NOT_SERVED_YET = {
-    "ALTER_PARTITION", "UPDATE_RAFT_VOTER",
+    "ALTER_PARTITION",
 }  # fmt: skip
 
 

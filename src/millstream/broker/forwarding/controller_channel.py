@@ -31,6 +31,7 @@ from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.frames import decode_response, encode_request
 from millstream.protocol.generated.envelope import EnvelopeRequest, EnvelopeResponse
 from millstream.protocol.generated.other_records import DefaultPrincipalData
+from millstream.raft.messages import VoterChangeRequest
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -92,6 +93,10 @@ class ControllerChannel:
         """Returns what the active controller answers to a client's request that is not the controller's own to handle."""
         answer = await self._until_answered(lambda: self._enveloped(key, request, caller))
         return cast("Message", answer)
+
+    async def change_voters(self, change: VoterChangeRequest) -> None:
+        """Implements `services.ControllerClient`."""
+        await self._controller.change_voters(change)
 
     async def _until_answered(self, once: Callable[[], Awaitable[object]]) -> object:
         deadline_ms = self._now_ms() + FORWARDING_TIMEOUT_MS

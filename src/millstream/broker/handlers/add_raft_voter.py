@@ -1,29 +1,30 @@
 """AddRaftVoter: a controller joins the metadata quorum (KIP-853).
 
-Versions 0-1, alike. INCONSISTENT_CLUSTER_ID for another cluster, INVALID_REQUEST for what is no voter (a negative id, no directory id,
-no endpoint for the listener of controllers), UNSUPPORTED_VERSION where the quorum is static, DUPLICATE_VOTER for who votes already.
-Not supported: a second voter. Every other request is UNSUPPORTED_VERSION with a sentence that says so.
+Versions 0-1. 1 may be answered before the change is committed. INCONSISTENT_CLUSTER_ID for another cluster, INVALID_REQUEST for what is no
+voter (a negative id, no directory id, no endpoint for the listener of controllers), UNSUPPORTED_VERSION where the quorum is static,
+DUPLICATE_VOTER for who votes already, REQUEST_TIMED_OUT where something may yet come true: another change under way, a controller that
+does not answer or has not caught up.
 """
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import (
-    DuplicateVoter,
-    InconsistentClusterId,
-    InvalidRequest,
-    UnsupportedVersion,
-)
-from millstream.model import ZERO_UUID
-from millstream.protocol.api import ApiKey
+from millstream.errors import InconsistentClusterId, InvalidRequest, RequestTimedOut
+from millstream.model import ZERO_UUID, BrokerId, Uuid
+from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.add_raft_voter import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
 )
+from millstream.raft.messages import AddVoterRequest
+from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint
 from millstream.security.acl import Operation
 
 API = ApiSpec(
@@ -35,13 +36,15 @@ API = ApiSpec(
 
 def handle(
     request: AddRaftVoterRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
     config: DynamicConfig,
     controller: ControllerClient,
     identity: NodeIdentity,
-) -> AddRaftVoterResponse:
-    """Refuses to add a voter, with the error that says why. Raises InconsistentClusterId, InvalidRequest, UnsupportedVersion, DuplicateVoter."""
+) -> Awaitable[Message]:
+    """Adds a voter where the leader of the quorum is this node; other nodes ask that one. Raises InconsistentClusterId, InvalidRequest, and
+    errors of the quorum.
+    """
     own = identity.cluster_id
     if request.cluster_id not in {None, own}:
         raise InconsistentClusterId(
@@ -52,10 +55,22 @@ def handle(
     listener_name = config.current.controller_listener_names[0].upper()
     if listener_name not in {listener.name.upper() for listener in request.listeners}:
         raise InvalidRequest(f"A voter has an endpoint for the listener {listener_name}")
-    if controller.quorum().is_static:
-        raise UnsupportedVersion(
-            "The quorum is static (kraft.version 0): nobody can join its voters"
-        )
-    if any(voter.id == request.voter_id for voter in controller.quorum().voters):
-        raise DuplicateVoter(f"The voter id {request.voter_id} is in the set of voters already")
-    raise UnsupportedVersion("This version runs a quorum of one: no voter can be added")
+    if not controller.leads():
+        return controller.forward(ApiKey.ADD_RAFT_VOTER, request, context)
+    return _added(request, controller)
+
+
+async def _added(request: AddRaftVoterRequest, controller: ControllerClient) -> Message:
+    key = ReplicaKey(BrokerId(request.voter_id), Uuid(request.voter_directory_id))
+    endpoints = tuple(VoterEndpoint(e.name, e.host, e.port) for e in request.listeners)
+    change = AddVoterRequest(
+        voter=Voter(key, endpoints), ack_when_committed=request.ack_when_committed
+    )
+    try:
+        async with asyncio.timeout(request.timeout_ms / 1000):
+            await controller.change_voters(change)
+    except TimeoutError:
+        raise RequestTimedOut(
+            f"node {request.voter_id} was not added within {request.timeout_ms} ms"
+        ) from None
+    return AddRaftVoterResponse(error_message=None)

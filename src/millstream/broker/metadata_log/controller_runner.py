@@ -25,7 +25,13 @@ from millstream.controller.controller import Controller
 from millstream.controller.request_size import partitions_concerned
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
-from millstream.errors import EncodeError, InvalidRequest, NotController, RequestTimedOut
+from millstream.errors import (
+    EncodeError,
+    InvalidRequest,
+    NotController,
+    NotLeaderOrFollower,
+    RequestTimedOut,
+)
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
@@ -35,6 +41,7 @@ from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated import metadata_records
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.record_frames import encode_metadata_record
+from millstream.raft.messages import VoterChangeRequest, VoterChangeResponse
 from millstream.raft.ready import LeaderAndEpoch
 from millstream.raft.snapshot import Snapshot
 from millstream.runtime import Clock, Random
@@ -107,9 +114,17 @@ class ControllerRunner:
         return await self.submit(api.handle, request, principal)
 
     async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
-        """Raises NotController: a controller passes nothing on. Whoever asked finds the one that leads."""
+        """Raises NotLeaderOrFollower: a controller passes nothing on. Whoever asked finds the one that leads."""
         del request, caller
-        raise NotController(f"{key.name} is answered by the leader of the quorum alone")
+        raise NotLeaderOrFollower(f"{key.name} is answered by the leader of the quorum alone")
+
+    async def change_voters(self, change: VoterChangeRequest) -> None:
+        """Adds, removes or updates a voter. Raises the error of the quorum."""
+        assert self._driver is not None, "the quorum is asked for before it was made"
+        answer = await self._driver.answer(change)
+        assert isinstance(answer, VoterChangeResponse), "each request has its own kind of answer"
+        if answer.error is not None:
+            raise answer.error(answer.message or None)
 
     async def submit(
         self,

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from millstream import __version__
+from millstream.broker.cluster.features import KRAFT_VERSION
 from millstream.broker.metadata_log.quorum_requests import FETCH_WAIT_MAX_MS
-from millstream.broker.metadata_log.wire import elections, fetches
+from millstream.broker.metadata_log.wire import elections, fetches, voters
 from millstream.config_fields import from_keys
 from millstream.errors import (
     EncodeError,
@@ -25,13 +27,23 @@ from millstream.net.client.connection import Connection
 from millstream.net.client.connections import Connections, Lane
 from millstream.net.client.core.addresses import Address
 from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.add_raft_voter import AddRaftVoterResponse
+from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from millstream.protocol.generated.begin_quorum_epoch import BeginQuorumEpochResponse
 from millstream.protocol.generated.end_quorum_epoch import EndQuorumEpochResponse
 from millstream.protocol.generated.fetch import FetchResponse
 from millstream.protocol.generated.fetch_snapshot import FetchSnapshotResponse
+from millstream.protocol.generated.remove_raft_voter import RemoveRaftVoterResponse
+from millstream.protocol.generated.update_raft_voter import UpdateRaftVoterResponse
 from millstream.protocol.generated.vote import VoteResponse
 from millstream.raft import messages as raft
-from millstream.raft.messages import InboundResponse, RaftResponse, Send, Unanswered
+from millstream.raft.messages import (
+    InboundResponse,
+    KraftVersionsResponse,
+    RaftResponse,
+    Send,
+    Unanswered,
+)
 
 _LOGGER = logging.getLogger(__name__)
 _ON_FETCH_LANE: Final = (raft.FetchRequest, raft.FetchSnapshotRequest)
@@ -120,5 +132,32 @@ class QuorumPeers:
                 )
                 piece = await to.request(ApiKey.FETCH_SNAPSHOT, snapshot, FetchSnapshotResponse)
                 return fetches.fetch_snapshot_answer(piece, listener)
-            case _:
-                raise UnsupportedVersion(f"{type(message).__name__} is not sent yet")
+            case raft.UpdateVoterRequest():
+                update = voters.update_message(message, cluster_id)
+                updated = await to.request(
+                    ApiKey.UPDATE_RAFT_VOTER, update, UpdateRaftVoterResponse
+                )
+                return voters.update_answer(updated, listener)
+            case raft.AddVoterRequest():
+                add = voters.add_message(message, cluster_id)
+                added = await to.request(ApiKey.ADD_RAFT_VOTER, add, AddRaftVoterResponse)
+                return voters.change_answer(added.error_code, added.error_message)
+            case raft.RemoveVoterRequest():
+                remove = voters.remove_message(message, cluster_id)
+                removed = await to.request(
+                    ApiKey.REMOVE_RAFT_VOTER, remove, RemoveRaftVoterResponse
+                )
+                return voters.change_answer(removed.error_code, removed.error_message)
+            case raft.KraftVersionsRequest():
+                return KraftVersionsResponse(kraft_versions=await _kraft_versions(to))
+
+
+async def _kraft_versions(to: Connection) -> tuple[int, int] | None:
+    request = ApiVersionsRequest(
+        client_software_name="millstream", client_software_version=__version__
+    )
+    response = await to.request(ApiKey.API_VERSIONS, request, ApiVersionsResponse)
+    for feature in response.supported_features:
+        if feature.name == KRAFT_VERSION:
+            return feature.min_version, feature.max_version
+    return None

@@ -25,6 +25,7 @@ from millstream.raft.messages import (
     FetchSnapshotResponse,
     QuorumRequest,
     RaftResponse,
+    VoterChangeRequest,
 )
 from millstream.raft.snapshot import SnapshotId
 
@@ -55,7 +56,7 @@ class QuorumRequests:
     def log_start_offset(self) -> int:
         return self._log.start().end_offset
 
-    async def answer(self, request: QuorumRequest) -> RaftResponse:
+    async def answer(self, request: QuorumRequest | VoterChangeRequest) -> RaftResponse:
         """Returns the answer to what needs no bytes of the log."""
         return await self._driver.answer(request)
 

@@ -269,7 +269,9 @@ class NodeProcess:
         """Closes connections before the tasks of their requests are cancelled."""
         self._server.close()
         self._controller_server.close()
-        await asyncio.sleep(0)  # a request of this turn has a task that has not begun: cancelled then, it would be told as lost
+        await asyncio.sleep(
+            0
+        )  # a request of this turn has a task that has not begun: cancelled then, it would be told as lost
 
     async def _leave(self, broker: BrokerPart) -> None:
         if not await broker.leave(_LEAVE_TIMEOUT_S):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from millstream.net.server.client_connection import ClientConnection
     from millstream.net.server.request_handler import Response
     from millstream.protocol.api import ApiKey, Message
+    from millstream.raft.messages import VoterChangeRequest
     from millstream.replication.partition import Partition
 
 RequestT = TypeVar("RequestT")
@@ -63,6 +64,10 @@ class ControllerClient(Protocol):
 
     async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
         """Returns what the leader of the quorum answers to a client's request. For a node where it does not lead. Raises as `ask`."""
+        ...
+
+    async def change_voters(self, change: VoterChangeRequest) -> None:
+        """Adds, removes or updates a voter of the quorum where its leader is this node. Raises the error of the quorum."""
         ...
 
     def leads(self) -> bool:

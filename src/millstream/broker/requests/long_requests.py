@@ -278,7 +278,7 @@ def _are_of_one(left: Element, right: Element, but_for: str) -> bool:
 
 WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
     {
-        ApiKey.ADD_RAFT_VOTER: "refused before its list is looked at",
+        ApiKey.ADD_RAFT_VOTER: "about one voter, and where it listens",
         ApiKey.ASSIGN_REPLICAS_TO_DIRS: "planned in a thread, by the number of partitions",
         ApiKey.BEGIN_QUORUM_EPOCH: "about one partition, and where one leader listens",
         ApiKey.BROKER_HEARTBEAT: "one broker says all of itself, planned in a thread",
@@ -304,6 +304,7 @@ WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
         ApiKey.STREAMS_GROUP_HEARTBEAT: "one member says all that it wants, to its shard in a thread",
         ApiKey.SYNC_GROUP: "one generation's assignment, taken in a thread",
         ApiKey.UPDATE_FEATURES: "all features or none",
+        ApiKey.UPDATE_RAFT_VOTER: "one voter says all of itself",
         ApiKey.VOTE: "about one partition",
     }
 )  # fmt: skip

@@ -39,6 +39,7 @@ from millstream.protocol.generated.create_topics import (
     CreateTopicsRequest,
 )
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord
+from millstream.raft.messages import VoterChangeRequest
 from millstream.raft.quorum_description import ReplicaDescription, ReplicaDescriptions
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey
 from millstream.runtime import Instant
@@ -89,6 +90,8 @@ class AdminNode:
             long_work=long_work,
             metadata=self.live,
         )
+        self.changes: list[VoterChangeRequest] = []
+        self.quorum_refuses: type[KafkaError] | None = None
         self._random = random.Random(5)
         self._offset = 0
         self.run(Controller.handle_activation, False)
@@ -125,6 +128,11 @@ class AdminNode:
 
     def leads(self) -> bool:
         return True
+
+    async def change_voters(self, change: VoterChangeRequest) -> None:
+        self.changes.append(change)
+        if self.quorum_refuses is not None:
+            raise self.quorum_refuses
 
     def quorum(self) -> QuorumDescription:
         voter, observer = ReplicaKey(1, Uuid(b"d" * 16)), ReplicaKey(7, Uuid(b"o" * 16))
