@@ -48,6 +48,8 @@ from tests.sim.raft_log import Entry, MemoryLog
 IDLE_FETCH_MS = 100
 PIECE_BYTES = 400
 SLOW_SYNC_MS = 800
+MOST_REQUESTS_A_SECOND = 2_000
+"""Of all nodes: seven that look for a leader send some hundred."""
 
 
 @dataclass
@@ -114,6 +116,7 @@ class RaftWorld:
         self.lost_disks: list[tuple[ReplicaKey, list[Entry]]] = []
         """What replaced disks held: it was promised, and gone before it was counted."""
         self.after_step: list[Callable[[Node, RaftEvent, Ready], None]] = []
+        self._sent_in = (0, 0)
         self._asked: dict[int, _Asked] = {}
         self._answers: dict[int, RaftResponse | None] = {}
         self._tokens = itertools.count()
@@ -304,6 +307,9 @@ class RaftWorld:
 
     def _request(self, source: Node, send: Send) -> None:
         self.sent[source.key.id, type(send.message)] += 1
+        second = self.now_ms // 1_000
+        self._sent_in = (second, self._sent_in[1] + 1 if self._sent_in[0] == second else 1)
+        assert self._sent_in[1] <= MOST_REQUESTS_A_SECOND, "requests multiply"
         target = self._reached(send.to)
         asked = _Asked(source, source.incarnation, send)
 

@@ -6,6 +6,7 @@ Owns when this replica changes its role; the transitions themselves are `QuorumS
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from millstream.errors import FencedLeaderEpoch, InvalidRequest, InvalidVoterKey
 from millstream.model import BrokerId, LeaderEpoch
@@ -21,6 +22,7 @@ from millstream.raft.messages import (
     QuorumRequest,
     QuorumResponse,
     Refusal,
+    Send,
     VoterChangeRequest,
     VoterChangeResponse,
     VoteRequest,
@@ -37,6 +39,9 @@ from millstream.raft.voter_set import (
     leader_change_record,
 )
 from millstream.raft.voting import may_grant
+
+VOTE_RETRY_MS: Final = 100
+"""After this time a (pre-)vote is asked for again: often enough to lose little of the shortest election time-out, a second."""
 
 
 class Elections:
@@ -122,7 +127,9 @@ class Elections:
         )
         outcome.reply(token, response)
 
-    def count_vote(self, request: VoteRequest, response: VoteResponse) -> None:
+    def count_vote(
+        self, request: VoteRequest, response: VoteResponse, outcome: StepOutcome
+    ) -> None:
         """The answer says not whether it is to a pre-vote: the request does."""
         role = self._quorum.role
         is_asking = (
@@ -131,6 +138,23 @@ class Elections:
         is_counted = is_asking and self._quorum.voters.has(request.voter)
         if is_counted and request.epoch == response.epoch == role.epoch:
             self._quorum.count_answer(request.voter.id, granted=response.granted)
+            self._maybe_stand_again_soon(outcome)
+
+    def note_unanswered(self, send: Send, outcome: StepOutcome) -> None:
+        """A voter that cannot be reached will not vote in this election."""
+        request, role = send.message, self._quorum.role
+        if not isinstance(request, VoteRequest) or request.pre_vote:
+            return
+        if not isinstance(role, Candidate) or request.epoch != role.epoch:
+            return
+        if request.voter.id not in role.tally.granted:
+            self._quorum.count_answer(request.voter.id, granted=False)
+            self._maybe_stand_again_soon(outcome)
+
+    def _maybe_stand_again_soon(self, outcome: StepOutcome) -> None:
+        """Two that stood at once and split the votes do not wait for the whole time-out."""
+        if isinstance(self._quorum.role, Candidate) and self._is_rejected(self._quorum.role):
+            self._quorum.hasten_election(outcome.now_ms)
 
     def answer_begin_epoch(
         self, token: int, request: BeginQuorumEpochRequest, outcome: StepOutcome, *, is_right: bool
@@ -239,7 +263,7 @@ class Elections:
         role = self._quorum.role
         if isinstance(role, Prospective) and len(role.tally.granted) >= majority:
             self._quorum.become_candidate(outcome.now_ms)
-            self._ask_for_votes(outcome, pre_vote=False)
+            self._ask_for_votes(outcome)
         role = self._quorum.role
         if isinstance(role, Candidate) and len(role.tally.granted) >= majority:
             self._lead(outcome)
@@ -264,28 +288,44 @@ class Elections:
 
     def _stand(self, outcome: StepOutcome) -> None:
         self._quorum.become_prospective(outcome.now_ms)
-        self._ask_for_votes(outcome, pre_vote=True)
+        self._ask_for_votes(outcome)
 
     def _give_up(self, role: Prospective, outcome: StepOutcome) -> None:
         if role.leader_id in (NOBODY, self._id):
             self._quorum.become_unattached_after_lost_pre_vote(outcome.now_ms)
         else:
-            self._quorum.become_follower(role.epoch, role.leader_id, (), outcome.now_ms)
+            self._quorum.return_to_leader(outcome.now_ms)
 
-    def _is_rejected(self, role: Prospective) -> bool:
+    def _is_rejected(self, role: Prospective | Candidate) -> bool:
         voters = self._quorum.voters
         return len(voters) - len(role.tally.rejected) < voters.majority
 
-    def _ask_for_votes(self, outcome: StepOutcome, *, pre_vote: bool) -> None:
+    def maybe_ask_again(self, outcome: StepOutcome) -> None:
+        """Asks once more for what was lost on the way, or refused by who may have changed its mind.
+
+        Without that, the one whose log is long enough would wait for the next round because it missed the leader first.
+        """
+        role = self._quorum.role
+        if isinstance(role, Prospective | Candidate) and outcome.now_ms >= role.ask_deadline_ms:
+            self._ask_for_votes(outcome)
+
+    def _ask_for_votes(self, outcome: StepOutcome) -> None:
+        role = self._quorum.role
+        assert isinstance(role, Prospective | Candidate), "who does not stand asks for no votes"
+        pre_vote = isinstance(role, Prospective)
+        answered = role.tally.granted if pre_vote else role.tally.granted | role.tally.rejected
         for voter in self._quorum.other_voters:
+            if voter.id in answered:
+                continue
             request = VoteRequest(
                 source=self._quorum.local,
-                epoch=self._quorum.epoch,
+                epoch=role.epoch,
                 log=self._log.end,
                 voter=voter,
                 pre_vote=pre_vote,
             )
             outcome.send(self._quorum.peer(voter), request)
+        self._quorum.note_asked(outcome.now_ms + VOTE_RETRY_MS)
 
     def _lead(self, outcome: StepOutcome) -> None:
         """The epoch's first record says who leads; a log that does not say yet who votes says it here."""

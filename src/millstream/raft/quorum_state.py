@@ -319,6 +319,14 @@ class QuorumState:
             f"{_names(role.tally.granted)} elected it",
         )
 
+    def return_to_leader(self, now_ms: int) -> None:
+        """No majority wants an election: the leader that was lost from sight gets half of the time-out to show itself again."""
+        self.become_follower(self.epoch, self.leader_id, (), now_ms)
+        role = self.role
+        assert isinstance(role, Follower), "become_follower makes a follower"
+        deadline_ms = now_ms + self._timeouts.fetch_timeout_ms // 2
+        self.role = replace(role, fetch_deadline_ms=deadline_ms)
+
     def become_follower(
         self, epoch: LeaderEpoch, leader_id: BrokerId, endpoints: Endpoints, now_ms: int
     ) -> None:
@@ -376,6 +384,21 @@ class QuorumState:
         assert isinstance(role, Prospective | Candidate), self._no_such_transition()
         assert voter in self.voters.ids, f"{voter} has no vote"
         self.role = replace(role, tally=role.tally.with_answer(voter, granted=granted))
+
+    def hasten_election(self, now_ms: int) -> None:
+        """The election is lost: the next one comes after a short time, random, so that the same two do not stand at once again."""
+        role = self.role
+        assert isinstance(role, Candidate), self._no_such_transition()
+        if not role.is_lost:
+            deadline_ms = now_ms + self._some(self._timeouts.election_timeout_ms // 2)
+            deadline_ms = min(role.election_deadline_ms, deadline_ms)
+            self.role = replace(role, election_deadline_ms=deadline_ms, is_lost=True)
+
+    def note_asked(self, ask_deadline_ms: int) -> None:
+        """The voters were asked for their (pre-)votes, and are asked again at the deadline."""
+        role = self.role
+        assert isinstance(role, Prospective | Candidate), self._no_such_transition()
+        self.role = replace(role, ask_deadline_ms=ask_deadline_ms)
 
     def update_leader(self, leader: Leader) -> None:
         """Replaces what the leader knows of its voters; who leads stays as it is."""
@@ -439,7 +462,10 @@ class QuorumState:
         if not self.other_voters:
             return 0  # there is no other voter to wait for
         timeout = self._timeouts.election_timeout_ms
-        return timeout + self._random.randrange(timeout)
+        return timeout + self._some(timeout)
+
+    def _some(self, duration_ms: int) -> int:
+        return self._random.randrange(duration_ms) if duration_ms else 0
 
     def _why_to_stand(self) -> str:
         match self.role:

@@ -63,7 +63,7 @@ from millstream.raft.quorum_description import ReplicaDescriptions, describe_rep
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
-from millstream.raft.roles import Leader, Resigned
+from millstream.raft.roles import Candidate, Leader, Prospective, Resigned
 from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
@@ -149,6 +149,7 @@ class RaftReplica:
                 self._take_answer(event.sent, event.response, outcome)
             case Unanswered():
                 self._fetching.note_unanswered(event.sent, outcome)
+                self._elections.note_unanswered(event.sent, outcome)
                 self._membership.note_unanswered(event.sent, outcome)
             case _:
                 self._take_local(event, outcome)
@@ -161,6 +162,7 @@ class RaftReplica:
             self._elections.resign("it was removed from the voters", outcome)
         self._fetching.maybe_fetch(outcome)
         self._joining.maybe_ask(self._log.high_watermark, outcome)
+        self._elections.maybe_ask_again(outcome)
         self._elections.maybe_begin_epoch(outcome)
         self._elections.maybe_end_epoch(outcome)
         return self._ready(outcome)
@@ -232,7 +234,7 @@ class RaftReplica:
             case (FetchRequest() | FetchSnapshotRequest(), _):
                 self._fetching.note_unanswered(sent, outcome)
             case (VoteRequest(), VoteResponse()) if is_right:
-                self._elections.count_vote(sent.message, response)
+                self._elections.count_vote(sent.message, response, outcome)
             case (BeginQuorumEpochRequest(), BeginQuorumEpochResponse()) if is_right:
                 self._elections.note_acknowledgement(sent.message, response)
             case (UpdateVoterRequest(), VoterChangeResponse()) if is_right:
@@ -301,6 +303,8 @@ class RaftReplica:
                 deadlines += [check_ms, role.begin_epoch_deadline_ms]
         elif self._elections.may_stand:
             deadlines.append(self._elections.deadline_ms(role))
+        if isinstance(role, Prospective | Candidate):
+            deadlines.append(role.ask_deadline_ms)
         if isinstance(role, Resigned) and role.to_tell:
             deadlines.append(role.tell_deadline_ms)
         return min(deadline for deadline in deadlines if deadline is not None)

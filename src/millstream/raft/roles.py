@@ -13,7 +13,7 @@ Owns no transitions: `quorum_state` does. Deadlines are readings of the monotoni
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from millstream.model import BrokerId, LeaderEpoch, Offset
@@ -26,17 +26,16 @@ UNKNOWN_OFFSET: Final = Offset(-1)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Answers of voters to a request for votes. A voter counts once, whatever it repeats."""
+    """Answers of voters to a request for votes. A voter counts once, with what it said last."""
 
     granted: frozenset[BrokerId] = frozenset()
     rejected: frozenset[BrokerId] = frozenset()
 
     def with_answer(self, voter: BrokerId, *, granted: bool) -> Tally:
-        if voter in self.granted | self.rejected:
-            return self
+        others = Tally(self.granted - {voter}, self.rejected - {voter})
         if granted:
-            return Tally(self.granted | {voter}, self.rejected)
-        return Tally(self.granted, self.rejected | {voter})
+            return replace(others, granted=others.granted | {voter})
+        return replace(others, rejected=others.rejected | {voter})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +57,8 @@ class Prospective:
     """The leader it lost touch with; it goes back to it when no majority wants an election."""
     voted: ReplicaKey | None = None
     election_deadline_ms: int
+    ask_deadline_ms: int = 0
+    """When it asks again those who did not grant it: a voter that has just heard from the leader may soon miss it too."""
     tally: Tally = field(default_factory=Tally)
 
     @property
@@ -70,6 +71,10 @@ class Candidate:
     epoch: LeaderEpoch
     local: ReplicaKey
     election_deadline_ms: int
+    ask_deadline_ms: int = 0
+    """When it asks again those who did not answer."""
+    is_lost: bool = False
+    """A majority will not vote for it."""
     tally: Tally = field(default_factory=Tally)
 
     @property

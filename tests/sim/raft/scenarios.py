@@ -168,7 +168,7 @@ def killed_leader(seed: int, voters: int = 3) -> None:
     world.run(1_000)
     world.propose("perhaps")
     world.crash(old.key.id)
-    new = world.elected()
+    new = world.elected(within_ms=5_000)
     assert new.key.id != old.key.id
     world.settle()
     assert "kept" in [text_of(entry) for _, entry in world.invariants.committed]
@@ -198,8 +198,9 @@ def isolated_leader(seed: int) -> None:
     world.isolate(old.key.id)
     mark = old.high_watermark
     world.propose("never committed by the old leader")
-    world.run(8_000)
+    world.run(3_000)
     assert not old.running.is_leader
+    world.run(5_000)
     assert old.high_watermark == mark
     assert world.leader() is not None
     world.settle()
@@ -214,6 +215,26 @@ def broken_link(seed: int) -> None:
     world.isolate(next(n for n in world.nodes if n != leader.key.id))
     world.run(20_000)
     assert world.settle().running.quorum.epoch == epoch
+
+
+def flapping_links(seed: int) -> None:
+    """The links of one node, or the one between two, come and go every 200 ms for a minute: fewer than 20 elections."""
+    world = World(3, seed)
+    leader = world.elected()
+    world.run(3_000)
+    epoch = leader.running.quorum.epoch
+    one, other = world.random.sample(list(world.nodes), 2)
+    for number in range(300):
+        if number % 2:
+            world.heal()
+        elif seed % 2:
+            world.isolate(one)
+        else:
+            world.cut = {frozenset((one, other))}
+        world.propose(f"record {number}")
+        world.run(200)
+    raised = world.settle().running.quorum.epoch - epoch
+    assert raised < 20, f"{raised} elections"
 
 
 def back_to_back_isolations(seed: int) -> None:
@@ -312,6 +333,50 @@ def removed_voter_never_sees_it(seed: int) -> None:
     world.run(10_000)
     assert world.elected().running.quorum.epoch == epoch
     assert world.settle().running.quorum.epoch == epoch
+
+
+def removed_voter_stays_away(seed: int) -> None:
+    """Whoever was removed waits to be asked for, also after a restart and behind a snapshot (KAFKA-19850)."""
+    world = World(3, seed)
+    for node in world.nodes.values():
+        node.joins_by_itself = True
+        world.crash(node.key.id)
+        world.start(node.key.id)
+    leader = world.elected()
+    world.run(2_000)
+    gone = next(n for n in world.nodes if n != leader.key.id)
+    world.change(gone, adds=False)
+    world.run(world.random.randrange(6_000))
+    for number in range(3):
+        world.propose(f"record {number}")
+        world.run(1_000)
+        world.snapshot(gone)
+        if world.random.random() < 0.7:
+            world.crash(gone)
+            world.start(gone)
+    world.settle()
+    world.run(6_000)
+    assert gone not in world.invariants.voters.ids
+    world.change(gone, adds=True)
+    world.settle()
+
+
+def added_voter_has_not_seen_it(seed: int) -> None:
+    """It is needed for a majority while its own log does not say yet that it votes."""
+    world = World(2, seed, observers=1)
+    leader = world.elected()
+    other = next(n for n in (1, 2) if n != leader.key.id)
+    world.run(2_000)
+    world.add(3)
+    while 3 not in leader.running.quorum.voters.ids:
+        world.run(1)
+    world.cut = {frozenset((leader.key.id, 3))}
+    world.run(500)
+    assert 3 in world.nodes[other].running.quorum.voters.ids
+    assert 3 not in world.nodes[3].running.quorum.voters.ids
+    world.crash(leader.key.id)
+    assert world.elected().key.id == other
+    world.settle()
 
 
 def replaced_disks(seed: int) -> None:

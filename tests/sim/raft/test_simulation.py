@@ -106,6 +106,10 @@ def test_a_follower_with_a_broken_link_does_not_disturb_the_others() -> None:
     run(scenarios.broken_link)
 
 
+def test_links_that_come_and_go_cause_few_elections() -> None:
+    run(scenarios.flapping_links)
+
+
 def test_back_to_back_isolation_of_leaders() -> None:
     run(scenarios.back_to_back_isolations)
 
@@ -128,6 +132,14 @@ def test_a_removed_leader_goes_when_that_is_committed() -> None:
 
 def test_a_removed_voter_that_never_sees_it_disturbs_nobody() -> None:
     run(scenarios.removed_voter_never_sees_it)
+
+
+def test_a_removed_voter_comes_back_when_it_is_asked_for_and_not_before() -> None:
+    run(scenarios.removed_voter_stays_away)
+
+
+def test_a_new_voter_votes_before_it_knows_that_it_may() -> None:
+    run(scenarios.added_voter_has_not_seen_it)
 
 
 def test_voters_with_new_disks_join_by_themselves() -> None:
