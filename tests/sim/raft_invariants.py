@@ -79,7 +79,7 @@ class Invariants:
     def check_voters(self, node: Node) -> None:
         """What a replica counts with is what its log says, and a leader has one change at a time."""
         quorum = node.running.quorum
-        assert quorum.voters == node.log.history(node.founders).voters, (
+        assert quorum.voters == node.history().voters, (
             f"{node.key.id} counts with voters that its log does not name"
         )
         if isinstance(quorum.role, Leader):

@@ -12,7 +12,7 @@ from millstream.raft.ready import AppendBatch
 from millstream.raft.snapshot import SnapshotId
 from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_history import VoterHistory
-from millstream.raft.voter_set import ControlRecord, VoterSet, voters_from_record
+from millstream.raft.voter_set import ControlRecord, ReplicaKey, Voter, VoterSet, voters_from_record
 
 Entry = tuple[int, str | ControlRecord]
 """Epoch, and the text of a data record or a control record."""
@@ -86,9 +86,15 @@ class MemoryLog:
             if not isinstance(entry, str):
                 yield Offset(offset), entry
 
-    def history(self, founders: VoterSet | None) -> VoterHistory:
+    def history(self, founders: VoterSet | None, *, is_static: bool = False) -> VoterHistory:
         """Who votes by the newest snapshot and the log after it; `founders` before anything says so."""
-        history = VoterHistory.bootstrapped(founders) if founders else VoterHistory()
+        if founders is None:
+            history = VoterHistory()
+        elif is_static:  # the configuration knows no directories
+            names = (Voter(ReplicaKey(each.key.id), each.endpoints) for each in founders)
+            history = VoterHistory(VoterSet(names))
+        else:
+            history = VoterHistory.bootstrapped(founders)
         newest = self.newest_snapshot()
         if newest is not None:
             history.start_at(newest.end_offset, self.voters_below(newest.end_offset))

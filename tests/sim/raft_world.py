@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from millstream.errors import InvalidUpdateVersion
 from millstream.model import BrokerId, Offset, Uuid
 from millstream.raft.election_state import NOBODY, ElectionState
 from millstream.raft.messages import (
@@ -36,11 +37,13 @@ from millstream.raft.messages import (
     SnapshotWritten,
     Tick,
     Unanswered,
+    UpgradeKraftVersion,
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.ready import Ready
 from millstream.raft.replica import RaftReplica
 from millstream.raft.snapshot_transfer import SnapshotPiece
+from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from millstream.runtime import Instant
 from tests.sim.raft_log import Entry, MemoryLog
@@ -58,6 +61,8 @@ class Node:
     founders: VoterSet | None
     """The voters it was formatted with; None for one that joined later."""
     joins_by_itself: bool = False
+    is_static: bool = False
+    """Configuration names the voters (kraft.version 0)."""
     log: MemoryLog = field(default_factory=MemoryLog)
     stored: ElectionState = field(default_factory=ElectionState)
     replica: RaftReplica | None = None
@@ -69,6 +74,9 @@ class Node:
     def running(self) -> RaftReplica:
         assert self.replica is not None, "the node is down"
         return self.replica
+
+    def history(self) -> VoterHistory:
+        return self.log.history(self.founders, is_static=self.is_static)
 
     @property
     def endpoint(self) -> VoterEndpoint:
@@ -132,7 +140,7 @@ class RaftWorld:
         node.high_watermark = node.log.high_watermark()
         node.replica = RaftReplica(
             RaftIdentity(node.key, (node.endpoint,), self.bootstrap_servers, node.joins_by_itself),
-            node.log.history(node.founders),
+            node.history(),
             RaftTimeouts(),
             self.random,  # type: ignore[arg-type]  # it names the argument of randrange otherwise
             node.log,
@@ -164,7 +172,7 @@ class RaftWorld:
         """
         alive = [node.key for node in self.nodes.values() if node.key.id != node_id]
         for node in self.nodes.values():
-            named = node.log.history(node.founders).voters
+            named = node.history().voters
             rest = VoterSet(voter for voter in named if voter.key.id != node_id)
             if any(
                 sum(map(each.has, alive)) < each.majority for each in (named, rest) if len(each)
@@ -212,6 +220,17 @@ class RaftWorld:
         node = self.nodes[node_id]
         if node.replica is not None and node.log.take_snapshot(node.high_watermark):
             self.step(node_id, SnapshotWritten(node.log.high_watermark()))
+
+    def upgrade_kraft_version(self) -> bool:
+        """Makes the voters of a static quorum records of its log; False while that cannot be done."""
+        node = self.leader()
+        if node is None:
+            return False
+        try:
+            self.step(node.key.id, UpgradeKraftVersion(node.running.quorum.epoch))
+        except InvalidUpdateVersion:
+            return False
+        return True
 
     def isolate(self, node_id: int) -> None:
         self.cut |= {frozenset((node_id, other)) for other in self.nodes if other != node_id}

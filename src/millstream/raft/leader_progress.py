@@ -69,8 +69,14 @@ def with_acknowledgement(leader: Leader, voter: ReplicaKey) -> Leader:
 def with_voters(leader: Leader, voters: VoterSet, now_ms: int) -> Leader:
     """Counts with other voters from now on. Whoever joins or leaves them keeps what it told."""
     known = {**leader.observers, **leader.progress}
-    others = voters.others(leader.local)
-    progress = {key: known.pop(key, ReplicaProgress(now_ms)) for key in others}
+    progress: dict[ReplicaKey, ReplicaProgress] = {}
+    for key in voters.others(leader.local):
+        unnamed = known.pop(
+            ReplicaKey(key.id), None
+        )  # a static voter, whose directory is known now
+        if unnamed is not None:  # what it had promised, another directory may have
+            unnamed = replace(unnamed, end_offset=UNKNOWN_OFFSET)
+        progress[key] = known.pop(key, unnamed or ReplicaProgress(now_ms))
     return replace(leader, progress=progress, observers=known, begin_epoch_deadline_ms=now_ms)
 
 

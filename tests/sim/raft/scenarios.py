@@ -25,11 +25,18 @@ class World(RaftWorld):
     """A world whose invariants are checked, with all its nodes up."""
 
     def __init__(
-        self, voters: int, seed: int = 0, *, observers: int = 0, latency_ms: int = 5
+        self,
+        voters: int,
+        seed: int = 0,
+        *,
+        observers: int = 0,
+        latency_ms: int = 5,
+        is_static: bool = False,
     ) -> None:
         super().__init__(voters, seed, observers=observers, latency_ms=latency_ms)
         self.invariants = Invariants(self)
-        for node_id in self.nodes:
+        for node_id, node in self.nodes.items():
+            node.is_static = is_static
             self.start(node_id)
 
     def elected(self, within_ms: int = 20_000) -> Node:
@@ -358,6 +365,31 @@ def removed_voter_stays_away(seed: int) -> None:
     world.run(6_000)
     assert gone not in world.invariants.voters.ids
     world.change(gone, adds=True)
+    world.settle()
+
+
+def static_quorum(seed: int) -> None:
+    """Its voters become records while leaders come and go; then one is removed and one is added."""
+    world = World(3, seed, is_static=True)
+    world.elected()
+    world.run(1_000)
+    for _ in range(100):
+        down = [node_id for node_id, node in world.nodes.items() if node.replica is None]
+        if down and world.random.random() < 0.5:
+            world.start(down[0])
+        elif not down and world.random.random() < 0.3:
+            world.crash(world.elected().key.id)
+        if world.upgrade_kraft_version() and world.elected().running.quorum.kraft_version == 1:
+            break
+        world.run(1_000)
+    leader = world.settle()
+    assert leader.running.quorum.kraft_version == 1
+    assert {voter.key for voter in world.invariants.voters} == {
+        node.key for node in world.nodes.values()
+    }
+    gone = next(n for n in world.nodes if n != leader.key.id)
+    for adds in (False, True):
+        world.change(gone, adds=adds)
     world.settle()
 
 

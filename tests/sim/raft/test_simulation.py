@@ -138,6 +138,10 @@ def test_a_removed_voter_comes_back_when_it_is_asked_for_and_not_before() -> Non
     run(scenarios.removed_voter_stays_away)
 
 
+def test_static_voters_become_records_while_leaders_come_and_go() -> None:
+    run(scenarios.static_quorum)
+
+
 def test_a_new_voter_votes_before_it_knows_that_it_may() -> None:
     run(scenarios.added_voter_has_not_seen_it)
 

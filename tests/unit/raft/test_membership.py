@@ -298,5 +298,6 @@ def test_a_static_quorum_becomes_dynamic_once_all_voters_told_their_directories(
     assert quorum.replica.quorum.kraft_version == 1
     assert quorum.voters == {n: key(n) for n in (1, 2, 3)}
     assert quorum.replica.high_watermark == 1
+    assert quorum.replica.describe(quorum.now).observers == ()
     quorum.fetch(key(3))
     assert quorum.replica.high_watermark == 3
