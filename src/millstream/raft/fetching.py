@@ -120,9 +120,11 @@ class Fetching:
 
     def maybe_fetch(self, outcome: StepOutcome) -> None:
         """One fetch is on its way at a time, and only from what is on the disk: a fetch promises what lies below it."""
+        if not self._wants_to_fetch:
+            return
         self._follow_role()
         is_idle = not outcome.append_fetched and self._log.is_flushed
-        if not is_idle or not self._wants_to_fetch or outcome.now_ms < self.next_fetch_ms:
+        if not is_idle or outcome.now_ms < self.next_fetch_ms:
             return
         if self._on_its_way is not None:  # there was time enough to answer
             self._turn += 1

@@ -59,8 +59,7 @@ class Joining:
         quorum, role = self._quorum, self._quorum.role
         if not self._may_have_voted:
             self._may_have_voted = quorum.history.ever_named(quorum.local, high_watermark)
-        leader = quorum.leader
-        if not isinstance(role, Follower) or not role.has_fetched or leader is None:
+        if not isinstance(role, Follower) or not role.has_fetched:
             self._next_ms = None
             return
         if self._next_ms is None:
@@ -68,8 +67,8 @@ class Joining:
         if outcome.now_ms < self._next_ms or quorum.is_closing or quorum.is_installing:
             return
         self._next_ms = outcome.now_ms + self._timeouts.fetch_timeout_ms
-        request = self._wanted()
-        if request is not None:
+        request, leader = self._wanted(), quorum.leader
+        if request is not None and leader is not None:
             outcome.send(leader, request)
 
     def take(self, request: UpdateVoterRequest, response: VoterChangeResponse) -> None:
@@ -80,7 +79,7 @@ class Joining:
     @property
     def deadline_ms(self) -> int | None:
         """Returns the time at which there is something to ask for; None where there is nothing."""
-        return self._next_ms if self._wanted() else None
+        return self._next_ms if self._next_ms is not None and self._wanted() else None
 
     def _wanted(self) -> VoterChangeRequest | None:
         quorum = self._quorum
