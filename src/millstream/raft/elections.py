@@ -241,6 +241,8 @@ class Elections:
                 self._give_up(role, outcome)
             else:
                 self._stand(outcome)
+        elif isinstance(role, Follower) and outcome.now_ms >= role.fetch_deadline_ms:
+            self._quorum.lose_touch()
         elif isinstance(role, Prospective) and self._is_rejected(role):
             self._give_up(role, outcome)
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from millstream.errors import (
     BrokerNotAvailable,
     FencedLeaderEpoch,
+    InvalidRequest,
     NotLeaderOrFollower,
     PositionOutOfRange,
     SnapshotNotFound,
@@ -52,6 +53,8 @@ class LeaderAnswers:
             endpoints=self._quorum.vouched_endpoints,
             error=self._refusal(request.epoch),
         )
+        if response.error is None and not request.log.is_possible:
+            response = replace(response, error=InvalidRequest)
         if response.error is None:
             assert isinstance(role, Leader), "whoever does not lead refuses"
             match self._log.divergence(request.log):

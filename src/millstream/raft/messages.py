@@ -27,6 +27,11 @@ class LogPosition:
     end_offset: Offset
     last_epoch: LeaderEpoch
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether a log can end here: where there are records, there is an epoch."""
+        return self.end_offset == 0 or (self.end_offset > 0 and self.last_epoch >= 0)
+
     def is_at_least(self, other: LogPosition) -> bool:
         """A log that ends here may lead one that ends at `other`: later epoch, or the same and not shorter."""
         return (self.last_epoch, self.end_offset) >= (other.last_epoch, other.end_offset)

@@ -217,7 +217,7 @@ class QuorumState:
         match self.role:
             case Leader() as role:
                 return role.leader_id
-            case Follower() as role if not role.leader_has_resigned:
+            case Follower() as role if not (role.leader_has_resigned or role.is_out_of_touch):
                 return role.leader_id
             case _:
                 return NOBODY
@@ -413,7 +413,16 @@ class QuorumState:
         self.give_time(now_ms)
         role = self.role
         assert isinstance(role, Follower), self._no_such_transition()
-        self.role = replace(role, has_fetched=True)
+        self.role = replace(role, has_fetched=True, is_out_of_touch=False)
+
+    def lose_touch(self) -> None:
+        """The leader is silent: it is named to nobody, and holds no election back, although this replica stands in none.
+
+        It may be a voter whose log does not say so yet: the others may need its vote.
+        """
+        role = self.role
+        assert isinstance(role, Follower), self._no_such_transition()
+        self.role = replace(role, has_fetched=False, is_out_of_touch=True)
 
     def give_time(self, now_ms: int) -> None:
         """Gives the leader, if there is one, the whole time-out from now on."""

@@ -134,6 +134,8 @@ class Follower:
     fetch_deadline_ms: int
     """Without a good answer to a fetch by then, the leader counts as lost."""
     has_fetched: bool = False
+    is_out_of_touch: bool = False
+    """The leader did not answer for the fetch time-out. A voter stands then; an observer has no other role to go to."""
     leader_has_resigned: bool = False
     """The leader said that it steps down: what it still answers is of before."""
 

@@ -9,11 +9,13 @@ from millstream.raft.election_state import NOBODY, ElectionState
 from millstream.raft.messages import (
     FetchRequest,
     FetchResponse,
+    InboundRequest,
     InboundResponse,
     LogPosition,
     Peer,
     Tick,
     Unanswered,
+    VoteRequest,
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.ready import Ready
@@ -145,6 +147,21 @@ def test_an_observer_with_a_silent_leader_asks_others_and_the_leader_again() -> 
     observer.fail()
     observer.answer(FetchResponse(epoch=8, leader_id=2, error=FencedLeaderEpoch))
     assert observer.asks == Peer(2, (listener("host-2"),))
+
+
+def test_an_observer_with_a_silent_leader_holds_no_election_back_and_names_nobody() -> None:
+    """It may be a voter already, without knowing it: the others may need its vote."""
+    observer = Searcher(9, ElectionState(7, leader_id=3))
+    observer.answer(FetchResponse(epoch=7, leader_id=3, high_watermark=0))
+    told = []
+    for duration_ms in (0, 1_999, 1):
+        observer.after(duration_ms)
+        request = VoteRequest(
+            source=key(2), epoch=7, log=LogPosition(0, -1), voter=key(9), pre_vote=True
+        )
+        (reply,) = observer.step(InboundRequest(1, request)).reply
+        told.append((reply.response.granted, reply.response.leader_id))
+    assert told == [(False, 3), (False, 3), (True, NOBODY)]
 
 
 def test_a_fetch_that_fails_is_not_repeated_at_once() -> None:

@@ -241,6 +241,15 @@ def test_only_the_leader_of_the_epoch_answers_a_fetch(
     assert (reply.response.epoch, reply.response.leader_id) == (1, leader_id)
 
 
+@pytest.mark.parametrize("position", [(-1, 0), (5, -1), (-(2**63), -(2**31))])
+def test_a_fetch_from_where_no_log_can_end_is_a_wrong_request(position: tuple[int, int]) -> None:
+    leader = replica(VoterSet([Voter(KEYS[0])]))
+    leader.step(Tick(), at(0))
+    request = FetchRequest(source=KEYS[1], epoch=1, log=LogPosition(*position), high_watermark=0)
+    (reply,) = leader.step(InboundRequest(1, request), at(0)).reply
+    assert reply.response.error is InvalidRequest
+
+
 def test_a_replica_that_ends_says_so() -> None:
     leader = replica(VoterSet([Voter(KEYS[0])]))
     leader.step(Tick(), at(0))

@@ -182,6 +182,7 @@ class MetadataQuorum:
         self._files.remove_unfinished()
         ids = self._files.ids()
         if not ids:
+            self._check_begins_at_0()
             self._note_voters()
             return MetadataImage(cluster_id=cluster_id)
         for snapshot_id in ids:
@@ -196,6 +197,15 @@ class MetadataQuorum:
             self._bootstrap_values = snapshot.values
             return MetadataImage(cluster_id=cluster_id)
         return image_of(snapshot, cluster_id)
+
+    def _check_begins_at_0(self) -> None:
+        """Raises KafkaStorageError for a log whose beginning is gone, and the snapshot of it too."""
+        log = self._log.log
+        if log.log_start_offset > 0:
+            raise KafkaStorageError(
+                f"{log.directory} begins at offset {log.log_start_offset}, and the snapshot of what was before is not there: "
+                "restore both from the same copy, or give an empty directory"
+            )
 
     def _note_voters(self) -> None:
         """Raises KafkaStorageError for a log that cannot be read."""

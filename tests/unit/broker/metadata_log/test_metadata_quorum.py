@@ -173,6 +173,15 @@ def test_a_quorum_state_that_cannot_be_read_is_damaged() -> None:
         directory.open()
 
 
+def test_a_log_whose_beginning_and_snapshot_are_gone_is_refused() -> None:
+    directory = Directory()
+    directory.append(leader_change_record(directory.own, voter_set([directory.own]), []))
+    directory.append_voters(directory.own)
+    directory.log.log.truncate_fully_and_start_at(7, NOW)
+    with pytest.raises(KafkaStorageError, match="begins at offset 7, and the snapshot"):
+        directory.open()
+
+
 def test_the_zero_directory_stands_for_any() -> None:
     directory = Directory()
     directory.append_voters(ReplicaKey(BrokerId(1), ZERO_UUID))
