@@ -298,7 +298,9 @@ class Controller:
         self, request: AlterPartitionReassignmentsRequest, context: ControllerContext
     ) -> ControllerResult[AlterPartitionReassignmentsResponse]:
         del context
-        return plan_alter_reassignments(request, self.image)
+        return plan_alter_reassignments(
+            request, self.image, brokers_replicate=self._settings.brokers_replicate
+        )
 
     def handle_unregister_broker(
         self, request: UnregisterBrokerRequest, context: ControllerContext

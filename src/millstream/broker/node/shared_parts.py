@@ -196,6 +196,7 @@ class SharedParts:
             broker_configs=BROKER_CONFIGS,
             other_update_mode=ignored_update_mode,
             check_broker_change=check_broker_change,
+            brokers_replicate=False,
         )
         return ControllerRunner(
             settings,

@@ -33,7 +33,7 @@ from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 
 def plan_alter_reassignments(
-    request: AlterPartitionReassignmentsRequest, image: MetadataImage
+    request: AlterPartitionReassignmentsRequest, image: MetadataImage, *, brokers_replicate: bool
 ) -> ControllerResult[AlterPartitionReassignmentsResponse]:
     """Returns one result for each partition; no replicas means that the move is called off."""
     keep_factor = not request.allow_replication_factor_change
@@ -48,6 +48,10 @@ def plan_alter_reassignments(
             results.append(result)
             try:
                 record = _planned(topic.name, asked, image, keep_factor=keep_factor)
+                if record is not None and record.adding_replicas and not brokers_replicate:
+                    raise InvalidReplicaAssignment(
+                        "This version of Millstream does not copy partitions to other brokers: the partition stays where it is."
+                    )
             except KafkaError as error:
                 result.error_code, result.error_message = error.code, error.detail
             else:

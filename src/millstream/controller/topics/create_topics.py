@@ -158,12 +158,17 @@ def _plan_topic(
         if topic.assignments
         else _placed_assignments(topic, image, settings, random)
     )
+    replication_factor = len(assignments[0])
+    if replication_factor > 1 and not settings.brokers_replicate:
+        raise InvalidReplicationFactor(
+            f"Replication factor {replication_factor}: this version of Millstream keeps one replica of a partition. Create the topic with replication factor 1."
+        )
     topic_id = new_topic_id(random)
     partitions = tuple(
         partition_record(topic_id, number, replicas, image)
         for number, replicas in enumerate(assignments)
     )
-    return _Plan(topic_id, len(assignments[0]), partitions, overrides)
+    return _Plan(topic_id, replication_factor, partitions, overrides)
 
 
 def _manual_assignments(

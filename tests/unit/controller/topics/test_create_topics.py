@@ -265,3 +265,15 @@ def test_a_broker_whose_directories_are_all_cordoned_gets_no_new_replica(
     assert codes(world, topic("two", factor=2)) == [("two", INVALID_REPLICATION_FACTOR)]
     assert codes(world, topic("one", partitions=20)) == [("one", 0)]
     assert {p.leader for p in world.image.topic("one").partitions} == {1}
+
+
+def test_brokers_that_do_not_replicate_take_one_replica(make_world: Callable) -> None:
+    world = make_world(brokers_replicate=False)
+    world.start_brokers(1, 2)
+    asked = [topic("two", factor=2), assigned("three", [(0, [1, 2])]), topic("one", 4, factor=1)]
+    assert codes(world, *asked) == [
+        ("two", INVALID_REPLICATION_FACTOR),
+        ("three", INVALID_REPLICATION_FACTOR),
+        ("one", 0),
+    ]
+    assert codes(world, topic("too-many", factor=3)) == [("too-many", INVALID_REPLICATION_FACTOR)]
