@@ -113,6 +113,8 @@ class RaftWorld:
             key.id: Node(key, self.founders if key.id <= voters else None) for key in keys
         }
         self.cut: set[frozenset[int]] = set()
+        self.cut_one_way: set[tuple[int, int]] = set()
+        """Nothing gets from the first to the second."""
         self.loss = self.duplication = 0.0
         self.slow_disks: set[int] = set()
         self.late_ms = 0
@@ -235,8 +237,17 @@ class RaftWorld:
     def isolate(self, node_id: int) -> None:
         self.cut |= {frozenset((node_id, other)) for other in self.nodes if other != node_id}
 
+    def deafen(self, node_id: int) -> None:
+        """The node still speaks, and hears nobody."""
+        self.cut_one_way |= {(other, node_id) for other in self.nodes if other != node_id}
+
+    def mute(self, node_id: int) -> None:
+        """The node still hears, and nobody hears it."""
+        self.cut_one_way |= {(node_id, other) for other in self.nodes if other != node_id}
+
     def heal(self) -> None:
         self.cut.clear()
+        self.cut_one_way.clear()
         self.loss = self.duplication = 0.0
         self.late_ms = 0
         self.slow_disks.clear()
@@ -381,13 +392,15 @@ class RaftWorld:
         self, source: int, target: int, arrive: Callable[[Node], None], held_ms: int = 0
     ) -> None:
         """A message may be lost, come twice, or come after one that was sent later."""
-        link = frozenset((source, target))
+
+        def is_cut() -> bool:
+            return frozenset((source, target)) in self.cut or (source, target) in self.cut_one_way
 
         def reach() -> None:
-            if link not in self.cut:
+            if not is_cut():
                 arrive(self.nodes[target])
 
-        if link in self.cut or (self.loss and self.random.random() < self.loss):
+        if is_cut() or (self.loss and self.random.random() < self.loss):
             return
         copies = 2 if self.duplication and self.random.random() < self.duplication else 1
         for _ in range(copies):

@@ -213,6 +213,22 @@ def isolated_leader(seed: int) -> None:
     world.settle()
 
 
+def half_a_leader(seed: int) -> None:
+    """A leader that hears nobody, or that nobody hears, is replaced and steps down."""
+    world = World(3, seed)
+    old = world.elected()
+    world.run(3_000)
+    (world.deafen if seed % 2 else world.mute)(old.key.id)
+    world.run(8_000)
+    assert not old.running.is_leader
+    new = world.leader()
+    assert new is not None
+    assert world.propose("x")
+    world.run(1_000)
+    assert text_of(world.invariants.committed[-1][1]) == "x"
+    world.settle()
+
+
 def broken_link(seed: int) -> None:
     """A follower that hears nothing does not raise the epoch (KIP-996)."""
     world = World(3, seed)
@@ -455,6 +471,7 @@ def changes_under_leader_changes(seed: int) -> None:
 
 _FAULTS = (
     "crash", "start", "isolate", "heal", "lossy", "twice", "late", "propose", "propose", "propose", "resign", "snapshot", "slow",
+    "deafen", "mute",
 )  # fmt: skip
 _CHANGES = ("add", "remove", "wipe")
 
@@ -484,6 +501,10 @@ def _befall(world: World, action: str, text: str) -> None:
             world.start(node_id)
         case "isolate":
             world.isolate(node_id)
+        case "deafen":
+            world.deafen(node_id)
+        case "mute":
+            world.mute(node_id)
         case "heal":
             world.heal()
         case "lossy":

@@ -102,6 +102,10 @@ def test_an_isolated_leader_steps_down_and_commits_nothing() -> None:
     run(scenarios.isolated_leader)
 
 
+def test_a_leader_that_only_hears_or_only_speaks_is_replaced() -> None:
+    run(scenarios.half_a_leader)
+
+
 def test_a_follower_with_a_broken_link_does_not_disturb_the_others() -> None:
     run(scenarios.broken_link)
 
