@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from millstream.protocol.api import ApiKey
 
-_CONTROLLER = "spoken among the controllers of a quorum and by brokers that replicate, which a quorum of one does not have; the connection is closed"
+_CONTROLLER = (
+    "spoken by brokers that replicate, which those of this version do not; the connection is closed"
+)
 
 SKIPPED: dict[ApiKey, str] = {
     ApiKey.ALTER_PARTITION: _CONTROLLER,

@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from millstream.cli.storage.command import storage
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import MillstreamError
 from tests.integration.broker.test_brokers_apart import SESSION, Node, consumed, described, produced
@@ -94,3 +96,46 @@ async def test_another_controller_leads_when_the_first_is_gone(tmp_path: Path, h
         values = sorted(f"v{number}" for number in range(90))
         await produced(made.bootstrap, values, 3)
         assert await consumed(made.bootstrap, "g", 90) == values
+
+
+def formatted(directory: Path, node_id: int, port: int, how: str, **more: str) -> Node:
+    """A controller of a dynamic quorum, formatted with `how`."""
+    directory.mkdir()
+    settings = {
+        "process.roles": "controller",
+        "node.id": str(node_id),
+        "listeners": f"CONTROLLER://127.0.0.1:{port}",
+        "log.dirs": str(directory / "data"),
+        **{key.replace("_", "."): value for key, value in more.items()},
+    }
+    written = directory / "controller.properties"
+    written.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    options = ["format", "-t", CLUSTER_ID, "-c", str(written), how]
+    result = CliRunner().invoke(storage, options, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return Node(settings, None)
+
+
+async def test_a_controller_adds_itself_to_the_quorum(tmp_path: Path) -> None:
+    """With `controller.quorum.auto.join.enable`; it is a voter in its next life, too, and needed then."""
+    ports = [free_port() for _ in range(2)]
+    servers = f"127.0.0.1:{ports[0]}"
+    first = formatted(
+        tmp_path / "1", 1, ports[0], "--standalone", controller_quorum_bootstrap_servers=servers
+    )
+    second = formatted(
+        tmp_path / "2", 2, ports[1], "--no-initial-controllers",
+        controller_quorum_bootstrap_servers=servers, controller_quorum_auto_join_enable="true",
+    )  # fmt: skip
+    async with asyncio.timeout(LONG_ENOUGH_S), Admin(bootstrap_controllers=servers) as admin:
+        await first.start()
+        await second.start()
+        while len((await admin.describe_metadata_quorum()).voters) < 2:  # noqa: ASYNC110 - another node acts
+            await asyncio.sleep(0.05)
+        await second.stop()
+        await second.start()
+        quorum = await admin.describe_metadata_quorum()
+        assert {voter.replica_id for voter in quorum.voters} == {1, 2}
+        assert not quorum.observers
+        await second.stop()
+        await first.stop()

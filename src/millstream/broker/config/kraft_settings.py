@@ -1,6 +1,6 @@
 """The settings that say what a node is in its cluster: its roles, its quorum, its directories. Those of every node of Kafka are taken.
 
-Whether this version can run such a node is said elsewhere (`rules`): a directory is formatted for nodes that do not run yet.
+Whether this version can run such a node is said elsewhere (`rules`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class KRaftSettings:
     controller_listener_names: tuple[str, ...]
     controller_quorum_voters: tuple[str, ...]
     controller_quorum_bootstrap_servers: tuple[str, ...]
+    controller_quorum_auto_join_enable: bool
     log_dir: tuple[str, ...]
     log_dirs: tuple[str, ...] | None
     metadata_log_dir: str | None
@@ -153,6 +154,10 @@ def _check_quorum(settings: KRaftSettings) -> None:
             "controller.listener.names is empty: name the listener of the controllers, such as CONTROLLER"
         )
     if not settings.is_controller:
+        if settings.controller_quorum_auto_join_enable:
+            raise ConfigError(
+                "controller.quorum.auto.join.enable is for controllers: add controller to process.roles, or leave it out"
+            )
         if str(node_id) in settings.voter_ids:
             raise ConfigError(
                 f"controller.quorum.voters names node {node_id}, whose process.roles is broker: add controller, or leave it out of the voters"

@@ -111,6 +111,10 @@ def _check_listeners_of_roles(
 
 
 def _check_broker_alone(values: Mapping[str, ConfigValue], voters: tuple[str, ...]) -> None:
+    if values["controller.quorum.auto.join.enable"]:
+        raise ConfigError(
+            "controller.quorum.auto.join.enable is for controllers: add controller to process.roles, or leave it out"
+        )
     if not voters and not values["controller.quorum.bootstrap.servers"]:
         raise ConfigError(
             "process.roles=broker: a broker must know its controllers; give controller.quorum.bootstrap.servers or controller.quorum.voters"

@@ -33,7 +33,7 @@ _LONG_MAX: Final = (1 << 63) - 1
 _DOUBLE_MAX: Final = sys.float_info.max
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _PER_BROKER: Final = UpdateMode.PER_BROKER
-_ONE_NODE: Final = "there is one node until several are built"
+_NO_REPLICATION: Final = "a partition has one replica until replication is built"
 
 
 def _always_given(key: ConfigKey) -> ConfigKey:
@@ -101,8 +101,8 @@ _LISTENERS = (
     _always_given(
         words("controller.listener.names", ("CONTROLLER",), "Names in `listeners` that belong to the controller quorum.")
     ),
-    without_effect(_ONE_NODE, string("inter.broker.listener.name", None, "Listener that brokers use among themselves.")),
-    words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT. This node must be the only one. A new node is then a static quorum (kraft.version 0), until UpdateFeatures makes it dynamic."),
+    without_effect(_NO_REPLICATION, string("inter.broker.listener.name", None, "Listener that brokers use among themselves.")),
+    words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT, the same on every node. The quorum is a static one (kraft.version 0) until UpdateFeatures makes it dynamic."),
     words("controller.quorum.bootstrap.servers", (), "Addresses of controllers as HOST:PORT, where a node looks for the quorum."),
 )  # fmt: skip
 
@@ -209,12 +209,13 @@ _LIFE = (
 )  # fmt: skip
 
 _QUORUM = (
-    without_effect(
-        _ONE_NODE, integer("controller.quorum.election.timeout.ms", 1_000, at_least(0), "Wait before an election is tried again.")
-    ),
-    without_effect(
-        _ONE_NODE, integer("controller.quorum.fetch.timeout.ms", 2_000, at_least(0), "If the leader sends nothing for this long, a new one is elected.")
-    ),
+    integer("controller.quorum.election.timeout.ms", 1_000, at_least(0), "Wait before an election is tried again."),
+    integer("controller.quorum.fetch.timeout.ms", 2_000, at_least(0), "If the leader sends nothing for this long, a new one is elected."),
+    integer("controller.quorum.request.timeout.ms", 2_000, at_least(1), "Time for a request to another controller."),
+    integer("controller.quorum.retry.backoff.ms", 20, at_least(0), "Wait before a failed request to another controller is sent again."),
+    integer("controller.quorum.fetch.max.bytes", 1_048_576, at_least(1), "Bytes of the metadata log that a node asks for at a time."),
+    integer("controller.quorum.fetch.snapshot.max.bytes", 1_048_576, at_least(1), "Bytes of a snapshot that a node asks for at a time."),
+    boolean("controller.quorum.auto.join.enable", False, "Whether a controller that is no voter adds itself to a dynamic quorum."),
     integer("broker.heartbeat.interval.ms", 2_000, at_least(1), "Time between two heartbeats to the controller."),
     integer("broker.session.timeout.ms", 9_000, at_least(1), "A broker silent for this long is fenced."),
     integer("metadata.log.segment.bytes", 1_073_741_824, at_least(8_388_608), "Segment size of the metadata log."),
@@ -232,7 +233,7 @@ _QUORUM = (
 
 _THROTTLES = (
     *(
-        without_effect(_ONE_NODE, internal(long(name, None, at_least(0), "Bytes a second of throttled replicas.", _DYNAMIC)))
+        without_effect(_NO_REPLICATION, internal(long(name, None, at_least(0), "Bytes a second of throttled replicas.", _DYNAMIC)))
         for name in ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
     ),
     internal(

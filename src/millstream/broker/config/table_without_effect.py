@@ -74,16 +74,11 @@ _QUOTAS = _group(
     _int("replication.quota.window.size.seconds", 1),
 )  # fmt: skip
 
-_SEVERAL_NODES = _group(
-    "several nodes come with a later version",
+_REPLICATION = _group(
+    "replication comes with a later version",
     _boolean("auto.leader.rebalance.enable", True),
     _int("controller.quorum.append.linger.ms", 25),
-    _boolean("controller.quorum.auto.join.enable", False),
     _int("controller.quorum.election.backoff.max.ms", 1000),
-    _int("controller.quorum.fetch.max.bytes", 1_048_576),
-    _int("controller.quorum.fetch.snapshot.max.bytes", 1_048_576),
-    _int("controller.quorum.request.timeout.ms", 2000),
-    _int("controller.quorum.retry.backoff.ms", 20),
     _int("controller.socket.timeout.ms", 30_000),
     _long("leader.imbalance.check.interval.seconds", 300),
     _int("replica.fetch.backoff.ms", 1000),
@@ -272,6 +267,6 @@ _UNSTABLE = _group(
 )  # fmt: skip
 
 ROWS_WITHOUT_EFFECT: Final = (
-    *_SEVERAL_NODES, *_TLS_AND_SASL, *_QUOTAS, *_REMOTE, *_CORDONED,
+    *_REPLICATION, *_TLS_AND_SASL, *_QUOTAS, *_REMOTE, *_CORDONED,
     *_CLASSES, *_ONE_PROCESS, *_JVM, *_BUFFERS, *_METADATA, *_UNSTABLE,
 )  # fmt: skip

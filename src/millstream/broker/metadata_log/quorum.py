@@ -99,7 +99,12 @@ class MetadataQuorum:
     ) -> MetadataDriver:
         """`peers`: those to speak to; None where there is nobody."""
         replica = RaftReplica(
-            RaftIdentity(self._local, self._endpoints, self._bootstrap_servers()),
+            RaftIdentity(
+                self._local,
+                self._endpoints,
+                self._bootstrap_servers(),
+                self._settings.controller_quorum_auto_join_enable,
+            ),
             self._history,
             self._config.read(RaftTimeouts),
             self._environment.random,
