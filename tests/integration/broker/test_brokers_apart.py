@@ -14,9 +14,10 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node.process import NodeProcess, ReadyReport
-from millstream.clients import Consumer, Producer
+from millstream.clients import Consumer, ConsumerGroupMetadata, OffsetAndMetadata, Producer
 from millstream.clients.admin import Admin, NewTopic, TopicDescription
 from millstream.errors import UnknownTopicOrPartition
+from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 from tests.patience import LONG_ENOUGH_S, until
 
@@ -132,11 +133,11 @@ async def produced(bootstrap: str, values: list[str], partitions: int) -> None:
             await producer.send("t", value.encode(), partition=number % partitions)
 
 
-async def consumed(bootstrap: str, group: str, count: int) -> list[str]:
+async def consumed(bootstrap: str, group: str, count: int, **settings: str) -> list[str]:
     """Whatever the group has not committed yet; it commits that."""
     found: list[str] = []
     async with Consumer(
-        bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest"
+        bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest", **settings
     ) as consumer:
         consumer.subscribe(["t"])
         while len(found) < count:
@@ -157,6 +158,39 @@ async def test_two_brokers_share_topics_and_either_passes_requests_on(tmp_path: 
         values = sorted(f"v{number}" for number in range(600))
         await produced(first.report.bootstrap, values, 6)
         assert await consumed(second.report.bootstrap, "g", 600) == values
+
+
+async def test_transactions_span_brokers(tmp_path: Path) -> None:
+    """Coordinators of transactions and groups are on either broker, as are the partitions: of one topic, and of offsets."""
+    async with cluster(tmp_path) as made:
+        bootstrap = made._nodes[0].report.bootstrap
+        async with Admin(bootstrap_servers=bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 4)])).raise_errors()
+            await described(admin, "t")
+        for number in range(8):
+            async with Producer(
+                bootstrap_servers=bootstrap, transactional_id=f"x{number}"
+            ) as producer:
+                await producer.init_transactions()
+                for commits in (True, False):
+                    await producer.begin_transaction()
+                    for partition in range(4):
+                        value = f"{number}-{partition}-{commits}".encode()
+                        await producer.send("t", value, partition=partition)
+                    offsets = {TopicPartition("t", 0): OffsetAndMetadata(number if commits else 99)}
+                    await producer.send_offsets_to_transaction(
+                        offsets, ConsumerGroupMetadata(f"g{number}")
+                    )
+                    await (
+                        producer.commit_transaction() if commits else producer.abort_transaction()
+                    )
+        found = await consumed(bootstrap, "reader", 32, isolation_level="read_committed")
+        assert found == sorted(f"{n}-{p}-True" for n in range(8) for p in range(4))
+        async with Admin(bootstrap_servers=bootstrap) as admin:
+            listed = await admin.list_consumer_group_offsets([f"g{number}" for number in range(8)])
+            for number in range(8):
+                (offset,) = listed.result(f"g{number}").values()
+                assert offset.offset == number
 
 
 async def test_brokers_go_on_without_their_controller_and_with_it_again(tmp_path: Path) -> None:

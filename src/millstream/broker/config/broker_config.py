@@ -48,6 +48,7 @@ class BrokerConfig:
     process_roles: tuple[str, ...]
     controller_quorum_voters: tuple[str, ...]
     controller_listener_names: tuple[str, ...]
+    inter_broker_listener_name: str | None
     broker_rack: str | None
     millstream_flush_on_ack: str
     request_timeout_ms: int

@@ -101,7 +101,7 @@ _LISTENERS = (
     _always_given(
         words("controller.listener.names", ("CONTROLLER",), "Names in `listeners` that belong to the controller quorum.")
     ),
-    without_effect(_NO_REPLICATION, string("inter.broker.listener.name", None, "Listener that brokers use among themselves.")),
+    string("inter.broker.listener.name", None, "Listener that brokers use among themselves; PLAINTEXT when it is not set."),
     words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT, the same on every node. The quorum is a static one (kraft.version 0) until UpdateFeatures makes it dynamic."),
     words("controller.quorum.bootstrap.servers", (), "Addresses of controllers as HOST:PORT, where a node looks for the quorum."),
 )  # fmt: skip

@@ -27,7 +27,6 @@ from typing import Final, Self
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import LogFlusher, Metadata, Partitions
@@ -38,6 +37,7 @@ from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import AppendedRecords, Durability
+from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
     TransactionalProduce,
@@ -128,7 +128,7 @@ class Services:
     metrics: NodeMetrics
     ordered_appends: OrderedAppends
     partitions: Partitions
-    transaction_coordinator: TransactionCoordination
+    transaction_coordinator_channel: TransactionCoordinatorChannel
 
 
 _Unacknowledged = tuple[AppendedRecords, PartitionProduceResponse]
@@ -292,7 +292,7 @@ async def _append_transactional(
         transactional,
         services.partitions,
         services.config.current,
-        services.transaction_coordinator,
+        services.transaction_coordinator_channel,
     )
     for part, outcome in zip(parts, outcomes, strict=True):
         produce.answered(_append(part, outcome, produce))

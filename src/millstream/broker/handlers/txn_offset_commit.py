@@ -15,10 +15,10 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.coordinator_topic import ask_shard
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.verification import (
     SupportedOperation,
     TransactionalProducer,
@@ -66,7 +66,7 @@ class Services:
     config: DynamicConfig
     group_coordinator: GroupCoordination
     metadata: Metadata
-    transaction_coordinator: TransactionCoordination
+    transaction_coordinator_channel: TransactionCoordinatorChannel
 
 
 async def handle(
@@ -179,7 +179,7 @@ async def _join_transaction(
             request.transactional_id, request.producer_id, request.producer_epoch, operation
         )
         errors = await verify_partitions(
-            services.transaction_coordinator, producer, [partition.topic_partition]
+            services.transaction_coordinator_channel, producer, [partition.topic_partition]
         )
         for error in errors.values():
             raise error

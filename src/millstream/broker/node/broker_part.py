@@ -42,6 +42,8 @@ from millstream.broker.storage.new_logs import NewLogs
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.broker.telemetry.client_telemetry import ClientTelemetry
 from millstream.broker.transactions.completion import TransactionCompletion
+from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
+from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.group.config import GroupCoordinatorConfig
@@ -77,6 +79,7 @@ class BrokerPart:
         self._session = BrokerSession(
             self._controller, self._metadata, self._identity, self._config, self._clock
         )
+        self._brokers = shared.new_broker_channel()
         self._purgatory = Purgatory(self._clock)
         self.new_logs = NewLogs(self._long_work)
         self._assignments = DirectoryAssignments(
@@ -225,6 +228,7 @@ class BrokerPart:
         share_groups = self._new_share_groups(services)
         producer_ids = ProducerIds(self._controller, self._identity.node_id)
         markers = TransactionMarkers(self._partitions, groups, services, failures=self._failure_log)
+        transactions = self._new_transaction_coordination(producer_ids, markers, services)
         return HandlerServices(
             apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
             authorizer=ALLOW_ALL,
@@ -266,8 +270,9 @@ class BrokerPart:
                 config.request_timeout_ms,
                 long_work=self._long_work,
             ),
-            transaction_coordinator=self._new_transaction_coordination(
-                producer_ids, markers, services
+            transaction_coordinator=transactions,
+            transaction_coordinator_channel=TransactionCoordinatorChannel(
+                transactions, self._metadata, self._brokers
             ),
             transaction_markers=markers,
         )
@@ -334,7 +339,11 @@ class BrokerPart:
             self._config.read(TransactionCoordinatorConfig),
             self._identity.node_id,
             producer_ids,
-            TransactionCompletion(markers, self._metadata, self._long_work),
+            TransactionCompletion(
+                TransactionMarkerChannel(markers, self._metadata, self._brokers, self._long_work),
+                self._metadata,
+                self._long_work,
+            ),
             partitions=self._partitions,
             tasks=self._tasks,
             services=replace(services, codec=Codec.NONE),

@@ -18,6 +18,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_
 from millstream.broker.config.listeners import Listener
 from millstream.broker.config.other_keys import ignored_update_mode
 from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.forwarding.controller_channel import ControllerChannel
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.quorum import MetadataQuorum
@@ -160,6 +161,15 @@ class SharedParts:
             lambda: self.clock.now().monotonic_ms,
             self.environment.random,
             log=_LOGGER,
+        )
+
+    def new_broker_channel(self) -> BrokerChannel:
+        """Returns the way of this broker to others."""
+        return BrokerChannel(
+            self.identity.node_id,
+            self.controller,
+            self._new_connections(),
+            self.config.inter_broker_listener_name,
         )
 
     async def disconnect(self) -> None:

@@ -41,6 +41,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.broker.telemetry.client_telemetry import ClientTelemetry
+from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.log.directory.log_directories import LogDirectories
@@ -83,6 +84,7 @@ class HandlerServices:
     share_groups: ShareGroups
     streams_internal_topics: StreamsInternalTopics
     transaction_coordinator: TransactionCoordination
+    transaction_coordinator_channel: TransactionCoordinatorChannel
     transaction_markers: TransactionMarkers
 
 

@@ -1,7 +1,6 @@
 """Completes transactions that a coordinator has ended: sends markers to every partition until all have one.
 
-Owns the retries. Who leads a partition is asked anew each time; so far that is always this node, and a marker for another
-leader would go out as a WriteTxnMarkers request here.
+Owns the retries. Who leads a partition is asked anew each time.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from millstream.broker.coordination.coordinator_partition import CoordinatorPart
 from millstream.broker.coordination.coordinator_topic import ask_shard
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
-from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -39,7 +38,7 @@ _RETRY_PAUSE_MAX_S: Final = 5.0
 @final
 class TransactionCompletion:
     def __init__(
-        self, markers: TransactionMarkers, metadata: Metadata, long_work: LongWork
+        self, markers: TransactionMarkerChannel, metadata: Metadata, long_work: LongWork
     ) -> None:
         self._markers = markers
         self._metadata = metadata

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.services import Partitions
+from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.verification import (
     SupportedOperation,
     TransactionalProducer,
@@ -153,7 +153,7 @@ async def verify_with_coordinator(
     produce: TransactionalProduce,
     partitions: Partitions,
     config: BrokerConfig,
-    transaction_coordinator: TransactionCoordination,
+    coordinator: TransactionCoordinatorChannel,
 ) -> Verification:
     """Adds or verifies the partitions in which a transaction begins. Waits a moment while the previous one is being completed."""
     producer = produce.producer
@@ -164,9 +164,7 @@ async def verify_with_coordinator(
         verification = produce.verify_in_logs(partitions, config)
         if not verification.begins:
             return verification
-        errors = await verify_partitions(
-            transaction_coordinator, producer, verification.begins.keys()
-        )
+        errors = await verify_partitions(coordinator, producer, verification.begins.keys())
         is_early = any(isinstance(error, ConcurrentTransactions) for error in errors.values())
         if adds and is_early and remaining_ms > 0:
             await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)

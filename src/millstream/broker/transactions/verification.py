@@ -11,10 +11,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Final
 
-from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.coordinator.result import NO_TOKEN, Caller
+from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.errors import (
     InvalidProducerEpoch,
     InvalidTxnState,
@@ -25,13 +23,9 @@ from millstream.errors import (
 )
 from millstream.model import TopicPartition
 from millstream.protocol.generated.add_partitions_to_txn import (
-    AddPartitionsToTxnResult,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-
-_BROKER: Final = Caller(NO_TOKEN, api_version=5)
-"""The sender of these requests: a broker, in the version of AddPartitionsToTxn that brokers speak."""
 
 
 class SupportedOperation(Enum):
@@ -56,7 +50,7 @@ class TransactionalProducer:
 
 
 async def verify_partitions(
-    coordinator: TransactionCoordination,
+    coordinator: TransactionCoordinatorChannel,
     producer: TransactionalProducer,
     partitions: Collection[TopicPartition],
 ) -> Mapping[TopicPartition, KafkaError]:
@@ -72,12 +66,7 @@ async def verify_partitions(
         ],
     )
     try:
-        result = await coordinator.ask(
-            producer.transactional_id,
-            request,
-            AddPartitionsToTxnResult,
-            _BROKER,
-        )
+        result = await coordinator.add_partitions(request)
     except KafkaError as error:
         return dict.fromkeys(partitions, _for_client(error, producer))
     return {

@@ -107,7 +107,7 @@ def test_kafkas_own_server_properties_is_read_as_it_is(caplog: pytest.LogCapture
     assert [record.message.split(":")[0] for record in caplog.records] == [
         "settings without effect in this version",
     ]
-    for name in ("num.io.threads", "inter.broker.listener.name"):
+    for name in ("num.io.threads", "num.network.threads"):
         assert name in caplog.records[0].message
 
 

@@ -49,7 +49,7 @@ class Coordinator:
     def __init__(self, when_asked: Callable[[], None]) -> None:
         self._when_asked = when_asked
 
-    async def ask(self, *_arguments: object) -> AddPartitionsToTxnResult:
+    async def add_partitions(self, _request: object) -> AddPartitionsToTxnResult:
         self._when_asked()
         return AddPartitionsToTxnResult("x")
 
@@ -226,7 +226,7 @@ async def test_new_logs_have_their_files_before_the_coordinator_is_asked(plane, 
     on_disk: list[bool] = []
 
     coordinator = Coordinator(lambda: on_disk.extend(each.log.is_on_disk for each in partitions))
-    plane.give(transaction_coordinator=coordinator)
+    plane.give(transaction_coordinator_channel=coordinator)
     plane.configure(**TRANSACTIONAL)
     batches = {number: small(plane, 0, is_transactional=True) for number in NEW_LOGS}
     assert await told(transactional(plane, batches)) == [(0, 0)] * len(partitions)
@@ -244,7 +244,9 @@ async def test_a_large_transactional_batch_is_checked_before_its_coordinator_is_
     """What came in between the coordinator's word and the append could be the end of the transaction."""
     asked: list[bool] = []
 
-    plane.give(transaction_coordinator=Coordinator(lambda: asked.append(pool.gate.is_set())))
+    plane.give(
+        transaction_coordinator_channel=Coordinator(lambda: asked.append(pool.gate.is_set()))
+    )
     plane.configure(**TRANSACTIONAL)
     first = transactional(plane, {0: large(plane, 0, is_transactional=True)})
     second = transactional(plane, {0: small(plane, 1, is_transactional=True)})

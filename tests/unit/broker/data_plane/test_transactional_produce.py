@@ -48,8 +48,8 @@ class Coordinator:
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def ask(
-        self, _id: str, asked: AddPartitionsToTxnTransaction, *_rest: object
+    async def add_partitions(
+        self, asked: AddPartitionsToTxnTransaction
     ) -> AddPartitionsToTxnResult:
         self.asked.append((asked.verify_only, asked.topics[0].partitions))
         await self.gate.wait()
@@ -63,7 +63,9 @@ class Coordinator:
 async def coordinator(plane) -> AsyncIterator[Coordinator]:
     found = Coordinator()
     async with asyncio.TaskGroup() as tasks:
-        plane.give(transaction_coordinator=found, ordered_appends=OrderedAppends(NodeTasks(tasks)))
+        plane.give(
+            transaction_coordinator_channel=found, ordered_appends=OrderedAppends(NodeTasks(tasks))
+        )
         plane.configure(
             millstream_flush_on_ack="never",
             transaction_partition_verification_enable=True,

@@ -30,6 +30,9 @@ class Asked:
     async def ask(self, key: str, request: object, *_: object) -> None:
         self.requests.append(request)
 
+    async def add_partitions(self, request: object) -> None:
+        self.requests.append(request)
+
 
 def look(node: Any, kind: int = 0) -> Any:
     request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[KEYS[kind]])
@@ -93,7 +96,7 @@ def test_offsets_are_added_to_a_transaction_before_their_topic_exists(node: Any)
 
 def test_offsets_of_a_transaction_wait_for_their_topic(node: Any) -> None:
     node.create("orders")
-    node.give(transaction_coordinator=Asked())
+    node.give(transaction_coordinator_channel=Asked())
     topic = TxnOffsetCommitRequestTopic("orders", [TxnOffsetCommitRequestPartition(0, 1)])
     request = TxnOffsetCommitRequest("t", "g", 5, 0, topics=[topic])
     answer = node.answer(txn_offset_commit.handle, request, 3)

@@ -42,7 +42,7 @@ class Coordinator:
         self.refusal = refusal
         self.asked: list[AddPartitionsToTxnTransaction] = []
 
-    async def ask(self, _id: str, request: object, *_rest: object) -> object:
+    async def add_partitions(self, request: object) -> object:
         assert isinstance(request, AddPartitionsToTxnTransaction)
         self.asked.append(request)
         if self.refusal is not None:
@@ -71,7 +71,7 @@ async def refusals(
 ) -> dict[TopicPartition, type[KafkaError]]:
     coordinator = Coordinator(codes or {}, refusal)
     found = await verify_partitions(
-        SimpleNamespace(ask=coordinator.ask),  # type: ignore[arg-type]  # the one method that is called
+        SimpleNamespace(add_partitions=coordinator.add_partitions),  # type: ignore[arg-type]  # the one method that is called
         producer(operation),
         [T1, T0],
     )

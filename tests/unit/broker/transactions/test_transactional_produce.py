@@ -71,7 +71,7 @@ class Coordinator:
     def __init__(self, producers: Producers, codes: list[int], markers: list[int]) -> None:
         self.producers, self.codes, self.markers = producers, codes, markers
 
-    async def ask(self, _id: str, _request: object, *_rest: object) -> AddPartitionsToTxnResult:
+    async def add_partitions(self, _request: object) -> AddPartitionsToTxnResult:
         if self.markers:
             self.producers.marker_offset = self.markers.pop(0)
         result = AddPartitionsToTxnPartitionResult(0, self.codes.pop(0))

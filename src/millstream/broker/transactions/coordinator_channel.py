@@ -1,0 +1,62 @@
+"""Asks the coordinator of a transaction, on this node or another one, whether its producer may write to partitions."""
+
+from __future__ import annotations
+
+from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.forwarding.broker_channel import BrokerChannel
+from millstream.broker.node.services import Metadata
+from millstream.coordinator.placement import partition_for
+from millstream.coordinator.result import NO_TOKEN, Caller
+from millstream.errors import CoordinatorNotAvailable, MillstreamError, error_for
+from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTransaction,
+)
+
+_BROKER = Caller(NO_TOKEN, api_version=5)
+"""The sender of these requests: a broker, in the version of AddPartitionsToTxn that brokers speak."""
+_NO_LEADER = BrokerId(-1)
+
+
+class TransactionCoordinatorChannel:
+    def __init__(
+        self, coordination: TransactionCoordination, metadata: Metadata, brokers: BrokerChannel
+    ) -> None:
+        self._coordination = coordination
+        self._metadata = metadata
+        self._brokers = brokers
+
+    async def add_partitions(
+        self, transaction: AddPartitionsToTxnTransaction
+    ) -> AddPartitionsToTxnResult:
+        """Adds or verifies partitions of a transaction. Raises the KafkaError with which all of them are refused."""
+        leader = self._leader(transaction.transactional_id)
+        if leader in {_NO_LEADER, self._brokers.broker_id}:
+            # This node's coordinator says what it means that nobody leads.
+            return await self._coordination.ask(
+                transaction.transactional_id, transaction, AddPartitionsToTxnResult, _BROKER
+            )
+        request = AddPartitionsToTxnRequest(transactions=[transaction])
+        try:
+            answer = await self._brokers.ask(
+                leader, ApiKey.ADD_PARTITIONS_TO_TXN, request, AddPartitionsToTxnResponse
+            )
+        except MillstreamError as error:
+            raise CoordinatorNotAvailable(
+                f"broker {leader}, which coordinates it, cannot be asked: {error}"
+            ) from error
+        if answer.error_code:
+            raise error_for(answer.error_code)
+        (result,) = answer.results_by_transaction
+        return result
+
+    def _leader(self, transactional_id: str) -> BrokerId:
+        topic = self._metadata.image.topic(TRANSACTION_STATE)
+        if topic is None:
+            return _NO_LEADER
+        return topic.partitions[partition_for(transactional_id, len(topic.partitions))].leader

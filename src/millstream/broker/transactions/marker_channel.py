@@ -1,0 +1,117 @@
+"""Sends the markers that end a transaction to the brokers that lead its partitions, this one among them.
+
+Owns who gets which marker; whoever completes a transaction owns the retries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
+from millstream.broker.forwarding.broker_channel import BrokerChannel
+from millstream.broker.node.long_work import LongWork
+from millstream.broker.node.services import Metadata
+from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.errors import (
+    KafkaError,
+    MillstreamError,
+    NetworkException,
+    NotLeaderOrFollower,
+    error_for,
+)
+from millstream.model import BrokerId, TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from millstream.records.control import TransactionMarker
+
+_NO_LEADER = BrokerId(-1)
+
+Refusals = dict[TopicPartition, KafkaError | None]
+
+
+class TransactionMarkerChannel:
+    def __init__(
+        self,
+        markers: TransactionMarkers,
+        metadata: Metadata,
+        brokers: BrokerChannel,
+        long_work: LongWork,
+    ) -> None:
+        self._markers = markers
+        self._metadata = metadata
+        self._brokers = brokers
+        self._long_work = long_work
+
+    async def write(
+        self, partitions: Collection[TopicPartition], marker: TransactionMarker
+    ) -> Refusals:
+        """Returns when all leaders have answered, with the error of each partition that has no marker.
+
+        Errors are those of `TransactionMarkers.write`, and NetworkException for a leader that cannot be asked.
+        """
+        image = self._metadata.image
+        by_leader: dict[BrokerId, list[TopicPartition]] = {}
+        async for each in self._long_work.in_turns(partitions):
+            found = image.partition(*each)
+            leader = _NO_LEADER if found is None else found.leader
+            by_leader.setdefault(leader, []).append(each)
+        refusals: Refusals = {}
+        async with asyncio.TaskGroup() as tasks:
+            for leader, led in by_leader.items():
+                tasks.create_task(self._write_to(leader, led, marker, refusals))
+        return refusals
+
+    async def _write_to(
+        self,
+        leader: BrokerId,
+        led: Sequence[TopicPartition],
+        marker: TransactionMarker,
+        refusals: Refusals,
+    ) -> None:
+        if leader == self._brokers.broker_id:
+            refusals.update(await self._markers.write(led, marker))
+        elif leader == _NO_LEADER:
+            refusals.update(dict.fromkeys(led, NotLeaderOrFollower("nobody leads it")))
+        else:
+            refusals.update(await self._send(leader, led, marker))
+
+    async def _send(
+        self, leader: BrokerId, led: Sequence[TopicPartition], marker: TransactionMarker
+    ) -> Refusals:
+        request = WriteTxnMarkersRequest(markers=[_writable(marker, led)])
+        try:
+            answer = await self._brokers.ask(
+                leader, ApiKey.WRITE_TXN_MARKERS, request, WriteTxnMarkersResponse
+            )
+        except MillstreamError as error:
+            return dict.fromkeys(led, NetworkException(f"broker {leader}: {error}"))
+        codes = {
+            TopicPartition(topic.name, each.partition_index): each.error_code
+            for result in answer.markers
+            for topic in result.topics
+            for each in topic.partitions
+        }
+        unanswered = NetworkException.code
+        return {
+            each: error_for(code) if (code := codes.get(each, unanswered)) else None for each in led
+        }
+
+
+def _writable(marker: TransactionMarker, led: Sequence[TopicPartition]) -> WritableTxnMarker:
+    return WritableTxnMarker(
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        coordinator_epoch=marker.coordinator_epoch,
+        transaction_result=marker.is_commit,
+        transaction_version=marker.transaction_version,
+        topics=[
+            WritableTxnMarkerTopic(topic, [each.partition for each in group])
+            for topic, group in groupby(sorted(led), lambda each: each.topic)
+        ],
+    )
