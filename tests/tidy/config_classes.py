@@ -10,6 +10,7 @@ from typing import Final
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.metadata_log.quorum_peers import QuorumPeerSettings
 from millstream.broker.metadata_log.snapshots import SnapshotSettings
 from millstream.broker.share.group_settings import ShareGroupValues
 from millstream.broker.storage.log_cleaner import CleanerSettings
@@ -40,8 +41,8 @@ CONFIG_CLASSES: Final[Mapping[type, Mapping[str, ConfigKey]]] = {
     **dict.fromkeys(
         (
             BrokerConfig, CleanerSettings, ClassicGroupConfig, ConnectionLimits, ConsumerGroupConfig, ControllerSettings,
-            DelegationTokenSettings, GroupCoordinatorConfig, KRaftSettings, RaftTimeouts, ShareCoordinatorConfig, ShareGroupConfig,
-            SnapshotSettings, StreamsGroupConfig, TransactionCoordinatorConfig,
+            DelegationTokenSettings, GroupCoordinatorConfig, KRaftSettings, QuorumPeerSettings, RaftTimeouts, ShareCoordinatorConfig,
+            ShareGroupConfig, SnapshotSettings, StreamsGroupConfig, TransactionCoordinatorConfig,
         ),
         BROKER_CONFIGS,
     ),

@@ -11,7 +11,6 @@ PARAMETERS_MAX = 7
 WIDE = {
     "ConsumerRecord.__init__": 10,
     "RecordAppender.place": 8,
-    "ShareGroups.__init__": 8,
     "KStream.join": 10,
     "KStream.left_join": 10,
     "StreamTask.__init__": 10,

@@ -14,8 +14,21 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node.process import NodeProcess, ReadyReport
-from millstream.clients import Consumer, ConsumerGroupMetadata, OffsetAndMetadata, Producer
-from millstream.clients.admin import Admin, NewTopic, TopicDescription
+from millstream.clients import (
+    Consumer,
+    ConsumerGroupMetadata,
+    OffsetAndMetadata,
+    Producer,
+    ShareConsumer,
+)
+from millstream.clients.admin import (
+    Admin,
+    AlterConfig,
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    TopicDescription,
+)
 from millstream.errors import UnknownTopicOrPartition
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
@@ -191,6 +204,36 @@ async def test_transactions_span_brokers(tmp_path: Path) -> None:
             for number in range(8):
                 (offset,) = listed.result(f"g{number}").values()
                 assert offset.offset == number
+
+
+async def test_share_groups_span_brokers(tmp_path: Path) -> None:
+    """The state of a partition is kept by either broker. Whatever was accepted does not come again to the next member."""
+    async with cluster(tmp_path) as made:
+        bootstrap = made._nodes[0].report.bootstrap
+        async with Admin(bootstrap_servers=bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 6)])).raise_errors()
+            await described(admin, "t")
+            earliest = AlterConfig("share.auto.offset.reset", "earliest")
+            group = ConfigResource(ConfigResourceType.GROUP, "g")
+            (await admin.incremental_alter_configs({group: [earliest]})).raise_errors()
+            for first in (0, 60):
+                values = sorted(f"v{number:03}" for number in range(first, first + 60))
+                await produced(bootstrap, values, 6)
+                assert await shared(bootstrap, "g", 60) == values
+            offsets = (await admin.list_share_group_offsets(["g"])).result("g")
+            assert {partition.partition for partition in offsets} == set(range(6))
+            assert sum(each.lag for each in offsets.values()) == 0
+
+
+async def shared(bootstrap: str, group: str, count: int) -> list[str]:
+    """As many records as a new member of the share group gets, all accepted."""
+    found: list[str] = []
+    async with ShareConsumer(bootstrap_servers=bootstrap, group_id=group) as consumer:
+        consumer.subscribe(["t"])
+        while len(found) < count:
+            found += [r.value.decode() for r in await consumer.poll(timeout_ms=500) if r.value]
+        await consumer.commit()
+    return sorted(found)
 
 
 async def test_brokers_go_on_without_their_controller_and_with_it_again(tmp_path: Path) -> None:

@@ -114,7 +114,8 @@ class ControllerChannel:
         """Sends a request of this node's own. Raises the error with which all of it was refused."""
         connections = self._sessions if key in _OF_SESSIONS else self._requests
         connection = await connections.get(self._address(), Lane.MAIN)
-        response: Any = await connection.request(key, request, response_class(key))
+        expected = response_class(key)
+        response: Any = await connection.request(key, request, expected)  # Any: of any API
         code = getattr(response, "error_code", 0)
         if code:
             raise error_for(code, getattr(response, "error_message", None))

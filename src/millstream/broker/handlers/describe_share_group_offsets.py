@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.broker.node.services import Metadata, Partitions
+from millstream.broker.forwarding.end_offsets import EndOffsets
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
@@ -21,6 +22,7 @@ from millstream.coordinator.share.state import NO_COUNT, SharePartitionKey, Shar
 from millstream.coordinator.share.state_batch import NO_START_OFFSET
 from millstream.errors import KafkaError
 from millstream.metadata.image import TopicImage
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -46,8 +48,8 @@ _NO_LAG: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    end_offsets: EndOffsets
     metadata: Metadata
-    partitions: Partitions
     share_groups: ShareGroups
     share_group_state: ShareGroupPersistence
 
@@ -127,7 +129,7 @@ async def _partition(
     try:
         key = SharePartitionKey(group_id, topic.topic_id, partition)
         state = await services.share_groups.persister.read_summary(key)
-        answer.lag = _lag(state, topic.name, partition, services.partitions)
+        answer.lag = await _lag(state, TopicPartition(topic.name, partition), services.end_offsets)
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return answer
@@ -135,11 +137,9 @@ async def _partition(
     return answer
 
 
-def _lag(state: ShareState, topic: str, partition: int, partitions: Partitions) -> int:
+async def _lag(state: ShareState, topic_partition: TopicPartition, end_offsets: EndOffsets) -> int:
     """Raises what the leader of the partition refuses with."""
     if state.start_offset == NO_START_OFFSET or state.delivery_complete_count == NO_COUNT:
         return _NO_LAG
-    log = partitions.get(topic, partition)
-    log.check_leader()
-    end_offset = log.latest_offset(is_read_committed=False).offset
+    end_offset = await end_offsets.of(topic_partition)
     return end_offset - state.start_offset - state.delivery_complete_count

@@ -91,7 +91,7 @@ class MetadataQuorum:
 
     @property
     def voters(self) -> VoterSet:
-        """At the start: those that the log, a snapshot or the configuration names."""
+        """Voters at the start, as the log, a snapshot or the configuration names them."""
         return self._history.voters
 
     def driver(

@@ -13,8 +13,8 @@ from typing import Final
 
 from millstream import __version__
 from millstream.broker.cluster.features import KRAFT_VERSION
-from millstream.broker.metadata_log.quorum_requests import FETCH_WAIT_MAX_MS
 from millstream.broker.metadata_log.wire import elections, fetches, voters
+from millstream.broker.metadata_log.wire.fetches import FETCH_WAIT_MAX_MS
 from millstream.config_fields import from_keys
 from millstream.errors import (
     EncodeError,

@@ -16,6 +16,7 @@ from typing import Final
 from millstream.broker.metadata_log.driver import MetadataDriver
 from millstream.broker.metadata_log.log import MetadataLog
 from millstream.broker.metadata_log.snapshots import SnapshotFiles
+from millstream.broker.metadata_log.wire.fetches import FETCH_WAIT_MAX_MS
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import SnapshotNotFound
 from millstream.raft.messages import (
@@ -29,8 +30,6 @@ from millstream.raft.messages import (
 )
 from millstream.raft.snapshot import SnapshotId
 
-FETCH_WAIT_MAX_MS: Final = 500
-"""Kafka's MAX_FETCH_WAIT_MS: a leader hears of its followers at least so often, which check-quorum rests on."""
 FETCH_MAX_BYTES: Final = 8 << 20
 """Kafka's MAX_FETCH_SIZE_BYTES; one batch is sent whatever its size."""
 

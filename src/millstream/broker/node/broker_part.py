@@ -19,6 +19,7 @@ from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.forwarding.end_offsets import EndOffsets
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
@@ -241,6 +242,7 @@ class BrokerPart:
             controller=self._controller,
             disk_pool=self._pool,
             durability=self._durability,
+            end_offsets=EndOffsets(self._partitions, self._metadata, self._brokers),
             failures=self._failure_log,
             fetch_sessions=FetchSessions(
                 self._environment.random,
@@ -318,13 +320,12 @@ class BrokerPart:
     def _new_share_groups(self, services: CoordinatorServices) -> ShareGroups:
         config = self._config
         return ShareGroups(
-            self._identity.node_id,
             self._metadata,
             config,
             lambda: self._internal_topics.ensure(SHARE_GROUP_STATE),
+            self._brokers,
             partitions=self._partitions,
             tasks=self._tasks,
-            pool=self._pool,
             services=replace(
                 services,
                 commit_timeout_ms=config.share_coordinator_write_timeout_ms,

@@ -20,7 +20,7 @@ from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.controller_part import ControllerPart
 from millstream.broker.node.ordered_stop import OrderedStop
-from millstream.broker.node.shared_parts import SharedParts
+from millstream.broker.node.shared_parts import NodeWorkers, SharedParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
@@ -167,8 +167,7 @@ class NodeProcess:
                 directories,
                 self._environment,
                 self._clock,
-                tasks=tasks,
-                pool=pool,
+                workers=NodeWorkers(tasks, pool),
                 network=self._network,
                 of_controller=self._advertised(bound.of_controller),
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
@@ -58,6 +59,14 @@ _RECONNECT: Final = Backoff(20, 500)
 """Kafka's `controller.quorum.retry.backoff.ms`: an election does not wait for long."""
 
 
+@dataclass(frozen=True, slots=True)
+class NodeWorkers:
+    """The tasks on its loop and the threads for its disks that do the work of a node."""
+
+    tasks: NodeTasks
+    pool: DiskPool
+
+
 class SharedParts:
     """The parts of a node that its roles share, and what it was started with."""
 
@@ -68,8 +77,7 @@ class SharedParts:
         environment: LogEnvironment,
         clock: Clock,
         *,
-        tasks: NodeTasks,
-        pool: DiskPool,
+        workers: NodeWorkers,
         network: Network | None = None,
         of_controller: Sequence[Listener] = (),
     ) -> None:
@@ -78,8 +86,8 @@ class SharedParts:
         self.directories = directories
         self.environment = environment
         self.clock = clock
-        self.tasks = tasks
-        self.pool = pool
+        self.tasks = workers.tasks
+        self.pool = workers.pool
         self._network = SystemNetwork() if network is None else network
         self.identity = NodeIdentity(
             node_id=BrokerId(config.node_id),
@@ -95,7 +103,7 @@ class SharedParts:
             config,
             directories.metadata,
             environment,
-            pool=pool,
+            pool=self.pool,
             clock=clock,
             endpoints=of_controller,
         )

@@ -18,6 +18,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.forwarding.end_offsets import EndOffsets
 from millstream.broker.metadata_log.quorum_requests import QuorumRequests
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.identity import NodeIdentity
@@ -64,6 +65,7 @@ class HandlerServices:
     controller: ControllerClient
     disk_pool: DiskPool
     durability: Durability
+    end_offsets: EndOffsets
     failures: FailureLog
     fetch_sessions: FetchSessions
     file_system: FileSystem

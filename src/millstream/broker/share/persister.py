@@ -1,6 +1,6 @@
 """Stores share state, for leaders of partitions and the group coordinator, with the share coordinator of each share partition.
 
-Kafka's brokers ask each other, and themselves, over the network; this one asks its own shards. Makes `__share_group_state` when it is
+Makes `__share_group_state` when it is
 needed for the first time, and asks again while the coordinator is not ready.
 """
 
@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
+from millstream.broker.share.state_channel import ShareStateChannel
 from millstream.coordinator.share.requests import (
     DeleteState,
     InitializeState,
@@ -43,31 +43,31 @@ AnswerT = TypeVar("AnswerT")
 
 class SharePersister:
     def __init__(
-        self, coordination: ShareStateCoordination, ensure_topic: Callable[[], Awaitable[object]]
+        self, channel: ShareStateChannel, ensure_topic: Callable[[], Awaitable[object]]
     ) -> None:
         """`ensure_topic` raises a KafkaError when the internal topic cannot be made."""
-        self._coordination = coordination
+        self._channel = channel
         self._ensure_topic = ensure_topic
 
     async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
         request = InitializeState(key, state_epoch, start_offset)
-        await self._insist(lambda: self._coordination.ask(key, request, type(None)))
+        await self._insist(lambda: self._channel.ask(key, request, type(None)))
 
     async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
         request = ReadState(key, leader_epoch)
-        return await self._insist(lambda: self._coordination.ask(key, request, ShareState))
+        return await self._insist(lambda: self._channel.ask(key, request, ShareState))
 
     async def write(self, key: SharePartitionKey, state_epoch: int, change: StateChange) -> None:
         request = WriteState(key, state_epoch, change)
-        await self._insist(lambda: self._coordination.ask(key, request, type(None)))
+        await self._insist(lambda: self._channel.ask(key, request, type(None)))
 
     async def delete(self, key: SharePartitionKey) -> None:
         request = DeleteState(key)
-        await self._insist(lambda: self._coordination.ask(key, request, type(None)))
+        await self._insist(lambda: self._channel.ask(key, request, type(None)))
 
     async def read_summary(self, key: SharePartitionKey) -> ShareState:
         request = ReadStateSummary(key, -1)
-        return await self._insist(lambda: self._coordination.ask(key, request, ShareState))
+        return await self._insist(lambda: self._channel.ask(key, request, ShareState))
 
     async def _insist(self, ask: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
         """Asks again while the coordinator is not ready: it may have been created, or begun to lead, a moment ago."""

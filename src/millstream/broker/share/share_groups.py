@@ -12,6 +12,7 @@ from typing import Final, final
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
+from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.node.services import BackgroundTasks, Metadata, Partitions
 from millstream.broker.share.group_settings import ShareGroupSettings
 from millstream.broker.share.persister import SharePersister
@@ -22,12 +23,11 @@ from millstream.broker.share.sessions import (
     ShareSessions,
 )
 from millstream.broker.share.share_partitions import SharePartitions
-from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.share.state_channel import ShareStateChannel
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.metadata.image import MetadataImage
-from millstream.model import BrokerId
 from millstream.net.server.client_connection import ClientConnection
 
 _LOGGER = logging.getLogger(__name__)
@@ -38,14 +38,13 @@ SHARE_VERSION: Final = "share.version"
 class ShareGroups:
     def __init__(
         self,
-        broker_id: BrokerId,
         metadata: Metadata,
         config: BrokerConfig,
         ensure_topic: Callable[[], Awaitable[object]],
+        brokers: BrokerChannel,
         *,
         partitions: Partitions,
         tasks: BackgroundTasks,
-        pool: DiskPool,
         services: CoordinatorServices,
     ) -> None:
         """`ensure_topic` makes `__share_group_state`."""
@@ -58,19 +57,21 @@ class ShareGroups:
         self.sessions = ShareSessions(config.group_share_max_share_sessions)
         self.state = ShareStateCoordination(
             config.read(ShareCoordinatorConfig),
-            broker_id,
+            brokers.broker_id,
             partitions=partitions,
             tasks=tasks,
             services=services,
         )
-        self.persister = SharePersister(self.state, ensure_topic)
+        self.persister = SharePersister(
+            ShareStateChannel(self.state, metadata, brokers), ensure_topic
+        )
         self.partitions = SharePartitions(
             partitions,
             self.persister,
             self.settings,
             services.clock,
             tasks=tasks,
-            pool=pool,
+            pool=services.pool,
             wake=services.wake,
         )
 

@@ -18,7 +18,7 @@ from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerLife
 from millstream.broker.node.controller_part import ControllerPart
-from millstream.broker.node.shared_parts import SharedParts
+from millstream.broker.node.shared_parts import NodeWorkers, SharedParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
@@ -136,7 +136,7 @@ async def node(
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             shared = SharedParts(
-                config, directories, environment, SystemClock(), tasks=tasks, pool=pool
+                config, directories, environment, SystemClock(), workers=NodeWorkers(tasks, pool)
             )
             controller = ControllerPart(shared)
             parts = BrokerPart(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -44,20 +44,33 @@ class Brokers:
         return WriteTxnMarkersResponse(markers=[WritableTxnMarkerResult(7, [topic])])
 
 
-async def refusals(brokers: Brokers) -> dict[int, str | None]:
-    async def write(partitions: list[TopicPartition], _marker: object) -> dict[Any, None]:
+@dataclass
+class Led:
+    leader: int
+
+
+class Metadata:
+    """Its own image: who leads which partition."""
+
+    @property
+    def image(self) -> Metadata:
+        return self
+
+    def partition(self, _topic: str, number: int) -> Led:
+        return Led(LEADERS[number])
+
+
+class OwnMarkers:
+    """Those of this broker, which leads partition 0."""
+
+    async def write(self, partitions: list[TopicPartition], _marker: object) -> dict[Any, None]:
         assert partitions == [TopicPartition("t", 0)]
         return dict.fromkeys(partitions)
 
-    image = SimpleNamespace(
-        partition=lambda _topic, number: SimpleNamespace(leader=BrokerId(LEADERS[number]))
-    )
-    channel = TransactionMarkerChannel(
-        SimpleNamespace(write=write),  # type: ignore[arg-type]  # the one method that is called
-        SimpleNamespace(image=image),  # type: ignore[arg-type]  # the same
-        brokers,  # type: ignore[arg-type]  # the same
-        LongWork(lambda: 0.0),
-    )
+
+async def refusals(brokers: Brokers) -> dict[int, str | None]:
+    own, metadata, turns = OwnMarkers(), Metadata(), LongWork(lambda: 0.0)
+    channel = TransactionMarkerChannel(own, metadata, brokers, turns)  # type: ignore[arg-type]  # as much of them as is called
     found = await channel.write([TopicPartition("t", n) for n in LEADERS], MARKER)
     return {each.partition: type(e).__name__ if e else None for each, e in found.items()}
 

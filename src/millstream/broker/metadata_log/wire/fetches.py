@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 from millstream.broker.metadata_log.wire.partition import (
     METADATA_PARTITION_INDEX,
@@ -25,6 +25,8 @@ from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_set import ReplicaKey
 from millstream.records.batch import iterate_batches, validate_batch
 
+FETCH_WAIT_MAX_MS: Final = 500
+"""Kafka's MAX_FETCH_WAIT_MS: a leader hears of its followers at least so often, which check-quorum rests on."""
 _KNOWS_REPLICA_STATE = 15
 _KNOWS_TOPIC_IDS = 13
 
