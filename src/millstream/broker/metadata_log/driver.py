@@ -282,6 +282,8 @@ class MetadataDriver:
             self._listener.leadership_changed(ready.leadership)
         if ready.high_watermark is not None:
             self._apply_up_to(ready.high_watermark)
+        for change in ready.role_changes if self._peers is not None else ():
+            _LOGGER.info("metadata quorum: %s", change)
         for reply in ready.reply:
             waiting = self._asked.get(reply.token)
             if waiting is not None and not waiting.done():  # whoever asked may have gone

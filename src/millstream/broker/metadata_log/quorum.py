@@ -213,7 +213,7 @@ class MetadataQuorum:
             )
 
     def _note_voters(self) -> None:
-        """Raises KafkaStorageError for a log that cannot be read."""
+        """Raises KafkaStorageError for a log that cannot be read, ConfigError for voters with whom this node cannot vote."""
         directory = self._log.log.directory
         start, end = self._log.high_watermark(), self._log.position().end_offset
         try:
@@ -223,6 +223,11 @@ class MetadataQuorum:
                 f"{directory} is damaged ({error}): restore it from a copy"
             ) from error
         voters = self._history.voters
+        if self._config.is_controller and not self._endpoints and voters.ids - {self._local.id}:
+            raise ConfigError(
+                f"{directory} belongs to a metadata quorum whose voters are {_named(voters.ids)}; this is node {self._local.id}, which has no "
+                "listener for them: add one of controller.listener.names to listeners, or give an empty directory with --data"
+            )
         if voters.ids == {self._local.id} and not voters.has(self._local):
             raise ConfigError(
                 f"{directory} belongs to a metadata quorum whose only voter is node {self._local.id} with another directory.id, so nobody "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
 from millstream.broker.config.broker_config import BrokerConfig, broker_config
+from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.log import MetadataLog
 from millstream.broker.metadata_log.quorum import MetadataQuorum
 from millstream.broker.metadata_log.snapshots import SnapshotFiles, snapshot_of
@@ -46,6 +47,7 @@ STATIC = broker_config({"log.dirs": "data", "controller.quorum.voters": "1@h:1"}
 THREE = broker_config(
     {"log.dirs": "data", "controller.quorum.voters": "1@127.0.0.1:1,2@h:2,3@h:3", "node.id": "1"}
 )
+REACHED_AT = Listener("CONTROLLER", "h", 1)
 OTHER = ReplicaKey(BrokerId(2), Uuid(bytes(15) + b"\2"))
 
 
@@ -74,14 +76,21 @@ class Directory:
         snapshot = snapshot_of(image, voter_set(keys), NOW.wall_ms)
         SnapshotFiles(self.path, self.disk).write(snapshot)
 
-    def open(self, config: BrokerConfig = CONFIG) -> MetadataQuorum:
+    def open(
+        self, config: BrokerConfig = CONFIG, endpoints: Sequence[Listener] = (REACHED_AT,)
+    ) -> MetadataQuorum:
         self.log.log.close(SystemClock().now())
         self.directories.abandon()
         directories = open_data_directories(CONFIG, self.environment, None)
         pool = DiskPool()
         try:
             return MetadataQuorum(
-                config, directories.metadata, self.environment, pool=pool, clock=SystemClock()
+                config,
+                directories.metadata,
+                self.environment,
+                pool=pool,
+                clock=SystemClock(),
+                endpoints=endpoints,
             )
         finally:
             pool.close()
@@ -103,6 +112,16 @@ def test_the_last_voters_of_a_log_count() -> None:
     directory.append_voters(directory.own)
     directory.append_voters(directory.own, OTHER)
     assert directory.open().voters.ids == {1, 2}
+
+
+def test_a_node_that_other_voters_cannot_reach_does_not_vote_with_them() -> None:
+    """It would elect itself beside them."""
+    directory = Directory()
+    directory.append_voters(directory.own, OTHER)
+    with pytest.raises(
+        ConfigError, match="voters are node 1, node 2; this is node 1, which has no listener"
+    ):
+        directory.open(endpoints=())
 
 
 def test_a_log_from_which_the_other_voters_were_removed_is_opened() -> None:
