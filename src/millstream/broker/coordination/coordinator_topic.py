@@ -153,6 +153,11 @@ class CoordinatorTopic(Generic[ShardT]):
         return answers, failure
 
 
+def coordinator_of(topic: TopicImage, key: str) -> BrokerId:
+    """Returns the broker that coordinates the key: it leads the key's partition of the internal topic. NO_LEADER where nobody does."""
+    return topic.partitions[partition_for(key, len(topic.partitions))].leader
+
+
 async def ask_shard(
     shard: CoordinatorPartition[ShardT],
     request: object,

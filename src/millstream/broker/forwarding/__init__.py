@@ -1,1 +1,1 @@
-"""The way from a node to the active controller, wherever that runs."""
+"""The ways from a node to the active controller and to other brokers, wherever they run."""

@@ -53,7 +53,6 @@ class ControllerChannel:
         controller: ControllerRunner,
         leader: Callable[[], Address | None],
         new_connections: Callable[[], Connections],
-        client_id: str,
         now_ms: Callable[[], int],
     ) -> None:
         """`leader`: where the leader of the quorum listens; None where nobody is known to lead."""
@@ -61,7 +60,6 @@ class ControllerChannel:
         self._leader = leader
         self._sessions = new_connections()
         self._requests = new_connections()
-        self._client_id = client_id
         self._now_ms = now_ms
 
     def leads(self) -> bool:

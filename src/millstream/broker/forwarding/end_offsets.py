@@ -11,6 +11,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
     error_for,
 )
+from millstream.metadata.image import NO_LEADER
 from millstream.model import Offset, TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_offsets import (
@@ -37,7 +38,7 @@ class EndOffsets:
         found = self._metadata.image.partition(*topic_partition)
         if found is None:
             raise UnknownTopicOrPartition(f"{topic_partition} does not exist")
-        if found.leader == -1:
+        if found.leader == NO_LEADER:
             raise LeaderNotAvailable(f"nobody leads {topic_partition}")
         if found.leader == self._brokers.broker_id:
             log = self._partitions.get(*topic_partition)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from millstream.broker.cluster.auto_creation import AutoTopicCreation
+from millstream.broker.coordination.coordinator_topic import coordinator_of
 from millstream.broker.coordination.internal_topics import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -20,7 +21,6 @@ from millstream.broker.coordination.internal_topics import (
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.placement import partition_for
 from millstream.errors import (
     CoordinatorNotAvailable,
     InvalidRequest,
@@ -165,7 +165,7 @@ def _leader(
             if refusal
             else f"{topic_name} is being created; ask again"
         )
-    return topic.partitions[partition_for(key, len(topic.partitions))].leader
+    return coordinator_of(topic, key)
 
 
 def _endpoint(leader: BrokerId, listener_name: str, metadata: Metadata) -> Endpoint:

@@ -118,7 +118,6 @@ class SharedParts:
                 self.controller,
                 self._leader,
                 self._new_connections,
-                f"broker-{config.node_id}",
                 lambda: clock.now().monotonic_ms,
             )
         self._snapshots = quorum.snapshots(self._driver.voters_in_log)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast
 
+from millstream.broker.coordination.coordinator_topic import coordinator_of
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
 from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.node.services import Metadata
-from millstream.coordinator.placement import partition_for
 from millstream.coordinator.share.requests import (
     DeleteState,
     InitializeState,
@@ -19,6 +19,7 @@ from millstream.coordinator.share.requests import (
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import CoordinatorNotAvailable, MillstreamError, error_for
+from millstream.metadata.image import NO_LEADER
 from millstream.model import BrokerId
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.generated import delete_share_group_state as delete
@@ -30,7 +31,6 @@ from millstream.protocol.generated import write_share_group_state as write
 ResponseT = TypeVar("ResponseT")
 StateRequest = InitializeState | ReadState | ReadStateSummary | WriteState | DeleteState
 
-_NO_LEADER = BrokerId(-1)
 _NOT_TOLD_MS = 0
 """Times and the number of the snapshot stay with the coordinator."""
 
@@ -51,7 +51,7 @@ class ShareStateChannel:
         Raises CoordinatorNotAvailable for another broker that cannot be asked.
         """
         leader = self._leader(key)
-        if leader in {_NO_LEADER, self._brokers.broker_id}:
+        if leader in {NO_LEADER, self._brokers.broker_id}:
             return await self._coordination.ask(key, request, expected)
         api, message = _message(key, request)
         answer: Any  # Any: one of five responses of one shape
@@ -68,9 +68,7 @@ class ShareStateChannel:
 
     def _leader(self, key: SharePartitionKey) -> BrokerId:
         topic = self._metadata.image.topic(SHARE_GROUP_STATE)
-        if topic is None:
-            return _NO_LEADER
-        return topic.partitions[partition_for(key.text, len(topic.partitions))].leader
+        return NO_LEADER if topic is None else coordinator_of(topic, key.text)
 
 
 def _message(key: SharePartitionKey, request: StateRequest) -> tuple[ApiKey, Message]:

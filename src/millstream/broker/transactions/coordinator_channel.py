@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from millstream.broker.coordination.coordinator_topic import coordinator_of
 from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.node.services import Metadata
-from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.errors import CoordinatorNotAvailable, MillstreamError, error_for
+from millstream.metadata.image import NO_LEADER
 from millstream.model import BrokerId
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.add_partitions_to_txn import (
@@ -20,7 +21,6 @@ from millstream.protocol.generated.add_partitions_to_txn import (
 
 _BROKER = Caller(NO_TOKEN, api_version=5)
 """The sender of these requests: a broker, in the version of AddPartitionsToTxn that brokers speak."""
-_NO_LEADER = BrokerId(-1)
 
 
 class TransactionCoordinatorChannel:
@@ -36,7 +36,7 @@ class TransactionCoordinatorChannel:
     ) -> AddPartitionsToTxnResult:
         """Adds or verifies partitions of a transaction. Raises the KafkaError with which all of them are refused."""
         leader = self._leader(transaction.transactional_id)
-        if leader in {_NO_LEADER, self._brokers.broker_id}:
+        if leader in {NO_LEADER, self._brokers.broker_id}:
             # This node's coordinator says what it means that nobody leads.
             return await self._coordination.ask(
                 transaction.transactional_id, transaction, AddPartitionsToTxnResult, _BROKER
@@ -57,6 +57,4 @@ class TransactionCoordinatorChannel:
 
     def _leader(self, transactional_id: str) -> BrokerId:
         topic = self._metadata.image.topic(TRANSACTION_STATE)
-        if topic is None:
-            return _NO_LEADER
-        return topic.partitions[partition_for(transactional_id, len(topic.partitions))].leader
+        return NO_LEADER if topic is None else coordinator_of(topic, transactional_id)

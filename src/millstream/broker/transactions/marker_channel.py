@@ -20,6 +20,7 @@ from millstream.errors import (
     NotLeaderOrFollower,
     error_for,
 )
+from millstream.metadata.image import NO_LEADER
 from millstream.model import BrokerId, TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.write_txn_markers import (
@@ -29,8 +30,6 @@ from millstream.protocol.generated.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from millstream.records.control import TransactionMarker
-
-_NO_LEADER = BrokerId(-1)
 
 Refusals = dict[TopicPartition, KafkaError | None]
 
@@ -59,7 +58,7 @@ class TransactionMarkerChannel:
         by_leader: dict[BrokerId, list[TopicPartition]] = {}
         async for each in self._long_work.in_turns(partitions):
             found = image.partition(*each)
-            leader = _NO_LEADER if found is None else found.leader
+            leader = NO_LEADER if found is None else found.leader
             by_leader.setdefault(leader, []).append(each)
         refusals: Refusals = {}
         async with asyncio.TaskGroup() as tasks:
@@ -76,7 +75,7 @@ class TransactionMarkerChannel:
     ) -> None:
         if leader == self._brokers.broker_id:
             refusals.update(await self._markers.write(led, marker))
-        elif leader == _NO_LEADER:
+        elif leader == NO_LEADER:
             refusals.update(dict.fromkeys(led, NotLeaderOrFollower("nobody leads it")))
         else:
             refusals.update(await self._send(leader, led, marker))
