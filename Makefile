@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev check-types check-style clean speed-turns
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check setup-demo setup-dev check-types check-style clean speed-turns
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -16,7 +16,7 @@ setup-dev:
 demo: setup-demo  ## flights through a topology on Apache Spark over our own broker, verified
 	@.venv/bin/millstream demo flights
 
-test: setup-dev  ## every test but those of `make cluster`
+test: setup-dev  ## every test but those of `make cluster`, `cluster-kills` and `wheel-check`
 	@$(PYTHON_BIN) -m pytest $(PYTEST_FLAGS)
 
 check: setup-dev  ## format, lint, types, layers, generated code
@@ -57,6 +57,9 @@ oracle-compaction: setup-dev  ## random histories of compacted topics against Ap
 oracle-clients: setup-dev  ## the tests of the clients against Apache Kafka with one node and with three; `make oracle-clients FLAGS="-k groups"`
 	@$(PYTHON_BIN) -m tests.oracle.clients.run $(FLAGS)
 
+oracle-cluster: setup-dev  ## clusters of Apache Kafka's nodes and ours (MILLSTREAM_KAFKA_CLASSPATH); `make oracle-cluster FLAGS="-k transactions"`
+	@$(PYTHON_BIN) -m tests.oracle.cluster.run $(FLAGS)
+
 oracle-dataframes: setup-dev  ## the tests of sources and sinks on Spark against Apache Kafka; `make oracle-dataframes FLAGS="-k exactly_once"`
 	@$(PYTHON_BIN) -m tests.oracle.dataframes $(FLAGS)
 
@@ -75,8 +78,8 @@ oracle-alignment: setup-dev  ## random topologies with repartitions, over a back
 oracle-connector: setup-dev  ## the same jobs through our format and through Spark's own Kafka connector (MILLSTREAM_SPARK_KAFKA_JARS)
 	@$(PYTHON_BIN) -m pytest tests/compat/spark
 
-compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page
-	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write)
+compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page; FLAGS=--three: one of three nodes
+	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write) $(FLAGS)
 
 faults: setup-dev  ## clients behind a proxy that injects seeded faults; `make faults SEEDS=0-99`, or one seed to repeat it
 	@MILLSTREAM_FAULT_SEEDS=$(or $(SEEDS),0-19) MILLSTREAM_CANCEL_STRIDE=1 $(PYTHON_BIN) -m pytest tests/integration/clients/faults tests/integration/clients/test_cancellation*.py
@@ -87,11 +90,14 @@ attacks: setup-dev  ## hostile clients beside a well-behaved one, whose speed is
 fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 SEED=7`
 	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 
-soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100 KILLS=500`; KAFKA=1: pipelines and applications that are killed, on Apache Kafka
-	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KILLS=$(or $(KILLS),500) MILLSTREAM_SOAK_KAFKA=$(KAFKA) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py tests/soak/test_application_kill_matrix.py,tests/soak)
+soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100 KILLS=500`; NODES=3, KAFKA=1: pipelines and applications that are killed, on three nodes of ours, on Apache Kafka
+	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KILLS=$(or $(KILLS),500) MILLSTREAM_SOAK_KAFKA=$(KAFKA) MILLSTREAM_SOAK_NODES=$(NODES) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA)$(NODES),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py tests/soak/test_application_kill_matrix.py,tests/soak)
 
 cluster: setup-dev  ## pipelines on clusters of Spark with several executors, which come and go: ten minutes
 	@$(PYTHON_BIN) -m pytest -m cluster $(PYTEST_FLAGS) tests/integration/spark
+
+cluster-kills: setup-dev  ## controllers and brokers of three nodes that are killed, stopped, paused and cut off under load; `make cluster-kills KILLS=10 RECORDS=20000 SECONDS=600 MOVE_MB=2000`
+	@MILLSTREAM_SOAK_CLUSTER_KILLS=$(or $(KILLS),10) MILLSTREAM_SOAK_CLUSTER_FLAPPING_S=60 MILLSTREAM_SOAK_CLUSTER_RECORDS=$(or $(RECORDS),20000) MILLSTREAM_SOAK_CLUSTER_SECONDS=$(or $(SECONDS),60) MILLSTREAM_SOAK_CLUSTER_MOVE_MB=$(or $(MOVE_MB),200) MILLSTREAM_SOAK_SLOWNESS=1 $(PYTHON_BIN) -m pytest -s -m nodes tests/soak/cluster tests/soak/replication tests/integration/cluster tests/integration/replication tests/integration/cli/test_cluster.py tests/integration/docs/test_cluster_guide.py
 
 sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`, or one seed to repeat it
 	@MILLSTREAM_PURE=1 MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim
@@ -104,6 +110,9 @@ lock: setup-dev  ## pin what requirements/*.in want; `make lock LOCK_FLAGS=--upg
 
 wheel: setup-dev  ## a wheel with compiled parts, for this Python: dist/millstream-*.whl
 	@scripts/wheel dist
+
+wheel-check: setup-dev  ## the tests of a wheel, which is built for them: three minutes
+	@$(PYTHON_BIN) -m pytest -m wheel $(PYTEST_FLAGS) tests/integration/packaging
 
 clean:  ## forget the environment and everything built
 	rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

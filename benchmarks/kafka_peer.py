@@ -37,9 +37,13 @@ _SETTINGS: Final[Mapping[str, str]] = {
 class KafkaPeer:
     """A context manager. `restart` after `stop` or `kill` keeps port and data; the heap is 1 GiB."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str] | None = None, controller_port: int | None = None
+    ) -> None:
+        """A node among several has `node.id` and `controller.quorum.voters` among its settings, and the port that is its own there."""
         self._directory = Path(tempfile.mkdtemp(prefix="kafka-peer-"))
-        self._port = _free_port()
+        self._port = free_port()
+        self._controller_port = controller_port or free_port()
         self._settings = {**_SETTINGS, **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -48,12 +52,16 @@ class KafkaPeer:
         return f"127.0.0.1:{self._port}"
 
     @property
+    def data(self) -> Path:
+        """Where its logs are."""
+        return self._directory / "data"
+
+    @property
     def pid(self) -> int | None:
         return None if self._process is None else self._process.pid
 
     def __enter__(self) -> Self:
-        self._write_properties()
-        self._java("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c").wait()
+        self.format()
         self.start()
         return self
 
@@ -63,11 +71,23 @@ class KafkaPeer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stops the node and removes its data."""
         self.stop()
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def start(self) -> None:
+    def format(self) -> None:
+        self._write_properties()
+        self._java("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c").wait()
+
+    def launch(self) -> None:
+        """Starts the process; who needs the node waits for an answer."""
         self._process = self._java("kafka.Kafka")
+
+    def start(self) -> None:
+        self.launch()
         wait_for_answer(self.bootstrap_servers, _START_TIMEOUT_S)
 
     def stop(self) -> None:
@@ -87,12 +107,11 @@ class KafkaPeer:
         self.start()
 
     def _write_properties(self) -> None:
-        controller_port = _free_port()
         settings = {
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
             **self._settings,
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{controller_port}",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-            "log.dirs": str(self._directory / "data"),
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "log.dirs": str(self.data),
         }
         text = "".join(f"{key}={value}\n" for key, value in settings.items())
         (self._directory / "server.properties").write_text(text)
@@ -141,7 +160,7 @@ def wait_for_answer(bootstrap: str, timeout_s: float) -> None:
     raise TimeoutError(f"no answer from {bootstrap} within {timeout_s} s")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -35,6 +35,7 @@ pytestmark = [
 def bootstrap() -> Iterator[str]:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
         "delegation.token.secret.key": "key",
     }
     with Broker(settings=settings) as broker:
@@ -115,7 +116,7 @@ def test_tokens_are_for_those_who_proved_who_they_are(bootstrap: str) -> None:
 def test_features_are_told_and_changed(bootstrap: str) -> None:
     features = f"{TOOLS}.FeatureCommand"
     told = tool(bootstrap, features, "describe")
-    level = r"metadata\.version\s+SupportedMinVersion: 3\.7-IV2\s.*FinalizedVersionLevel: 4\.3-IV0"
+    level = r"metadata\.version\s+SupportedMinVersion: 3\.3-IV3\s.*FinalizedVersionLevel: 4\.3-IV0"
     assert re.search(level, told)
     down = tool(bootstrap, features, "downgrade", "--feature", "group.version=0", "--dry-run")
     assert "group.version can be downgraded to 0." in down

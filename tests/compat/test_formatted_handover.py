@@ -87,7 +87,7 @@ def test_kafka_starts_with_what_we_formatted_and_we_go_on_with_it(
         assert told(broker.bootstrap_servers) == (FEATURES | quorum, USERS)
 
 
-@pytest.mark.parametrize("release", ["3.7-IV2", "3.9", "4.2"])
+@pytest.mark.parametrize("release", ["3.3", "3.6", "3.7-IV2", "3.9", "4.2"])
 def test_kafka_goes_on_with_a_cluster_of_an_older_release_that_we_began(
     tmp_path: Path, release: str
 ) -> None:

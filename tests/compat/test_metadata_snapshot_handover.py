@@ -77,7 +77,8 @@ def told(bootstrap: str) -> dict[str, object]:
 
 def ours(data: Path, **settings: str) -> Broker:
     given = {name.replace("_", "."): value for name, value in settings.items()}
-    return Broker(data=data, settings={"authorizer.class.name": AUTHORIZER, **given})
+    access = {"authorizer.class.name": AUTHORIZER, "super.users": "User:ANONYMOUS"}
+    return Broker(data=data, settings={**access, **given})
 
 
 def test_kafka_reads_our_snapshot_and_goes_on_from_it(tmp_path):

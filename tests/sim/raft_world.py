@@ -160,11 +160,13 @@ class RaftWorld:
         """The node's disk is replaced: another directory, without a log, a vote or an epoch."""
         node = self.nodes[node_id]
         self.lost_disks.append((node.key, node.log.entries[: node.log.synced]))
+        node.incarnation += 1  # its events are no longer its own
+        node.replica = None
         self.nodes[node_id] = Node(
             _key(node_id, next(self._disks)),
             None,
             node.joins_by_itself,
-            incarnation=node.incarnation + 1,
+            incarnation=node.incarnation,
         )
 
     def may_lose(self, node_id: int) -> bool:
@@ -323,6 +325,11 @@ class RaftWorld:
     def _tick(self, incarnation: int, node: Node) -> None:
         if node.incarnation == incarnation and self.now_ms >= node.deadline_ms:
             self.step(node.key.id, Tick())
+            # Else the driver would step again at once, and again, and its loop would do nothing else.
+            is_at_work = node.replica is not None and node.incarnation == incarnation
+            assert not is_at_work or node.deadline_ms > self.now_ms, (
+                f"node {node.key.id} spins at {self.now_ms} ms"
+            )
 
     # the network
 

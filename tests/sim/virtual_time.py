@@ -67,7 +67,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         *args: *Arguments,
     ) -> asyncio.Future[Result]:
         future: asyncio.Future[Result] = self.create_future()
-        self.call_soon(_run, future, func, args)
+        self.call_soon(run_work, future, func, args)
         return future
 
     def _jump(self, seconds: float) -> None:
@@ -101,7 +101,7 @@ def run_in_virtual_time(coroutine: Coroutine[Any, Any, Result]) -> Result:
         loop.close()
 
 
-def _run(
+def run_work(
     future: asyncio.Future[Result],
     func: Callable[[Unpack[Arguments]], Result],
     args: tuple[*Arguments],

@@ -4,8 +4,8 @@ A row of the matrix is a shape of topology with a kind of stores and of stream t
 copies. In each row every victim is killed at every moment. With one node the broker is the coordinator, too.
 
 `make soak` kills `KILLS`, 500 unless it says otherwise, which takes a quarter of an hour on two cores that have nothing else to do, and begins with the seed
-MILLSTREAM_KILL_SEED: 52 of them go through all rows. A failure says the line that repeats it. `make soak KAFKA=1` does it on Apache Kafka, out
-of MILLSTREAM_KAFKA_CLASSPATH, with one node and with three, whose coordinator is killed, too.
+MILLSTREAM_KILL_SEED: 52 of them go through all rows. A failure says the line that repeats it. `make soak NODES=3` does it on three
+nodes of ours, whose coordinator is killed, too, and `make soak KAFKA=1` on Apache Kafka, out of MILLSTREAM_KAFKA_CLASSPATH, with one node and with three.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ import pytest
 from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, is_available
 from tests.support.kills.killed_instances import killed
 from tests.support.kills.orders import Moment, Victim
+from tests.support.kills.watched_broker import Brokers
 from tests.support.kills.ways import Way, orders
 
 KILLS = int(os.environ.get("MILLSTREAM_SOAK_KILLS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "0"))
-ON_KAFKA = os.environ.get("MILLSTREAM_SOAK_KAFKA", "") == "1"
+BROKERS = Brokers.of(os.environ)
 S_A_KILL = 20
 MANY = 400
 """By then everything must have come that is ordered in any row: in one there may be nothing to restore, for example."""
@@ -40,11 +41,13 @@ pytestmark = [
 
 
 async def test_what_is_killed_at_any_step_is_exactly_once() -> None:
-    assert is_available() or not ON_KAFKA, f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
+    assert is_available() or BROKERS is not Brokers.KAFKA, (
+        f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
+    )
     kills: Counter[tuple[Victim, Moment]] = Counter()
     ordered: set[tuple[Victim, Moment]] = set()
     for seed in count(FIRST_SEED):
-        way = Way.of_seed(seed, is_kafka=ON_KAFKA)
+        way = Way.of_seed(seed, BROKERS)
         say(f"{way}; again:\n{again(seed)}")
         wanted = orders(way, seed)
         directory = Path(tempfile.mkdtemp(prefix=f"kills-{seed}-"))  # stays where the test fails
@@ -63,8 +66,7 @@ async def test_what_is_killed_at_any_step_is_exactly_once() -> None:
 
 
 def again(seed: int) -> str:
-    on_kafka = "MILLSTREAM_SOAK_KAFKA=1 " if ON_KAFKA else ""
-    settings = f"MILLSTREAM_KILL_SEED={seed} MILLSTREAM_SOAK_KILLS=1 {on_kafka}"
+    settings = f"MILLSTREAM_KILL_SEED={seed} MILLSTREAM_SOAK_KILLS=1 {BROKERS.variables}"
     return f"{settings}.venv/bin/python -m pytest -n 0 {__file__}"
 
 

@@ -3,8 +3,8 @@
 All shapes come in turn, each in one JVM or on two executors with disks of their own, as its seed says.
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED; more than five hundred
-kills take about an hour. A failure says the seed that repeats it. `make soak KAFKA=1` does it on three nodes of Apache
-Kafka, one of which is killed, out of MILLSTREAM_KAFKA_CLASSPATH.
+kills take about an hour. A failure says the seed that repeats it. `make soak NODES=3` does it on three nodes of ours, one of which is killed, and
+`make soak KAFKA=1` on three of Apache Kafka, out of MILLSTREAM_KAFKA_CLASSPATH.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, is_available
 from tests.support.kills.orders import PLANNED, Order, Orders, Victim
 from tests.support.kills.run import Run
 from tests.support.kills.shapes import SHAPES, check_nothing_is_open
-from tests.support.kills.watched_broker import watched_broker, watched_node
+from tests.support.kills.watched_broker import Brokers, watched_brokers
 
 SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "1"))
 ORDERS = 30
 SESSIONS_MAX = 40
-ON_KAFKA = os.environ.get("MILLSTREAM_SOAK_KAFKA", "") == "1"
+BROKERS = Brokers.of(os.environ)
 STARTING = (Step.STARTING, Step.FENCED, Step.RESTORED)
 PASSING = (Victim.WORKER, Victim.BROKER)
 """Tasks go on when one of these is killed."""
@@ -58,12 +58,14 @@ pytestmark = [
 
 
 def test_what_is_killed_anywhere_is_exactly_once() -> None:
-    assert is_available() or not ON_KAFKA, f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
+    assert is_available() or BROKERS is not Brokers.KAFKA, (
+        f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
+    )
     ends_at = time.monotonic() + SOAK_SECONDS
     kills = 0
     for seed in count(FIRST_SEED):
         shape = list(SHAPES)[seed % len(SHAPES)]
-        sys.stdout.write(f"MILLSTREAM_KILL_SEED={seed}: {shape}\n")
+        sys.stdout.write(f"{BROKERS.variables}MILLSTREAM_KILL_SEED={seed}: {shape}\n")
         with _short_directory() as directory:
             kills += killed(shape, seed, directory)
         sys.stdout.write(f"{kills} kills\n")
@@ -76,7 +78,7 @@ def test_what_is_killed_anywhere_is_exactly_once() -> None:
 def killed(shape: str, seed: int, directory: Path) -> int:
     """Runs one application until it has done everything, and returns how many kills it took."""
     orders = Orders(directory / "orders")
-    with (watched_node if ON_KAFKA else watched_broker)(orders.broker) as servers:
+    with watched_brokers(orders.broker, BROKERS) as servers:
         asyncio.run(SHAPES[shape].prepare(servers))
         chance = random.Random(seed)
         master = chance.choice((LOCAL, CLUSTER))

@@ -3,7 +3,8 @@
 Eight seeds in a row have all kinds of sinks, each in one JVM and on two executors.
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED. A failure says the seed that
-repeats it. `make soak KAFKA=1` does it on three nodes of Apache Kafka, one of which is killed, out of MILLSTREAM_KAFKA_CLASSPATH.
+repeats it. `make soak NODES=3` does it on three nodes of ours, one of which is killed, and `make soak KAFKA=1` on three of Apache Kafka, out of
+MILLSTREAM_KAFKA_CLASSPATH.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, is_available
 from tests.support.kills.copied import KINDS, LOCAL, killed_query
 from tests.support.kills.orders import Order, Victim
 from tests.support.kills.sink_moments import SinkMoment
+from tests.support.kills.watched_broker import Brokers
 
 SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "1"))
-ON_KAFKA = os.environ.get("MILLSTREAM_SOAK_KAFKA", "") == "1"
+BROKERS = Brokers.of(os.environ)
 OFTEN = {Victim.WORKER: 6, Victim.EXECUTOR: 3, Victim.BROKER: 2, Victim.JVM: 1, Victim.DRIVER: 1}
 """Spark runs a task again whose worker or executor is killed; the others cost a start."""
 CLUSTER = "local-cluster[2,1,1024]"
@@ -38,7 +40,9 @@ pytestmark = [
 
 
 def test_rows_of_a_query_that_is_killed_anywhere_are_written_once() -> None:
-    assert is_available() or not ON_KAFKA, f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
+    assert is_available() or BROKERS is not Brokers.KAFKA, (
+        f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
+    )
     ends_at = time.monotonic() + SOAK_SECONDS
     kills: Counter[str] = Counter()
     for seed in count(FIRST_SEED):
@@ -46,9 +50,9 @@ def test_rows_of_a_query_that_is_killed_anywhere_are_written_once() -> None:
         master = (LOCAL, CLUSTER)[seed // len(KINDS) % 2]
         orders = chosen(chance, master)
         sys.stdout.write(
-            f"MILLSTREAM_KILL_SEED={seed}: {kind} on {master}; {'; '.join(map(str, orders))}\n"
+            f"{BROKERS.variables}MILLSTREAM_KILL_SEED={seed}: {kind} on {master}; {'; '.join(map(str, orders))}\n"
         )
-        done = killed_query(kind, orders, master=master, is_kafka=ON_KAFKA)
+        done = killed_query(kind, orders, master=master, brokers=BROKERS)
         kills.update(f"{order.victim} of {kind}" for order in done)
         sys.stdout.write(f"{kills.total()} kills: {sorted(kills.items())}\n")
         sys.stdout.flush()

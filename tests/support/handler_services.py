@@ -8,20 +8,26 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
+from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.quotas.node_quotas import NodeQuotas
+from millstream.broker.requests.access import OPEN
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.handler_services import ControllerServices, HandlerServices
+from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.durability import Durability
+from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.generated.headers import RequestHeader
+from millstream.quota.rate import QuotaWindows
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
 from millstream.runtime import Instant
-from millstream.security.authorizer import ANONYMOUS
+from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 
 _EARLY: Final = Instant(0, 0)
 
@@ -43,6 +49,12 @@ class GivenQuorum:
     leader_epoch: int = 0
     high_watermark: int = 0
     kraft_version: int = KRAFT_VERSION_DYNAMIC
+
+    def leads(self) -> bool:
+        return True
+
+    def is_elsewhere(self) -> bool:
+        return False
 
     def quorum(self) -> QuorumDescription:
         return QuorumDescription(
@@ -75,14 +87,25 @@ class NotGiven:
         )
 
 
+def no_quotas() -> NodeQuotas:
+    """Quotas of a cluster in which none are set."""
+    return NodeQuotas(QuotaWindows(), QuotaWindows(), _StillClock())
+
+
 def handler_services(**given: Any) -> HandlerServices:  # Any: as much of each service as is used
     failures = FailureLog(_StillClock())
-    return _with_stand_ins(HandlerServices, {"failures": failures} | _with_turns(given))
+    return _with_stand_ins(
+        HandlerServices,
+        {"access": OPEN, "failures": failures, "quotas": no_quotas()} | _with_turns(given),
+    )
 
 
 def controller_services(**given: Any) -> ControllerServices:  # Any: see above
     failures = FailureLog(_StillClock())
-    return _with_stand_ins(ControllerServices, {"failures": failures} | _with_turns(given))
+    return _with_stand_ins(
+        ControllerServices,
+        {"access": OPEN, "failures": failures, "quotas": no_quotas()} | _with_turns(given),
+    )
 
 
 def node_view(**given: Any) -> NodeView:  # Any: as much of each part as is read
@@ -96,9 +119,20 @@ def _with_turns(given: dict[str, Any]) -> dict[str, Any]:  # Any: see above
 
 def _stand_in(name: str) -> Any:  # Any: fails when it is touched
     """Compiled modules take an object of a compiled class, so its stand-in is one over things that were not given."""
-    if name == "durability":
-        parts: Any = [NotGiven(part) for part in ("log_flusher", "purgatory", "flush_on_ack")]
-        return Durability(*parts)
+    match name:
+        case "durability":
+            return Durability(
+                _not_given("log_flusher"), _stand_in("purgatory"), _not_given("flush_on_ack")
+            )
+        case "purgatory":
+            return Purgatory(_not_given("clock"))
+        case "fetch_sessions":
+            return FetchSessions(_not_given("random"), _stand_in("purgatory"), 0)
+        case _:
+            return NotGiven(name)
+
+
+def _not_given(name: str) -> Any:  # Any: fails when it is touched
     return NotGiven(name)
 
 
@@ -115,10 +149,15 @@ def request_context(
     *,
     client_id: str = "client",
     connection_id: int = 1,
-    principal: str = ANONYMOUS,
+    principal: KafkaPrincipal = ANONYMOUS,
     now: Instant = _EARLY,
 ) -> RequestContext:
-    """Of a client of this machine on the listener PLAINTEXT."""
+    """Of a client of this machine: on the listener PLAINTEXT, unless it has logged in."""
     header = RequestHeader(request_api_version=version, client_id=client_id)
-    connection = ClientConnection(connection_id, "127.0.0.1", 4711, "PLAINTEXT", principal)
+    protocol = (
+        SecurityProtocol.PLAINTEXT if principal == ANONYMOUS else SecurityProtocol.SASL_PLAINTEXT
+    )
+    connection = ClientConnection(
+        connection_id, "127.0.0.1", 4711, protocol.name, principal, protocol
+    )
     return RequestContext(header, connection, now)

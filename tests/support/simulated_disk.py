@@ -185,6 +185,30 @@ class SimFileSystem:
             survivor.reserved_bytes = disk.reserved_bytes
             self._files[path] = survivor
 
+    @_one_at_a_time
+    def write_back(self) -> None:
+        """The system writes what it has kept in memory, as it does after a while: all that was written until now is on the disk."""
+        self._undo.clear()
+        for disk in self._files.values():
+            disk.durable_bytes = len(disk.data)
+
+    @_one_at_a_time
+    def of_next_process(self) -> SimFileSystem:
+        """Returns the disk as the next process finds it: what was written is there, synced or not; handles and locks are gone.
+
+        This one is nobody's any more: whatever is done to it reaches nobody. What was done to names and directories counts as synced.
+        """
+        found = SimFileSystem()
+        found.space_bytes, found.now_ms = self.space_bytes, self.now_ms
+        found._directories = set(self._directories)
+        for path, disk in self._files.items():
+            survivor = found._files[path] = SimDisk()
+            survivor.data = bytearray(disk.data)
+            survivor.durable_bytes = disk.durable_bytes
+            survivor.reserved_bytes = disk.reserved_bytes
+            survivor.modified_ms = disk.modified_ms
+        return found
+
     def corrupt(self, path: str, position: int, data: bytes) -> None:
         """Overwrites bytes, as a damaged disk would."""
         self._files[path].data[position : position + len(data)] = data

@@ -21,7 +21,7 @@ import time
 from asyncio.base_events import BaseEventLoop
 from asyncio.events import Handle
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from millstream.broker.config.broker_config import broker_config
@@ -35,7 +35,8 @@ _TOLD_CALLBACKS: Final = 3
 class LoopWatch:
     """Notes the round that held the loop longest. Belongs to the loop's thread; `take` may be called from another."""
 
-    def __init__(self) -> None:
+    def __init__(self, time_s: Callable[[], float] = time.thread_time) -> None:
+        self._time_s = time_s
         self._longest: tuple[float, str] = (0.0, "")
         self._ran: list[tuple[float, Handle]] = []
         """The callbacks of the round, with the CPU time when each ended."""
@@ -47,13 +48,13 @@ class LoopWatch:
 
         def run_and_note(handle: Handle) -> None:
             run_handle(handle)
-            watch._ran.append((time.thread_time(), handle))
+            watch._ran.append((watch._time_s(), handle))
 
         def run_once_and_measure(loop: BaseEventLoop) -> None:
             watch._ran = []
-            begin = time.thread_time()
+            begin = watch._time_s()
             run_once(loop)
-            held = time.thread_time() - begin
+            held = watch._time_s() - begin
             if held > watch._longest[0]:
                 watch._longest = (held, _summary(begin, watch._ran))
 

@@ -12,9 +12,11 @@ from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.metadata_log.quorum_peers import QuorumPeerSettings
 from millstream.broker.metadata_log.snapshots import SnapshotSettings
+from millstream.broker.replication.remote_leader import ReplicaFetchSettings
 from millstream.broker.share.group_settings import ShareGroupValues
 from millstream.broker.storage.log_cleaner import CleanerSettings
 from millstream.config_fields import FieldSource, Source
+from millstream.controller.partitions.topic_replication import TopicReplication
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
@@ -32,22 +34,24 @@ from millstream.metadata.group_config import GROUP_CONFIGS
 from millstream.metadata.topic_config import TOPIC_CONFIGS, LogConfig
 from millstream.net.server.limits import ConnectionLimits
 from millstream.raft.quorum_state import RaftTimeouts
+from millstream.security.standard_authorizer import AuthorizerSettings
 
 SOURCE: Final = Path(__file__).parents[2] / "src" / "millstream"
 SERVER_PACKAGES: Final = (
-    "broker", "controller", "coordinator", "log", "metadata", "net", "raft", "replication",
+    "broker", "controller", "coordinator", "log", "metadata", "net", "raft", "replication", "security",
 )  # fmt: skip
 CONFIG_CLASSES: Final[Mapping[type, Mapping[str, ConfigKey]]] = {
     **dict.fromkeys(
         (
-            BrokerConfig, CleanerSettings, ClassicGroupConfig, ConnectionLimits, ConsumerGroupConfig, ControllerSettings,
-            DelegationTokenSettings, GroupCoordinatorConfig, KRaftSettings, QuorumPeerSettings, RaftTimeouts, ShareCoordinatorConfig,
+            AuthorizerSettings, BrokerConfig, CleanerSettings, ClassicGroupConfig, ConnectionLimits, ConsumerGroupConfig, ControllerSettings,
+            DelegationTokenSettings, GroupCoordinatorConfig, KRaftSettings, QuorumPeerSettings, RaftTimeouts, ReplicaFetchSettings, ShareCoordinatorConfig,
             ShareGroupConfig, SnapshotSettings, StreamsGroupConfig, TransactionCoordinatorConfig,
         ),
         BROKER_CONFIGS,
     ),
     ClientMetricsSubscription: CLIENT_METRICS_CONFIGS,
     LogConfig: TOPIC_CONFIGS,
+    TopicReplication: TOPIC_CONFIGS,
     ShareGroupValues: GROUP_CONFIGS,
 }  # fmt: skip
 """Every config class, and the table whose settings it is filled with."""

@@ -15,6 +15,7 @@ _NEVER_MET = "each is the word of its field, and no module and no folder meets b
 STAND_TWICE = {
     "Admin": _ASYNC_AND_BLOCKING,
     "BatchDelivery": _ASYNC_AND_BLOCKING,
+    "Cluster": "the nodes of a test, and what a client knows of its brokers, which no test imports",
     "Connections": "those of a client to its brokers, and those of a Spark worker to Kafka; Spark's code never meets the former",
     "Consumer": _ASYNC_AND_BLOCKING,
     "Controller": "the controller itself, and the route of Admin's requests to it: `route=Controller()`",

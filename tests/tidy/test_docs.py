@@ -165,5 +165,5 @@ def test_the_modules_that_the_design_names_are_where_it_says() -> None:
 
 def test_what_a_handler_does_not_support_is_on_the_compatibility_page() -> None:
     page = (ROOT / "docs/compatibility.md").read_text()
-    assert "**SaslHandshake.** Not supported: SASL listeners" in page
-    assert "**Fetch.** Not supported: fetching as a replica" in page
+    assert "**AlterConfigs.** Not supported: policies" in page
+    assert "**ListOffsets.** Not supported: tiered positions (-5, -6)" in page

@@ -139,7 +139,6 @@ def test_every_field_of_what_settings_are_handed_on_in_is_read(settings: type) -
 @pytest.mark.parametrize(
     "key",
     [
-        "unclean.leader.election.enable",
         "remote.log.reader.threads",
         "num.io.threads",
         "transaction.two.phase.commit.enable",

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from millstream.quoting import counted
+
+if TYPE_CHECKING:
+    from millstream.broker.config.broker_config import BrokerConfig
 
 _NOT_FOUND: Final = 3
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -41,7 +44,7 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 
     try:
         gathered = read_settings(file, overrides)
-        broker_config(gathered.values)
+        _read_stores(broker_config(gathered.values))
     except (ConfigError, OSError, UnicodeDecodeError) as error:
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
@@ -53,6 +56,16 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
         click.echo(f"{variable} of the environment is not a setting")
     count = sum(reason is None for reason in reasons.values())
     click.echo(f"{file}: ok, {counted(count, 'setting')}")
+
+
+def _read_stores(config: BrokerConfig) -> None:
+    """Reads keys and certificates as a node does at its start. Raises ConfigError."""
+    if config.protection.tls:
+        from millstream.broker.config.standing_alone import stands_alone
+        from millstream.broker.tls.node_tls import NodeTls
+
+        own = [each.name for each in (*config.listeners, *config.controller_listeners)]
+        NodeTls(config.protection, own, stands_alone=stands_alone(config.settings))
 
 
 @config.command(short_help="Show the value of a setting, where it comes from and what it does.")

@@ -23,6 +23,10 @@ class Verb(NamedTuple):
 
 VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
+        "certs": Verb(
+            "millstream.cli.certs.command", "certs", "Make certificates to try TLS with."
+        ),
+        "cluster": Verb("millstream.cli.cluster.command", "cluster", "Start and show a cluster."),
         "consume": Verb("millstream.cli.consume", "consume", "Read records of topics."),
         "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
         "console": Verb("millstream.cli.console", "console", "Serve the web console."),

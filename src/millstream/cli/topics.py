@@ -114,8 +114,8 @@ def describe(
     for topic in good:
         partitions = [
             row
-            for row in _partitions(topic)
-            if (not under_replicated_partitions or row["isr"] != row["replicas"])
+            for each, row in zip(topic.partitions, _partitions(topic), strict=True)
+            if (not under_replicated_partitions or len(each.isr) < len(each.replicas))
             and (not unavailable_partitions or row["leader"] is None)
         ]
         if partitions or not (under_replicated_partitions or unavailable_partitions):
@@ -129,12 +129,13 @@ def describe(
 
 
 def _partitions(topic: TopicDescription) -> list[dict[str, object]]:
+    """Replicas in their order: the first one is preferred as the leader."""
     return [
         {
             "partition": each.partition,
             "leader": None if each.leader < 0 else each.leader,
-            "replicas": sorted(each.replicas),
-            "isr": sorted(each.isr),
+            "replicas": each.replicas,
+            "isr": each.isr,
             "offline": sorted(each.offline_replicas),
             "elr": each.eligible_leader_replicas,
             "last_known_elr": each.last_known_eligible_leader_replicas,

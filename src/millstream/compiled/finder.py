@@ -14,12 +14,18 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 
 MODULES = (
+    "millstream.broker.fetch.fetch_session",
+    "millstream.broker.fetch.fetch_sessions",
+    "millstream.broker.fetch.replicated_bytes",
     "millstream.broker.handlers.fetch",
     "millstream.broker.handlers.produce",
     "millstream.broker.metrics.request_metrics",
     "millstream.broker.metrics.time_distribution",
     "millstream.broker.metrics.topic_metrics",
+    "millstream.broker.replication.remote_leader",
+    "millstream.broker.replication.replica_fetcher",
     "millstream.broker.requests.dispatch",
+    "millstream.broker.requests.purgatory",
     "millstream.broker.requests.request_context",
     "millstream.broker.storage.durability",
     "millstream.clients.cluster.core.cluster_metadata",
@@ -39,6 +45,7 @@ MODULES = (
     "millstream.log.append_info",
     "millstream.log.header_scan",
     "millstream.log.leader_epochs",
+    "millstream.log.log_health",
     "millstream.log.log_reader",
     "millstream.log.log_state",
     "millstream.log.partition_log",
@@ -61,9 +68,13 @@ MODULES = (
     "millstream.protocol.reading",
     "millstream.protocol.writing",
     "millstream.records.batch",
+    "millstream.replication.fetch_plan",
     "millstream.replication.fetch_position",
-    "millstream.replication.high_watermark",
+    "millstream.replication.follower",
+    "millstream.replication.followers",
+    "millstream.replication.isr",
     "millstream.replication.partition",
+    "millstream.replication.replica_progress",
     "millstream.runtime.system",
 )
 """What is compiled, as one: between these a call is a call in C, and an attribute a field of a struct."""
@@ -73,6 +84,7 @@ CONSTANTS_FROM = (
     "millstream.log.directory.text_checkpoints",
     "millstream.log.segments.files",
     "millstream.log.segments.index_file",
+    "millstream.metadata.image",
     "millstream.security.acl",
 )
 """Other modules whose `Final` constants are copied into what is compiled: their sources count as well."""

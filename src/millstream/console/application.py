@@ -22,6 +22,7 @@ from starlette.routing import Route
 
 from millstream.console.rendering import STYLESHEET, Renderer, render_json, stylesheet
 from millstream.console.security_headers import SecurityHeaders
+from millstream.console.views.brokers import BrokersView
 from millstream.console.views.groups import GroupsView, GroupView
 from millstream.console.views.overview import OverviewView
 from millstream.console.views.paging import Selection
@@ -43,6 +44,7 @@ class Pages(Protocol):
     """The source of the pages. Raises MillstreamError for one that cannot be shown."""
 
     async def overview(self) -> OverviewView: ...
+    async def brokers(self) -> BrokersView: ...
     async def topics(self, selection: Selection) -> TopicsView: ...
     async def topic(self, name: str, partition: int | None = None) -> TopicView: ...
     async def groups(self, selection: Selection) -> GroupsView: ...
@@ -61,6 +63,13 @@ class _Page:
 
 _PAGES: Final = (
     _Page("/", "/overview.json", "overview.html", "/", lambda pages, _: pages.overview()),
+    _Page(
+        "/brokers",
+        "/brokers.json",
+        "brokers.html",
+        "/brokers",
+        lambda pages, _: pages.brokers(),
+    ),
     _Page(
         "/topics",
         "/topics.json",

@@ -16,11 +16,14 @@ from millstream.clients import Admin, RangeReader
 from millstream.clients.admin import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
+    ClusterDescription,
     ConfigResource,
     ConfigResourceType,
     GroupDescription,
+    QuorumInfo,
     TopicDescription,
 )
+from millstream.console.views.brokers import BrokersView, brokers_view
 from millstream.console.views.groups import (
     GroupsView,
     GroupView,
@@ -45,6 +48,7 @@ from millstream.errors import (
     KafkaError,
     RequestTimedOut,
     UnknownTopicOrPartition,
+    UnsupportedVersion,
 )
 from millstream.model import TopicPartition
 
@@ -86,6 +90,32 @@ class ClusterReader:
             groups = await self._admin.list_groups()
         described = [topic for topic in topics.values() if not isinstance(topic, KafkaError)]
         return overview_view(cluster, described, groups)
+
+    async def brokers(self) -> BrokersView:
+        """Reads the nodes. A broker that is fenced is not asked for its directories, and what one does not answer soon is left out."""
+        async with self._page_deadline():
+            cluster = await self._described_cluster()
+            try:
+                quorum: QuorumInfo | KafkaError = await self._admin.describe_metadata_quorum(
+                    timeout_ms=self._timeout_ms // 2
+                )
+            except KafkaError as error:
+                quorum = error
+            names = await self._admin.list_topics(include_internal=True)
+            topics = await self._admin.describe_topics(names)
+            living = {node.node_id for node in cluster.nodes} - cluster.fenced_broker_ids
+            directories = await self._admin.describe_log_dirs(
+                living, timeout_ms=self._timeout_ms // 2
+            )
+        described = [topic for topic in topics.values() if not isinstance(topic, KafkaError)]
+        return brokers_view(cluster, quorum, described, directories)
+
+    async def _described_cluster(self) -> ClusterDescription:
+        """Kafka before 4.0 does not tell which brokers are fenced."""
+        try:
+            return await self._admin.describe_cluster(include_fenced_brokers=True)
+        except UnsupportedVersion:
+            return await self._admin.describe_cluster()
 
     async def topics(self, selection: Selection) -> TopicsView:
         """Reads the topics of a page. Offsets and configs are asked for the topics of the page alone, however many there are."""

@@ -33,6 +33,7 @@ ALTER_CLIENT_QUOTAS: Final = ControllerApi(
     ApiKey.ALTER_CLIENT_QUOTAS, Controller.handle_alter_client_quotas
 )
 ALTER_CONFIGS: Final = ControllerApi(ApiKey.ALTER_CONFIGS, Controller.handle_alter_configs)
+ALTER_PARTITION: Final = ControllerApi(ApiKey.ALTER_PARTITION, Controller.handle_alter_partition)
 ALTER_PARTITION_REASSIGNMENTS: Final = ControllerApi(
     ApiKey.ALTER_PARTITION_REASSIGNMENTS, Controller.handle_alter_partition_reassignments
 )

@@ -14,6 +14,7 @@ from millstream.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS,
     METADATA_VERSION,
     METADATA_VERSIONS,
+    Capability,
 )
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated.metadata_records import (
@@ -40,13 +41,15 @@ def plan_activation(
 
 
 def _bootstrap_records(image: MetadataImage, settings: ControllerSettings) -> list[MetadataRecord]:
-    """One metadata transaction: the records that the cluster was formatted with, and what they need."""
+    """The records that the cluster was formatted with, and what they need: one metadata transaction, or one batch where the level has none."""
     records = settings.read_bootstrap()
     levels = dict(_levels(records))
     _check_levels(levels, settings.supported_features)
     configs = (
         min_insync_replicas_records(image, settings) if levels.get(ELIGIBLE_LEADER_REPLICAS) else []
     )
+    if levels[METADATA_VERSION] < Capability.METADATA_TRANSACTIONS:
+        return [*records, *configs]
     return [
         BeginTransactionRecord(name="Bootstrap records"),
         *records,

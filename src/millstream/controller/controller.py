@@ -14,9 +14,9 @@ from millstream.controller.brokers.broker_lifecycle import (
     BrokerSessions,
     plan_fence_expired,
     plan_heartbeat,
-    plan_registration,
 )
 from millstream.controller.brokers.features import plan_update_features
+from millstream.controller.brokers.registration import plan_registration
 from millstream.controller.brokers.unregistration import plan_unregister_broker
 from millstream.controller.configs.alter_configs import (
     plan_alter_configs,
@@ -24,7 +24,10 @@ from millstream.controller.configs.alter_configs import (
 )
 from millstream.controller.configs.client_quotas import plan_alter_client_quotas
 from millstream.controller.controller_registration import plan_controller_registration
+from millstream.controller.partitions.alter_partition import plan_alter_partition
+from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
 from millstream.controller.partitions.elect_leaders import plan_elect_leaders
+from millstream.controller.partitions.partition_changes import PartitionChanges
 from millstream.controller.partitions.reassignments import plan_alter_reassignments
 from millstream.controller.partitions.replica_directories import plan_replica_directories
 from millstream.controller.producer_ids import plan_producer_ids
@@ -53,6 +56,10 @@ from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasResponse,
 )
 from millstream.protocol.generated.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from millstream.protocol.generated.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+)
 from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -178,6 +185,9 @@ class Controller:
             self._delta = MetadataDelta(self._image)
         self._delta.replay(record)
 
+    def _changes(self) -> PartitionChanges:
+        return PartitionChanges(self.image, self._settings)
+
     def handle_activation(
         self, transaction_open: bool, context: ControllerContext
     ) -> ControllerResult[None]:
@@ -194,12 +204,12 @@ class Controller:
     def handle_broker_registration(
         self, request: BrokerRegistrationRequest, context: ControllerContext
     ) -> ControllerResult[BrokerRegistrationResponse]:
-        return plan_registration(request, self.image, self._settings, self._sessions, context)
+        return plan_registration(request, self._changes(), self._settings, self._sessions, context)
 
     def handle_broker_heartbeat(
         self, request: BrokerHeartbeatRequest, context: ControllerContext
     ) -> ControllerResult[BrokerHeartbeatResponse]:
-        return plan_heartbeat(request, self.image, self._sessions, context)
+        return plan_heartbeat(request, self._changes(), self._sessions, context)
 
     def note_contact(self, request: BrokerHeartbeatRequest, now_ms: int) -> None:
         """Takes note that a registered broker lives, before its heartbeat is handled."""
@@ -211,18 +221,40 @@ class Controller:
         self, request: AssignReplicasToDirsRequest, context: ControllerContext
     ) -> ControllerResult[AssignReplicasToDirsResponse]:
         del context
-        return plan_replica_directories(request, self.image)
+        return plan_replica_directories(request, self._changes())
+
+    def handle_alter_partition(
+        self, request: AlterPartitionRequest, context: ControllerContext
+    ) -> ControllerResult[AlterPartitionResponse]:
+        del context
+        return plan_alter_partition(request, self._changes())
+
+    def handle_imbalance(self, request: None, context: ControllerContext) -> ControllerResult[bool]:
+        """Gives leaderships back to preferred replicas, so many at once. To be called now and then, and again while it answers True."""
+        del request, context
+        return plan_balance(self._changes())
+
+    def handle_partitions_without_leader(
+        self, request: None, context: ControllerContext
+    ) -> ControllerResult[bool]:
+        """Elects leaders uncleanly where topics allow it, so many at once. To be called as `handle_imbalance`."""
+        del request, context
+        return plan_unclean_elections(self._changes())
 
     def handle_expired_sessions(
         self, request: None, context: ControllerContext
     ) -> ControllerResult[None]:
         """Fences a broker whose session has run out. To be called at `session_deadline_ms`, until it gives no records."""
         del request
-        return plan_fence_expired(self.image, self._sessions, context)
+        return plan_fence_expired(self._changes(), self._sessions, context)
 
     def session_deadline_ms(self, now_ms: int) -> int | None:
         """Returns the monotonic time at which a broker has to be fenced unless it is heard of; None when none is unfenced."""
         return self._sessions.next_deadline_ms(self.image, now_ms)
+
+    def silences_ms(self, now_ms: int) -> dict[BrokerId, int]:
+        """Returns how long ago each registered broker was last heard of; since when it is waited for where it never was."""
+        return self._sessions.silences_ms(self.image, now_ms)
 
     def handle_create_topics(
         self, request: CreateTopicsRequest, context: ControllerContext
@@ -232,8 +264,7 @@ class Controller:
     def handle_delete_topics(
         self, request: DeleteTopicsRequest, context: ControllerContext
     ) -> ControllerResult[DeleteTopicsResponse]:
-        del context
-        return plan_delete_topics(request, self.image, self._settings)
+        return plan_delete_topics(request, self.image, self._settings, context)
 
     def handle_create_partitions(
         self, request: CreatePartitionsRequest, context: ControllerContext
@@ -292,26 +323,24 @@ class Controller:
         self, request: ElectLeadersRequest, context: ControllerContext
     ) -> ControllerResult[ElectLeadersResponse]:
         del context
-        return plan_elect_leaders(request, self.image)
+        return plan_elect_leaders(request, self._changes())
 
     def handle_alter_partition_reassignments(
         self, request: AlterPartitionReassignmentsRequest, context: ControllerContext
     ) -> ControllerResult[AlterPartitionReassignmentsResponse]:
         del context
-        return plan_alter_reassignments(
-            request, self.image, brokers_replicate=self._settings.brokers_replicate
-        )
+        return plan_alter_reassignments(request, self._changes())
 
     def handle_unregister_broker(
         self, request: UnregisterBrokerRequest, context: ControllerContext
     ) -> ControllerResult[UnregisterBrokerResponse]:
         del context
-        return plan_unregister_broker(request, self.image)
+        return plan_unregister_broker(request, self._changes())
 
     def handle_create_delegation_token(
         self, request: CreateDelegationTokenRequest, context: ControllerContext
     ) -> ControllerResult[CreateDelegationTokenResponse]:
-        return plan_create_token(request, self._settings.delegation_tokens, context)
+        return plan_create_token(request, self.image, self._settings.delegation_tokens, context)
 
     def handle_renew_delegation_token(
         self, request: RenewDelegationTokenRequest, context: ControllerContext

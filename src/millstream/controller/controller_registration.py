@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from millstream.controller.result import ControllerResult
+from millstream.errors import UnsupportedVersion
+from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.generated.controller_registration import (
@@ -19,7 +21,14 @@ from millstream.protocol.generated.metadata_records import (
 def plan_controller_registration(
     request: ControllerRegistrationRequest, image: MetadataImage
 ) -> ControllerResult[ControllerRegistrationResponse]:
-    """Returns the registration of a controller; no record when this incarnation is registered already, which a retry may ask for."""
+    """Returns the registration of a controller; no record when this incarnation is registered already, which a retry may ask for.
+
+    Raises UnsupportedVersion.
+    """
+    if not can(image, Capability.CONTROLLER_REGISTRATION):
+        raise UnsupportedVersion(
+            "The current MetadataVersion is too old to support controller registrations."
+        )
     response = ControllerRegistrationResponse(error_message=None)
     known = image.controllers.get(BrokerId(request.controller_id))
     if known is not None and known.incarnation_id == request.incarnation_id:

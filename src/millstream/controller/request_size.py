@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
+from millstream.protocol.generated.alter_partition import AlterPartitionRequest
 from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
 )
@@ -26,7 +27,7 @@ def partitions_concerned(request: object, image: MetadataImage) -> int:
             return sum(max(len(each.assignments), each.num_partitions) for each in request.topics)
         case CreatePartitionsRequest():
             return sum(each.count for each in request.topics)
-        case AlterPartitionReassignmentsRequest():
+        case AlterPartitionRequest() | AlterPartitionReassignmentsRequest():
             return sum(len(each.partitions) for each in request.topics)
         case AssignReplicasToDirsRequest():
             return sum(

@@ -52,9 +52,6 @@ class ControllerSettings:
     delegation_tokens: DelegationTokenSettings = field(default_factory=DelegationTokenSettings)
     num_partitions: int = 1
     default_replication_factor: int = 1
-    brokers_replicate: bool = True
-    """Whether brokers copy partitions from each other. Where they do not, a partition has one replica, which stays where it is: a second
-    one would never have what is acknowledged."""
     delete_topic_enable: bool = True
     min_insync_replicas: int = 1
     broker_session_timeout_ms: int = 9000

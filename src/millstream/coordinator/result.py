@@ -11,6 +11,7 @@ from typing import Any, Final, NewType, TypeAlias
 
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import KafkaError
+from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 
 Token = NewType("Token", int)
 """Names one waiting request. Chosen by the edge, meaningless in here, answered exactly once."""
@@ -33,6 +34,10 @@ class Caller:
     """As Kafka records it: `/` and the address."""
     is_long: bool = False
     """The request has so many elements that the edge has it handled in a thread."""
+    sees_uncommitted: bool = False
+    """The answer to this request does not wait until what was written before it is committed."""
+    principal: KafkaPrincipal = ANONYMOUS
+    """Whom topics are hidden from that an expression matches, if it may not describe them."""
 
 
 NODE_ITSELF: Final = Caller(NO_TOKEN, 0)

@@ -27,6 +27,7 @@ from millstream.coordinator.result import (
     Reply,
     StartTimer,
     TimerKey,
+    Token,
 )
 from millstream.coordinator.timers import TimerQueue
 from millstream.errors import (
@@ -140,6 +141,14 @@ class CoordinatorRuntime(Generic[ShardT]):
         """One past the last record the shard has replayed."""
         return self._end_offset
 
+    @property
+    def first_awaited_offset(self) -> int:
+        """The offset up to which the log must be committed for the first reply or notice that waits; its end where none does."""
+        committed = self._committed_offset  # notices below it leave with the next `Ready`
+        first = self._parked[0].commit_offset if self._parked else self._end_offset
+        notices = (offset for offset, _ in self._parked_notices if offset > committed)
+        return min(first, next(notices, first))
+
     # Loading
 
     def replay_loaded(self, offset: Offset, record: CoordinatorRecord) -> None:
@@ -147,11 +156,21 @@ class CoordinatorRuntime(Generic[ShardT]):
         self.shard.replay(offset, record)
         self._end_offset = offset + 1
 
-    def finish_loading(self, end_offset: Offset, now: Instant) -> None:
-        """The log has been replayed up to `end_offset`; the shard answers from here on."""
+    def finish_loading(
+        self, end_offset: Offset, now: Instant, committed_offset: Offset | None = None
+    ) -> None:
+        """The log has been replayed up to `end_offset`; the shard works from here on.
+
+        `committed_offset`: how far the log is known to be safe, all of it if None. What is above it was written under an earlier leader:
+        it is true in the shard, as it will be in every replica or in none, and no answer leaves before it is safe.
+        Kafka 4.3.1 answers reads from the state at its high watermark, which a new leader learns late: an offset that the old leader has
+        told as committed may be missing there. Here a read waits for the rest of the log instead, as Kafka's writes and stable reads do.
+        """
         assert self._state is ShardState.LOADING, "a shard is loaded once"
         self._state = ShardState.ACTIVE
-        self._end_offset = self._committed_offset = end_offset
+        self._end_offset = end_offset
+        self._committed_offset = end_offset if committed_offset is None else committed_offset
+        assert self._committed_offset <= end_offset, "more is committed than was loaded"
         self._carry_out(self.shard.handle_loaded(now), now)
 
     def unload(self) -> None:
@@ -252,7 +271,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         assert self._writing is not None, "nothing was waiting to be appended"
         writing, self._writing = self._writing, None
         failure = coordinator_error(error)
-        self._park([Reply(reply.token, failure) for reply in writing.replies], now)
+        # At once, as Kafka: it tells nothing of the state, and where replicas are missing nothing else may become safe for long.
+        self._replies.extend(Reply(reply.token, failure) for reply in writing.replies)
         self._carry_out(self.shard.handle_append_failed(writing, now), now)
 
     def committed(self, offset: Offset) -> None:
@@ -289,11 +309,18 @@ class CoordinatorRuntime(Generic[ShardT]):
         try:
             if due.check is not None:
                 due.check()
-            return self.shard.handle(due.request, due.caller, now)
+            result = self.shard.handle(due.request, due.caller, now)
         except KafkaError as error:
             result = CoordinatorResult()
             result.fail(due.caller.token, error)
-            return result
+        if due.caller.sees_uncommitted and not result.records:
+            self._answer_at_once(due.caller.token, result)
+        return result
+
+    def _answer_at_once(self, token: Token, result: CoordinatorResult) -> None:
+        """Answers this request alone: what else it answers, such as members that have waited for it, waits for the log."""
+        self._replies += [reply for reply in result.replies if reply.token == token]
+        result.replies = [reply for reply in result.replies if reply.token != token]
 
     def _ready(self, *, is_unfinished: bool = False, is_long_next: bool = False) -> Ready:
         return Ready(

@@ -182,12 +182,26 @@ def checked_batch(
     return batches
 
 
-def whole_batches(records: memoryview, log_end_offset: int) -> CheckedBatches:
-    """Returns the whole batches that a leader has sent to a follower. Raises CorruptMessage, OffsetOutOfRange."""
+def whole_batches(
+    records: memoryview,
+    log_end_offset: int,
+    leader_epoch_max: int | None = None,
+    *,
+    is_empty: bool = False,
+) -> CheckedBatches:
+    """Returns the whole batches that a leader has sent to a follower, up to the first one of an epoch above `leader_epoch_max`.
+
+    `is_empty`: the log holds no record, so the first batch may hold the end of the log instead of beginning there.
+    Raises CorruptMessage, OffsetOutOfRange.
+    """
     batches = CheckedBatches([], [], [], 0)
     for header, view in iterate_batches(records):
+        if leader_epoch_max is not None and header.partition_leader_epoch > leader_epoch_max:
+            # Written after the fetch was asked for: the follower has not compared its end with that epoch (KAFKA-18723).
+            break
         validate_batch(header, view)
-        if header.base_offset < log_end_offset:
+        may_begin_below = is_empty and not batches.headers and header.next_offset > log_end_offset
+        if header.base_offset < log_end_offset and not may_begin_below:
             raise OffsetOutOfRange(
                 f"the leader sent a batch at offset {header.base_offset}, the log ends at {log_end_offset}"
             )

@@ -15,6 +15,10 @@ class FileRange:
     The file stays open while a range of it may be on its way: segments are closed only `file.delete.delay.ms` after
     they left the log. The sender asks `file.fileno()` each time it sends; a closed file answers an unusable number,
     never those of another file.
+
+    A file that is cut while a range of it waits to be sent is gone for that range: `fileno` and `read` raise, and the connection
+    ends. Other batches may stand at its position by then. (Kafka sends them, and ends the connection only where the file is now too
+    short.)
     """
 
     __slots__ = ("file", "length", "position")
@@ -32,7 +36,12 @@ class FileRange:
 
     def read(self) -> bytes:
         """Returns the bytes themselves, for senders without sendfile (TLS, simulations)."""
-        data = self.file.read_at(self.position, self.length)
+        try:
+            data = self.file.read_at(self.position, self.length)
+        except OSError as error:
+            raise KafkaStorageError(
+                f"the log file cannot be read any more: {error.strerror or error}"
+            ) from error
         if len(data) != self.length:
             raise KafkaStorageError(
                 f"the log file ended after {len(data)} of {self.length} bytes at position {self.position}; "

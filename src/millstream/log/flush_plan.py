@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.log.leader_epochs import EpochsWrite
 from millstream.runtime import File, FileSystem
 
 
@@ -18,7 +19,11 @@ class FlushPlan:
     """Indexes that no one writes any more; closed when the flush is complete."""
     directories: tuple[str, ...]
     """Where files were created since the last flush: without their names the files are nothing."""
+    epochs: EpochsWrite | None
+    """None where the leader epochs are in their file."""
     file_system: FileSystem
+    cut_count: int
+    """How often the log had been cut: where it was cut again since, the plan says nothing of what stands there now."""
 
     def sync(self) -> None:
         """Blocks. Touches nothing but the files, so it may run in any thread. Raises OSError."""
@@ -26,6 +31,8 @@ class FlushPlan:
             file.sync()
         for file in self.log_files:
             file.sync()
+        if self.epochs is not None:
+            self.epochs.write(self.file_system)
         for path in self.directories:
             self.file_system.sync_directory(path)
 

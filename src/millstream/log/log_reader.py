@@ -78,6 +78,13 @@ def aborted_transactions(
     return found
 
 
+def aborted_among(state: LogState, read: FetchData) -> list[AbortedTransaction]:
+    """See `PartitionLog.aborted_among`. Raises OSError, CorruptIndex."""
+    if not read.records:
+        return []
+    return aborted_transactions(state, read.offset, offset_bound(state, read))
+
+
 def offset_bound(state: LogState, read: FetchData) -> int:
     """Returns an offset that no batch of `read` reaches: exact enough to choose aborted transactions, without reading anything."""
     assert read.segment is not None, "nothing was read, so nothing bounds it"

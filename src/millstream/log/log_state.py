@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from millstream.log.cut_notes import CutNotes
 from millstream.log.leader_epochs import LeaderEpochs
 from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.producers.snapshots import ProducerSnapshots
@@ -31,6 +32,7 @@ class LogState:
     producers: ProducerStates
     leader_epochs: LeaderEpochs
     snapshots: ProducerSnapshots
+    cut_notes: CutNotes
     log_start_offset: int
     log_end_offset: int
     recovery_point: int
@@ -40,3 +42,7 @@ class LogState:
     may_lack_names: bool = False
     """Directories with names of its files were perhaps never synced: nothing was ever written, or its last owner died."""
     repairs: Repairs = NOTHING_REPAIRED
+    cut_count: int = 0
+    """How often the log was cut. Whoever worked off the loop compares it: offsets and positions may mean other records now."""
+    lost_to: int = 0
+    """Records below it were here, and are not until the log ends there again: damage was cut away."""

@@ -10,10 +10,9 @@ the log refuses everything: what the disk holds is no longer known.
 
 from __future__ import annotations
 
-import errno
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
-from typing import NoReturn, Self, final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NoReturn, Self, final
 
 from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
 from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches, whole_batches
@@ -23,10 +22,11 @@ from millstream.log.compaction.plan import CompactionBounds, CompactionPlan, pla
 from millstream.log.directory.log_environment import LogEnvironment, SavedState, is_beyond_one_log
 from millstream.log.directory.log_loader import load_log
 from millstream.log.flush_plan import FlushPlan
+from millstream.log.log_health import LogHealth
 from millstream.log.log_reader import (
     FetchData,
+    aborted_among,
     aborted_transactions,
-    offset_bound,
     read_batches,
     readable_bytes,
 )
@@ -36,16 +36,18 @@ from millstream.log.producers.replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
 from millstream.log.roll_policy import RollPolicy
 from millstream.log.segments.deleted_segments import DeletedSegments
-from millstream.log.segments.index_file import CorruptIndex
 from millstream.log.segments.segment import Segment, SegmentLimits
 from millstream.log.segments.transaction_index import AbortedTransaction
 from millstream.log.timestamp_lookup import BatchSearch, max_timestamp_searches, timestamp_searches
-from millstream.log.truncation import cut_log, start_over
+from millstream.log.truncation import CutGround, CutUnderWay, LogCuts, drop_segments
 from millstream.log.unflushed import Unflushed
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import BatchHeader, patch_offset_and_epoch
 from millstream.runtime import Instant
+
+if TYPE_CHECKING:
+    from millstream.log.verification import Damage, VerificationPlan
 
 
 @final
@@ -67,6 +69,7 @@ class PartitionLog:
         self.partition = partition
         self.directory = directory
         self.leader_epochs = state.leader_epochs
+        self.cut_notes = state.cut_notes
         self.producers = state.producers
         self._config = config
         self._environment = environment
@@ -76,11 +79,12 @@ class PartitionLog:
         self._unflushed = Unflushed(created_in, now)
         self._deleted = DeletedSegments()
         self._rolling = RollPolicy(environment.random)
-        self._failure: str | None = None
+        self._health = LogHealth(partition, directory, environment)
         self._make_directory = make_directory
+        self._cut_under_way = CutUnderWay()
         self.is_closed = False
         """Cleanly: everything of it is on the disk."""
-        self._rolling.begin(self._config, now)
+        self._begin_active(now)
 
     @classmethod
     def open(
@@ -140,7 +144,7 @@ class PartitionLog:
     @property
     def failure(self) -> str | None:
         """The reason why the log refuses everything; None while it is usable."""
-        return self._failure
+        return self._health.failure
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Returns the offset where a reader at read_committed must stop: the first record of an open transaction, or the high watermark.
@@ -166,13 +170,13 @@ class PartitionLog:
         """Makes directory and files of a new log, once. The first append does it too. Raises KafkaStorageError."""
         if self._make_directory is None:
             return
-        self._check_usable()
+        self._health.check()
         try:
             self._make_directory()
             self._state.segments.active.create_file()
             self.leader_epochs.create_file()
         except OSError as error:
-            raise self._storage_error("begin", error) from error
+            raise self._health.error("begin", error) from error
         self._make_directory = None
 
     def update_config(self, config: LogConfig) -> None:
@@ -208,7 +212,7 @@ class PartitionLog:
 
         Raises OutOfOrderSequenceNumber, InvalidProducerEpoch, KafkaStorageError.
         """
-        self._check_usable()
+        self._health.check_appendable()
         if origin is AppendOrigin.CLIENT:
             duplicate = self.producers.find_duplicate(batches.headers)
             if duplicate is not None:
@@ -223,17 +227,26 @@ class PartitionLog:
         self._write(batches, now)
         return AppendInfo(first_offset, offset - 1, batches.append_time_ms)
 
-    def append_as_follower(self, records: memoryview, now: Instant) -> AppendInfo:
-        """Appends batches that a leader has numbered, as they are.
+    def append_as_follower(
+        self, records: memoryview, now: Instant, *, leader_epoch_max: int | None = None
+    ) -> AppendInfo:
+        """Appends batches that a leader has numbered, as they are, up to the first one of an epoch above `leader_epoch_max`.
 
         An answer of a leader is cut at a number of bytes, so a last batch that is not whole is left out. Without a whole batch
-        nothing is written, and both offsets are NO_OFFSET. Raises CorruptMessage, OffsetOutOfRange, KafkaStorageError.
+        nothing is written, and both offsets are NO_OFFSET. A log without records starts over where a first batch begins that
+        holds its end: the leader's log begins inside of that batch. Raises CorruptMessage, OffsetOutOfRange, KafkaStorageError.
         """
-        self._check_usable()
-        batches = whole_batches(records, self._state.log_end_offset)
+        self._health.check_appendable()
+        start, end = self._state.log_start_offset, self._state.log_end_offset
+        batches = whole_batches(records, end, leader_epoch_max, is_empty=start == end)
         if not batches.headers:
             return AppendInfo(NO_OFFSET, NO_OFFSET)
-        self._write(batches, now)
+        if batches.headers[0].base_offset < end:
+            self.truncate_fully_and_start_at(batches.headers[0].base_offset, now)
+            self._write(batches, now)
+            self.delete_records_before(start)  # what was deleted stays deleted
+        else:
+            self._write(batches, now)
         return AppendInfo(batches.headers[0].base_offset, batches.headers[-1].last_offset)
 
     def _write(self, batches: CheckedBatches, now: Instant) -> None:
@@ -246,7 +259,7 @@ class PartitionLog:
                     self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
             self._append_to_active(batches)
         except OSError as error:
-            raise self._storage_error("append to", error) from error
+            raise self._health.error("append to", error) from error
         except CorruptMessage as corrupt:
             # Not of the producer's batch: of what the active segment holds.
             raise KafkaStorageError(str(corrupt)) from corrupt
@@ -266,7 +279,9 @@ class PartitionLog:
             try:
                 active.cut_back(size)
             except OSError as second:
-                self._fail(f"a failed append could not be taken back ({second}) after: {error}")
+                self._health.fail(
+                    f"a failed append could not be taken back ({second}) after: {error}"
+                )
             raise
 
     def _follow_producer(self, header: BatchHeader, view: memoryview) -> None:
@@ -297,6 +312,9 @@ class PartitionLog:
         self._seal_active()
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
         self._unflushed.created_in(self.directory)
+        self._begin_active(now)
+
+    def _begin_active(self, now: Instant) -> None:
         self._rolling.begin(self._config, now)
 
     def _seal_active(self) -> None:
@@ -314,7 +332,7 @@ class PartitionLog:
 
         At most `bytes_max` bytes, unless `min_one_batch` and the first batch is larger. Raises OffsetOutOfRange, CorruptMessage, KafkaStorageError.
         """
-        self._check_usable()
+        self._health.check()
         if not self._state.log_start_offset <= offset <= self._state.log_end_offset:
             raise OffsetOutOfRange(
                 f"offset {offset} of {self.partition} is not between {self._state.log_start_offset} and {self._state.log_end_offset}"
@@ -324,44 +342,32 @@ class PartitionLog:
                 self._state, offset, bytes_max, upper_bound, min_one_batch=min_one_batch
             )
         except OSError as error:
-            raise self._storage_error("read", error) from error
+            raise self._health.error("read", error) from error
 
     def readable_bytes(self, offset: int, upper_bound: int) -> int:
         """Returns the bytes that a reader at `offset` could get, at least up to the end of its segment. For fetch.min.bytes."""
         try:
             return readable_bytes(self._state, offset, upper_bound)
         except OSError as error:
-            raise self._storage_error("read", error) from error
+            raise self._health.error("read", error) from error
 
     def timestamp_searches(self, timestamp_ms: int) -> Iterator[BatchSearch]:
         """Searches for the first record whose timestamp is `timestamp_ms` or later. Raises KafkaStorageError, also later."""
-        return self._guarded(timestamp_searches(self._state, timestamp_ms))
+        return self._health.guarded("read", timestamp_searches(self._state, timestamp_ms))
 
     def max_timestamp_searches(self) -> Iterator[BatchSearch]:
         """Searches for the record with the largest timestamp. Raises KafkaStorageError, also later."""
-        return self._guarded(max_timestamp_searches(self._state))
-
-    def _guarded(self, searches: Iterator[BatchSearch]) -> Iterator[BatchSearch]:
-        self._check_usable()
-        try:
-            yield from searches
-        except OSError as error:
-            raise self._storage_error("read", error) from error
+        return self._health.guarded("read", max_timestamp_searches(self._state))
 
     def aborted_transactions(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """Returns the aborted transactions with records in [first_offset, end_offset). Raises KafkaStorageError."""
-        try:
-            return aborted_transactions(self._state, first_offset, end_offset)
-        except (OSError, CorruptIndex) as error:
-            raise self._storage_error("read", error) from error
+        return self._health.guard(
+            "read", lambda: aborted_transactions(self._state, first_offset, end_offset)
+        )
 
     def aborted_among(self, read: FetchData) -> list[AbortedTransaction]:
         """Returns the aborted transactions that may have records in what was read, and none that begin beyond it. Raises KafkaStorageError."""
-        try:
-            bound = offset_bound(self._state, read) if read.records else read.offset
-            return aborted_transactions(self._state, read.offset, bound) if read.records else []
-        except (OSError, CorruptIndex) as error:
-            raise self._storage_error("read", error) from error
+        return self._health.guard("read", lambda: aborted_among(self._state, read))
 
     # --- flush
 
@@ -380,16 +386,13 @@ class PartitionLog:
 
     def plan_flush(self) -> FlushPlan | None:
         """Returns a plan that syncs all that is written now; None when it is on the disk already. Raises KafkaStorageError."""
-        self._check_usable()
+        self._health.check()
         return self._unflushed.take_plan(self._state, self._environment.file_system)
 
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
         """Moves the recovery point after `plan.sync()` returned (not beyond a truncation that came in between)."""
         plan.close()
-        self._unflushed.completed(plan, now)
-        self._state.recovery_point = max(
-            self._state.recovery_point, min(plan.end_offset, self._state.log_end_offset)
-        )
+        self._unflushed.completed(plan, self._state, now)
 
     def fail_flush(self, plan: FlushPlan, error: OSError) -> NoReturn:
         """Makes the log refuse everything after `plan.sync()` raised. Raises KafkaStorageError.
@@ -397,12 +400,12 @@ class PartitionLog:
         Of a log that is out of use by now, as one whose topic was deleted, it says nothing about the disk: the files have moved.
         """
         plan.close()
-        self._check_usable()
-        self._fail(
+        self._health.check()
+        self._health.fail(
             f"the disk failed to sync it ({error.strerror or error}); restart the broker to recover the log"
         )
         self._environment.on_broken_disk(error)
-        raise KafkaStorageError(self._failure) from error
+        raise KafkaStorageError(self._health.failure) from error
 
     def flush(self, now: Instant) -> None:
         """Plan, sync and complete in one blocking call, for shutdown and for callers that own their thread."""
@@ -416,43 +419,57 @@ class PartitionLog:
 
     # --- truncate and delete
 
-    def truncate_to(self, offset: int, now: Instant) -> None:
-        """Removes the records at and after `offset`, and the whole batch when `offset` lies inside one.
+    @property
+    def cuts(self) -> LogCuts:
+        """The cuts of this log. Made for each use: kept, the two would hold each other until the garbage collector comes."""
+        files = self._environment.file_system
+        ground = CutGround(self._state, self._health, files, self._new_segment_without_file)
+        prepare, on_complete = self.materialize, self._begin_active
+        return LogCuts(
+            ground, self._deleted, self._cut_under_way, prepare=prepare, on_complete=on_complete
+        )
 
-        Raises KafkaStorageError, after which the log refuses everything.
+    def truncate_to(self, offset: int, now: Instant) -> None:
+        """Removes the records at and after `offset`, and the whole batch when `offset` lies inside one. Raises KafkaStorageError.
+
+        Waits for the disk: a loop goes the way of `cuts`, in steps.
         """
-        self._check_usable()
-        if offset >= self._state.log_end_offset:
-            return
-        try:
-            if offset <= self._state.segments.first.base_offset:
-                start_over(self._state, offset, self._new_segment)
-            else:
-                cut_log(self._state, offset)
-        except OSError as error:
-            self._fail(
-                f"truncation to offset {offset} stopped half way; restart the broker to recover it"
-            )
-            raise self._storage_error("truncate", error) from error
-        self._rolling.begin(self._config, now)
+        self.cuts.make(self.cuts.plan(offset), now)
 
     def truncate_fully_and_start_at(self, offset: int, now: Instant) -> None:
-        """Removes everything; the log is empty and begins at `offset`. Raises KafkaStorageError."""
-        self._check_usable()
-        self.materialize()
-        try:
-            start_over(self._state, offset, self._new_segment)
-        except OSError as error:
-            self._fail("it could not be emptied; restart the broker to recover it")
-            raise self._storage_error("truncate", error) from error
-        self._rolling.begin(self._config, now)
+        """Removes everything; the log is empty and begins at `offset`. Raises KafkaStorageError. Waits for the disk."""
+        self.cuts.make(self.cuts.plan(offset, is_whole=True), now)
+
+    # --- damage
+
+    def plan_verification(
+        self, first_offset: int = 0, end_offset: int | None = None
+    ) -> VerificationPlan:
+        """Returns a plan to read the batches from `first_offset` to `end_offset` and compare their checksums. Raises KafkaStorageError."""
+        # Here, not above: a log that is empty is not read, so a new node starts without it.
+        from millstream.log.verification import VerificationPlan
+
+        disk, offsets = self._environment.file_system, (first_offset, end_offset)
+        return self._health.guard("read", lambda: VerificationPlan.of(self._state, disk, *offsets))
+
+    def first_damage(self, plan: VerificationPlan) -> Damage | None:
+        """Returns the damage that `plan` has found, if it is there still. Raises KafkaStorageError."""
+        return self._health.guard("read", lambda: plan.damage_in(self._state))
+
+    @property
+    def lacks_records(self) -> bool:
+        """Whether records were cut away as damaged that have not come back from a leader: the log has not reached its former end.
+
+        Then the replica is not clean: a leader must leave the in-sync replicas, a follower fetches anew.
+        """
+        return self._state.log_end_offset < self._state.lost_to
 
     def delete_records_before(self, offset: int) -> None:
         """Moves the log start offset; the files follow with the next `maintain`. The caller knows the high watermark.
 
         Raises OffsetOutOfRange beyond the end of the log.
         """
-        self._check_usable()
+        self._health.check()
         if offset > self._state.log_end_offset:
             raise OffsetOutOfRange(
                 f"records before {offset} cannot be deleted, {self.partition} ends at {self._state.log_end_offset}"
@@ -464,18 +481,22 @@ class PartitionLog:
     def maintain(self, upper_bound: int, now: Instant) -> int:
         """Applies retention. Nothing from `upper_bound` on is deleted.
 
-        Returns the number of segments that left the log. Raises KafkaStorageError.
+        Returns the number of segments that left the log; none, until the next time, while it is being cut. Raises KafkaStorageError.
         """
-        self._check_usable()
+        self._health.check()
+        if self._health.is_being_cut:
+            return 0
         try:
             state = self._state
             offsets = LogOffsets(state.log_start_offset, state.log_end_offset, upper_bound)
             planned = plan_retention(state.segments, self._config, offsets, now.wall_ms)
-            if planned:
-                self._delete_segments(planned, now)
+            if planned and planned[-1] is state.segments.active:
+                self.roll(now)
+            due_ms = now.monotonic_ms + self._config.file_delete_delay_ms
+            drop_segments(state, planned, self._deleted, due_ms)
             return len(planned)
         except OSError as error:
-            raise self._storage_error("clean up", error) from error
+            raise self._health.error("clean up", error) from error
 
     def remove_expired_producers(self, now: Instant) -> None:
         """Forgets producers that wrote nothing for producer.id.expiration.ms."""
@@ -484,19 +505,6 @@ class PartitionLog:
     def take_due_removals(self, now: Instant) -> list[Callable[[], None]]:
         """Files whose time has come, as functions that remove them; they touch nothing else and raise OSError."""
         return self._deleted.take_due(now.monotonic_ms)
-
-    def _delete_segments(self, planned: Sequence[Segment], now: Instant) -> None:
-        if planned[-1] is self._state.segments.active:
-            self.roll(now)
-        self._state.segments.remove(planned)
-        start_offset = self._state.segments.first.base_offset
-        self._deleted.add(planned, now.monotonic_ms + self._config.file_delete_delay_ms)
-        self._snapshots.remove(
-            offset for offset in self._snapshots.offsets() if offset < start_offset
-        )
-        if start_offset > self._state.log_start_offset:
-            self._state.log_start_offset = start_offset
-            self.leader_epochs.truncate_from_start(start_offset)
 
     # --- compaction
 
@@ -509,63 +517,70 @@ class PartitionLog:
         """Returns the plan of a cleaning that begins now; None when there is nothing to clean."""
         state = self._state
         upper_bound = self._unflushed.cleanable_to(state, self.last_stable_offset(high_watermark))
-        bounds = CompactionBounds(
-            state.log_start_offset, state.log_end_offset, state.cleaner_checkpoint, upper_bound
-        )
+        bounds = CompactionBounds.of(state, upper_bound)
         return plan_compaction(state.segments, self._config, self.producers, bounds, now.wall_ms)
 
     def replace_segments(self, finished: CleanedSegment, now: Instant) -> bool:
-        """Swaps a cleaned segment in. False, and it is removed, when a segment it was made of left the log meanwhile.
+        """Swaps a cleaned segment in. False, and it is removed, when a segment it was made of left the log or was cut meanwhile.
 
         Raises KafkaStorageError; the log then refuses everything until recovery has completed the swap.
         """
-        self._check_usable()
+        self._health.check()
         try:
-            if not set(finished.replaced) <= set(self._state.segments):
+            was_cut = finished.cut_count != self._state.cut_count
+            if was_cut or not set(finished.replaced) <= set(self._state.segments):
                 finished.cleaned.remove()
                 return False
             due_ms = now.monotonic_ms + self._config.file_delete_delay_ms
             swap_in(self._state, self._deleted, finished, due_ms)
         except OSError as error:
-            self._fail(f"a cleaned segment could not be swapped in ({error.strerror or error})")
-            raise self._storage_error("compact", error) from error
+            self._health.fail(
+                f"a cleaned segment could not be swapped in ({error.strerror or error})"
+            )
+            raise self._health.error("compact", error) from error
         return True
 
     def compaction_failed(self, error: OSError) -> None:
         """Handles an error of the disk in a cleaning, which changed nothing. A broken disk takes its directory offline."""
-        if self._failure is None and is_beyond_one_log(error):
+        if self._health.failure is None and is_beyond_one_log(error):
             self._environment.on_broken_disk(error)
 
-    def complete_compaction(self, end_offset: int) -> None:
-        """Notes that a cleaning is done: the log is clean before `end_offset`."""
-        self._state.cleaner_checkpoint = min(end_offset, self._state.log_end_offset)
+    def complete_compaction(self, end_offset: int, cut_count: int | None = None) -> None:
+        """Notes that a cleaning is done: the log is clean before `end_offset`, unless it was cut since its plan, which tells `cut_count`."""
+        if cut_count in (None, self._state.cut_count):
+            self._state.cleaner_checkpoint = min(end_offset, self._state.log_end_offset)
 
     # --- end
 
     def close(self, now: Instant) -> None:
         """Clean shutdown: indexes complete, producer snapshot at the end, everything synced. Raises KafkaStorageError."""
-        self._check_usable()
+        self._health.check()
         try:
+            self.cuts.settle(now)
             if self.is_on_disk:  # else nothing was written: the next start begins it again
                 self._seal_active()
                 self.flush(now)
                 self._deleted.remove_all()
         except OSError as error:
-            raise self._storage_error("close", error) from error
+            raise self._health.error("close", error) from error
         self.is_closed = True
         self.abandon()
 
     def moved_to(self, directory: str) -> None:
         """Follows a renamed directory; open files stay open."""
-        self.directory = directory
+        self.directory = self._health.directory = directory
         for segment in self._state.segments:
             segment.moved_to(directory)
         self.leader_epochs.moved_to(directory)
+        self.cut_notes.moved_to(directory)
         self._snapshots.moved_to(directory)
 
-    def retire(self, reason: str) -> None:
-        """The log refuses everything from now on, but its files stay open for ranges that are being sent."""
-        self._fail(reason)
+    def retire(self, reason: str, *, is_gone: bool = False) -> None:
+        """The log refuses everything from now on, but its files stay open for ranges that are being sent.
+
+        `is_gone`: by the metadata, and no disk is at fault.
+        """
+        self._health.fail(reason, is_gone=is_gone)
 
     def abandon(self) -> None:
         """Closes the files as they are, for a log that failed or is deleted; the next start recovers it."""
@@ -573,27 +588,13 @@ class PartitionLog:
         self._deleted.close()
         for segment in self._state.segments:
             segment.close()
-        self._failure = self._failure or f"the log of {self.partition} is closed"
-
-    # --- failures
-
-    def _check_usable(self) -> None:
-        if self._failure is not None:
-            raise KafkaStorageError(self._failure)
-
-    def _fail(self, reason: str) -> None:
-        self._failure = f"the log of {self.partition} in {self.directory} is offline: {reason}"
-
-    def _storage_error(self, action: str, error: OSError | CorruptIndex) -> KafkaStorageError:
-        if isinstance(error, CorruptIndex):
-            return KafkaStorageError(str(error))
-        hint = "free some space" if error.errno == errno.ENOSPC else "check the disk"
-        if is_beyond_one_log(error):
-            self._environment.on_broken_disk(error)
-        return KafkaStorageError(
-            f"cannot {action} the log of {self.partition} in {self.directory}: {error.strerror or error}; {hint}"
-        )
+        self._health.failure = self._health.failure or f"the log of {self.partition} is closed"
 
     def _new_segment(self, base_offset: int) -> Segment:
-        limits = SegmentLimits.of(self._config)
-        return Segment(self._environment.file_system, self.directory, base_offset, limits)
+        segment = self._new_segment_without_file(base_offset)
+        segment.create_file()
+        return segment
+
+    def _new_segment_without_file(self, base_offset: int) -> Segment:
+        limits, file_system = SegmentLimits.of(self._config), self._environment.file_system
+        return Segment(file_system, self.directory, base_offset, limits, exists=False)

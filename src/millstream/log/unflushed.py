@@ -65,16 +65,30 @@ class Unflushed:
         is_empty = state.log_end_offset == state.segments.first.base_offset
         lacks_names = bool(self._directories) and not is_empty
         has_records = state.recovery_point < state.log_end_offset
-        if not (has_records or self._sealed_files or lacks_names):
+        epochs = state.leader_epochs.plan_write()
+        if not (has_records or self._sealed_files or lacks_names or epochs):
             return None
         log_files = tuple(s.file for s in state.segments.from_offset(state.recovery_point))
         sealed_files, self._sealed_files = tuple(self._sealed_files), []
         directories, self._directories = self._directories, ()
-        return FlushPlan(state.log_end_offset, log_files, sealed_files, directories, file_system)
+        return FlushPlan(
+            state.log_end_offset,
+            log_files,
+            sealed_files,
+            directories,
+            epochs,
+            file_system,
+            state.cut_count,
+        )
 
-    def completed(self, plan: FlushPlan, now: Instant) -> None:
+    def completed(self, plan: FlushPlan, state: LogState, now: Instant) -> None:
+        """Moves the recovery point; not where the log was cut while the disk worked: what was written since may stand there unsynced."""
         self._last_flush_ms = now.monotonic_ms
         self._unsynced_seals -= len(plan.sealed_files)
+        if plan.epochs is not None:
+            state.leader_epochs.written(plan.epochs)
+        if plan.cut_count == state.cut_count:
+            state.recovery_point = max(state.recovery_point, plan.end_offset)
 
     def close(self) -> None:
         """Closes the open index files as they are."""

@@ -7,9 +7,11 @@ has a default level for each metadata.version. At which levels a node works is i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord
 
 METADATA_VERSION: Final = "metadata.version"
@@ -33,8 +35,40 @@ METADATA_VERSION_4_3: Final = 30
 """The newest stable one."""
 _WITH_NEW_METADATA: Final = frozenset({8, 11, 13, 14, 15, 17, 23, 30})
 """Those that have records or fields which the one before does not have."""
-SCRAM_METADATA_VERSION: Final = 11
-"""The first with credentials in the metadata."""
+
+
+class Capability(IntEnum):
+    """Abilities of a cluster by its level of metadata.version, as `MetadataVersion.is...Supported` of Kafka 4.3.1 says it.
+
+    The value of each is the first level that has it. The level says it for all nodes at once: what one of them could not read is written by none.
+    """
+
+    MIGRATION_FIELD = 8
+    """Registrations of brokers say whether ZooKeeper has them still. None of ours does."""
+    SCRAM = 11
+    """Credentials are in the metadata."""
+    ISR_SHRINKS_WITHIN_EPOCH = 12
+    """A replica leaves the ISR, and the leader epoch stays (KAFKA-15021)."""
+    METADATA_TRANSACTIONS = 13
+    DELEGATION_TOKENS = 14
+    CONTROLLER_REGISTRATION = 15
+    """Controllers register, so that tools find them (KIP-919)."""
+    DIRECTORY_ASSIGNMENT = 17
+    """The metadata says in which data directory a replica is (KIP-858)."""
+    ELIGIBLE_LEADER_REPLICAS = 23
+    """Partitions have eligible replicas beside those in sync (KIP-966)."""
+    CORDONED_DIRECTORIES = 30
+    """Brokers say which of their data directories take no new replicas (KIP-1066)."""
+
+
+def metadata_version_of_image(image: MetadataImage) -> int:
+    """Returns the level of the cluster; that of new clusters while it has none."""
+    return image.features.get(METADATA_VERSION, METADATA_VERSION_4_3)
+
+
+def can(image: MetadataImage, capability: Capability) -> bool:
+    """Whether the level of the cluster has the capability."""
+    return metadata_version_of_image(image) >= capability
 
 
 class Feature(NamedTuple):

@@ -24,6 +24,9 @@ from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, Offset, Pro
 from millstream.protocol.enums import ConfigResourceType
 
 NO_LEADER: Final = BrokerId(-1)
+RECOVERED: Final = 0
+RECOVERING: Final = 1
+"""The leader was elected uncleanly and may lack records (KIP-704)."""
 
 _NOTHING_REPLAYED: Final = Offset(-1)
 _FIRST_LEADER_EPOCH: Final = LeaderEpoch(0)
@@ -52,7 +55,7 @@ class PartitionImage:
     directories: tuple[Uuid, ...] = ()
     removing_replicas: tuple[BrokerId, ...] = ()
     adding_replicas: tuple[BrokerId, ...] = ()
-    leader_recovery_state: int = 0
+    leader_recovery_state: int = RECOVERED
     """0 recovered, 1 recovering from an unclean election."""
     eligible_leader_replicas: tuple[BrokerId, ...] = ()
     """Replicas that left the ISR below min.insync.replicas without losing data (KIP-966)."""

@@ -27,6 +27,14 @@ class MappingDelta(Generic[KeyT, ValueT]):
         """Removes a key; a key that is not there changes nothing."""
         self.changed[key] = None
 
+    def replaced(self) -> list[ValueT]:
+        """Returns the values of the base that are gone, or have others in their place."""
+        return [self._base[key] for key in self.changed if key in self._base]
+
+    def put_values(self) -> list[ValueT]:
+        """Returns the values that the base does not have at their keys."""
+        return [value for value in self.changed.values() if value is not None]
+
     def result(self) -> Mapping[KeyT, ValueT]:
         """Returns the changed mapping; the base itself when nothing was touched."""
         if not self.changed:

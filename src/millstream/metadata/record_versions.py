@@ -1,16 +1,11 @@
-"""The version in which each metadata record is written, by the cluster's metadata.version.
-
-From 3.7-IV2 (17) on: before that, records cannot say in which directory a replica lives.
-"""
+"""The version in which each metadata record is written, by the cluster's metadata.version (3.3-IV3 and later)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from millstream.metadata.delta import MetadataRecord
-from millstream.metadata.features import METADATA_VERSION, METADATA_VERSION_4_3
-from millstream.metadata.image import MetadataImage
+from millstream.metadata.features import METADATA_VERSION_4_3, METADATA_VERSIONS, Capability
 from millstream.protocol.generated.metadata_records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
@@ -18,43 +13,22 @@ from millstream.protocol.generated.metadata_records import (
     RegisterBrokerRecord,
 )
 
-LOWEST_METADATA_VERSION: Final = 17
-_ELIGIBLE_LEADER_REPLICAS_FROM: Final = 23
-_CORDONED_DIRECTORIES_FROM: Final = 30
-
-_WITH_DIRECTORIES: Final[Mapping[type, int]] = {
-    RegisterBrokerRecord: 3,
-    PartitionRecord: 1,
-    PartitionChangeRecord: 1,
-}
-_WITH_ELIGIBLE_LEADER_REPLICAS: Final[Mapping[type, int]] = {
-    **_WITH_DIRECTORIES,
-    PartitionRecord: 2,
-    PartitionChangeRecord: 2,
-}
-_WITH_CORDONED_DIRECTORIES: Final[Mapping[type, int]] = {
-    **_WITH_ELIGIBLE_LEADER_REPLICAS,
-    RegisterBrokerRecord: 4,
-}
-
-
-def metadata_version_of_image(image: MetadataImage) -> int:
-    """Returns the level of the cluster; that of new clusters while it has none."""
-    return image.features.get(METADATA_VERSION, METADATA_VERSION_4_3)
+LOWEST_METADATA_VERSION: Final = min(METADATA_VERSIONS)
+"""Kafka 4.3's (`MetadataVersion.MINIMUM_VERSION`)."""
 
 
 def record_version(record: MetadataRecord, metadata_version: int = METADATA_VERSION_4_3) -> int:
     """Returns the version in which a record is written; 0 for every record that has one version only."""
     assert metadata_version >= LOWEST_METADATA_VERSION, f"records at {metadata_version} differ"
-    if isinstance(record, BrokerRegistrationChangeRecord):
-        return _registration_change_version(record)
-    if metadata_version >= _CORDONED_DIRECTORIES_FROM:
-        versions = _WITH_CORDONED_DIRECTORIES
-    elif metadata_version >= _ELIGIBLE_LEADER_REPLICAS_FROM:
-        versions = _WITH_ELIGIBLE_LEADER_REPLICAS
-    else:
-        versions = _WITH_DIRECTORIES
-    return versions.get(type(record), 0)
+    match record:
+        case BrokerRegistrationChangeRecord():
+            return _registration_change_version(record)
+        case RegisterBrokerRecord():
+            return _registration_version(metadata_version)
+        case PartitionRecord() | PartitionChangeRecord():
+            return _partition_version(metadata_version)
+        case _:
+            return 0
 
 
 def _registration_change_version(record: BrokerRegistrationChangeRecord) -> int:
@@ -64,3 +38,17 @@ def _registration_change_version(record: BrokerRegistrationChangeRecord) -> int:
     if record.log_dirs:
         return 2
     return 1 if record.in_controlled_shutdown else 0
+
+
+def _registration_version(metadata_version: int) -> int:
+    if metadata_version >= Capability.CORDONED_DIRECTORIES:
+        return 4
+    if metadata_version >= Capability.DIRECTORY_ASSIGNMENT:
+        return 3
+    return 2 if metadata_version >= Capability.MIGRATION_FIELD else 1
+
+
+def _partition_version(metadata_version: int) -> int:
+    if metadata_version >= Capability.ELIGIBLE_LEADER_REPLICAS:
+        return 2
+    return 1 if metadata_version >= Capability.DIRECTORY_ASSIGNMENT else 0

@@ -7,7 +7,8 @@ from typing import Final
 
 from millstream.metadata.broker_registration import BrokerRegistration, ControllerRegistration
 from millstream.metadata.delta import MetadataRecord
-from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
+from millstream.metadata.features import Capability, can
+from millstream.metadata.image import MetadataImage, PartitionImage
 from millstream.model import Uuid
 from millstream.protocol.generated import metadata_records as records
 
@@ -21,8 +22,14 @@ def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
         yield _broker_record(broker)
     for controller in image.controllers.values():
         yield _controller_record(controller)
+    has_directories = can(image, Capability.DIRECTORY_ASSIGNMENT)
     for topic in image.topics:
-        yield from _topic_records(topic)
+        yield records.TopicRecord(name=topic.name, topic_id=topic.topic_id)
+        for partition in topic.partitions:
+            record = _partition_record(topic.topic_id, partition)
+            if not has_directories:
+                record.directories = []  # no more than "not told" of each, which is what none means
+            yield record
     for resource, config in image.configs.items():
         for name, value in config.items():
             yield records.ConfigRecord(
@@ -85,12 +92,6 @@ def _controller_record(controller: ControllerRegistration) -> records.RegisterCo
             for name, r in controller.features.items()
         ],
     )
-
-
-def _topic_records(topic: TopicImage) -> Iterator[MetadataRecord]:
-    yield records.TopicRecord(name=topic.name, topic_id=topic.topic_id)
-    for partition in topic.partitions:
-        yield _partition_record(topic.topic_id, partition)
 
 
 def _partition_record(topic_id: Uuid, partition: PartitionImage) -> records.PartitionRecord:

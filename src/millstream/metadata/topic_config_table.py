@@ -26,7 +26,6 @@ from millstream.protocol.enums import ConfigType
 
 LONG_MAX: Final = (1 << 63) - 1
 HOUR_MS: Final = 3_600_000
-_NO_REPLICATION: Final = "a partition has one replica until replication is built"
 _LOCAL: Final = "segments are kept on local disks only"
 MINUTE_MS: Final = 60_000
 
@@ -144,7 +143,6 @@ _KEYS = (
         (),
         ThrottledReplicas(),
         "Replicas whose replication is throttled on the follower's side, as partition:broker items, or * for all of the topic.",
-        without_effect=_NO_REPLICATION,
     ),
     _key(
         "index.interval.bytes",
@@ -167,7 +165,6 @@ _KEYS = (
         (),
         ThrottledReplicas(),
         "Replicas whose replication is throttled on the leader's side, as partition:broker items, or * for all of the topic.",
-        without_effect=_NO_REPLICATION,
     ),
     _key(
         "local.retention.bytes",
@@ -344,7 +341,6 @@ _KEYS = (
         None,
         "Let a replica that is not in sync become leader when no other is left. Records can be lost.",
         "unclean.leader.election.enable",
-        without_effect=_NO_REPLICATION,
     ),
 )
 TOPIC_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(_KEYS)

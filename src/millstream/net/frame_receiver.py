@@ -65,6 +65,10 @@ class FrameReceiver:
         """Memory that was taken because of what has arrived; what is only announced takes none."""
         return len(self._uncut) + (0 if self._frame is None else len(self._frame))
 
+    def limit(self, frame_bytes_max: int) -> None:
+        """Takes frames up to that size from now on; one whose size is known already is taken as it is."""
+        self._frame_bytes_max = frame_bytes_max
+
     def target(self) -> memoryview:
         """Returns the memory into which the next bytes of the stream go. It is never empty. Call it only while bytes are needed."""
         if self._frame is None:

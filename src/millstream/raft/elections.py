@@ -29,19 +29,42 @@ from millstream.raft.messages import (
     VoteResponse,
 )
 from millstream.raft.quorum_state import QuorumState, RaftTimeouts
-from millstream.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from millstream.raft.ready import VoteAnswer
+from millstream.raft.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+)
 from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     ControlRecord,
     ReplicaKey,
+    Voter,
+    VoterSet,
     dynamic_quorum_records,
     leader_change_record,
 )
-from millstream.raft.voting import may_grant
+from millstream.raft.voting import may_grant, why_refused
 
 VOTE_RETRY_MS: Final = 100
 """After this time a (pre-)vote is asked for again: often enough to lose little of the shortest election time-out, a second."""
+
+
+def successor_wait_ms(place: int, successors: int, wait_max_ms: int) -> int:
+    """Returns how long a successor of a leader that resigns waits before it stands: the first not at all, the last the longest.
+
+    It doubles from each to the next, as in Kafka (`strictExponentialElectionBackoffMs`). Whoever is not among the successors waits longest.
+    """
+    if place == 0:
+        return 0
+    if place >= successors:
+        return wait_max_ms
+    return min(wait_max_ms, (wait_max_ms >> (successors - 1)) << (place - 1))
 
 
 class Elections:
@@ -116,6 +139,7 @@ class Elections:
         error = self._refusal(request.epoch, request.voter, is_right=is_right)
         role = self._quorum.role
         granted = error is None and may_grant(role, request, self._log.end)
+        outcome.vote_answers.append(self._told(request, role, error, granted=granted))
         if granted and not request.pre_vote and isinstance(role, Unattached | Prospective):
             self._quorum.vote_for(request.source, outcome.now_ms)
         response = VoteResponse(
@@ -126,6 +150,21 @@ class Elections:
             error=error,
         )
         outcome.reply(token, response)
+
+    def _told(
+        self, request: VoteRequest, role: Role, error: Refusal | None, *, granted: bool
+    ) -> VoteAnswer:
+        refusal = None
+        if error is not None:
+            refusal = f"{error().name}, this node is in epoch {self._quorum.epoch}"
+        elif not granted:
+            refusal = why_refused(role, request, self._log.end)
+        return VoteAnswer(
+            candidate=request.source.id,
+            epoch=request.epoch,
+            pre_vote=request.pre_vote,
+            refusal=refusal,
+        )
 
     def count_vote(
         self, request: VoteRequest, response: VoteResponse, outcome: StepOutcome
@@ -179,12 +218,13 @@ class Elections:
     def answer_end_epoch(
         self, token: int, request: EndQuorumEpochRequest, outcome: StepOutcome, *, is_right: bool
     ) -> None:
-        """The leader goes: the first of its successors stands now, the others one time-out later each."""
+        """The leader goes: the first of its successors stands now, each other one later than the one before it."""
         error = self._refusal(request.epoch, self._quorum.local, is_right=is_right)
         if error is None and isinstance(self._quorum.role, Follower):
             places = [key.matches(self._quorum.local) for key in request.preferred_successors]
             place = places.index(True) if True in places else len(places)
-            self._quorum.stand_soon(place * self._timeouts.election_timeout_ms, outcome.now_ms)
+            wait_ms = successor_wait_ms(place, len(places), self._timeouts.election_backoff_max_ms)
+            self._quorum.stand_soon(wait_ms, outcome.now_ms)
         response = EndQuorumEpochResponse(
             epoch=self._quorum.epoch,
             leader_id=self._quorum.vouched_leader,
@@ -330,7 +370,11 @@ class Elections:
         self._quorum.note_asked(outcome.now_ms + VOTE_RETRY_MS)
 
     def _lead(self, outcome: StepOutcome) -> None:
-        """The epoch's first record says who leads; a log that does not say yet who votes says it here."""
+        """The epoch's first record says who leads. A log that does not say yet who votes says it here, and so does one with an old entry of the leader.
+
+        Followers have their entries changed by whoever leads (`Joining`). A leader changes its own as Kafka's does, when it begins to lead: who leads
+        alone has nobody to ask.
+        """
         entry = self._quorum.history.newest
         self._quorum.become_leader(self._log.end.end_offset, outcome.now_ms)
         role = self._quorum.role
@@ -338,9 +382,20 @@ class Elections:
         control: list[ControlRecord] = [
             leader_change_record(role.local, entry.voters, role.granting)
         ]
-        if entry.kraft_version >= KRAFT_VERSION_DYNAMIC and not entry.is_in_log:
-            control += dynamic_quorum_records(entry.voters)
+        updated = self._voters_with_own(entry.voters)
+        if entry.kraft_version >= KRAFT_VERSION_DYNAMIC and (
+            not entry.is_in_log or updated != entry.voters
+        ):
+            control += dynamic_quorum_records(updated)
         self._log.append(outcome, role.epoch, control=tuple(control))
+
+    def _voters_with_own(self, voters: VoterSet) -> VoterSet:
+        """The voters, of which this one is where it listens now. One that listens to nobody leaves its entry as it is."""
+        identity = self._quorum.identity
+        named = voters.get(identity.local.id)
+        if not identity.endpoints or named is None or named.key != identity.local:
+            return voters
+        return voters.with_update(Voter(identity.local, identity.endpoints))
 
     @property
     def _id(self) -> BrokerId:

@@ -37,6 +37,8 @@ class Fetching:
         """How many were asked in vain since a leader was last heard of."""
         self._transfer: SnapshotTransfer | None = None
         self._asked_leader: tuple[LeaderEpoch, Peer | None] | None = None
+        self.heard_ms: int | None = None
+        """When the leader last gave a good answer."""
 
     def take(self, sent: Send, response: FetchResponse, outcome: StepOutcome) -> None:
         """Takes what the leader of this epoch answered to a fetch from where this log ends, and nothing else.
@@ -49,8 +51,7 @@ class Fetching:
             return
         if request.log != self._log.end or self._quorum.is_installing:
             return  # the log was cut, has grown, or is replaced, since
-        self._turn = 0
-        self._quorum.fetched(outcome.now_ms)
+        self._note_heard(outcome)
         if response.diverging is not None:
             self._log.truncate(outcome, response.diverging)
             return
@@ -74,11 +75,15 @@ class Fetching:
         if self._transfer is None or piece is None or self._quorum.is_installing:
             self._not_before_ms = outcome.now_ms + self._timeouts.retry_backoff_ms
             return
-        self._turn = 0
-        self._quorum.fetched(outcome.now_ms)
+        self._note_heard(outcome)
         outcome.snapshot_piece = piece
         self._quorum.is_installing = piece.is_last
         self._transfer = None if piece.is_last else self._transfer.after(piece)
+
+    def _note_heard(self, outcome: StepOutcome) -> None:
+        self._turn = 0
+        self.heard_ms = outcome.now_ms
+        self._quorum.fetched(outcome.now_ms)
 
     def note_installed(self, event: SnapshotInstalled, outcome: StepOutcome) -> None:
         self._quorum.history.start_at(event.id.end_offset, event.voters)

@@ -78,7 +78,9 @@ class Joining:
 
     @property
     def deadline_ms(self) -> int | None:
-        """Returns the time at which there is something to ask for; None where there is nothing."""
+        """Returns the time at which there is something to ask for; None where there is nothing, or nothing is asked for now."""
+        if self._quorum.is_closing or self._quorum.is_installing:
+            return None  # a time that is over would have the driver look again at once, until the snapshot is there
         return self._next_ms if self._next_ms is not None and self._wanted() else None
 
     def _wanted(self) -> VoterChangeRequest | None:

@@ -27,6 +27,11 @@ class LogProgress:
         self._leader_high_watermark = self.high_watermark
 
     @property
+    def leader_high_watermark(self) -> Offset:
+        """The end of what is committed, as far as this replica knows, whether its own log reaches there or not."""
+        return max(self.high_watermark, self._leader_high_watermark)
+
+    @property
     def is_flushed(self) -> bool:
         """Whether everything in the log is on the disk."""
         return self._flushed >= self.end.end_offset

@@ -79,6 +79,10 @@ class RaftTimeouts:
     """Kafka's `controller.quorum.*` time-outs, in milliseconds."""
 
     election_timeout_ms: int = from_keys("controller.quorum.election.timeout.ms", default=1000)
+    election_backoff_max_ms: int = from_keys(
+        "controller.quorum.election.backoff.max.ms", default=1000
+    )
+    """The longest time after which a successor of a leader that resigns stands."""
     fetch_timeout_ms: int = from_keys("controller.quorum.fetch.timeout.ms", default=2000)
     begin_epoch_retry_ms: int = 1000
     fetch_retry_ms: int = 1000
@@ -252,7 +256,7 @@ class QuorumState:
                 voted=role.voted,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
             ),
-            "no majority would elect this replica",
+            f"no majority would elect it: {role.tally.told(self.voters.ids)}",
         )
 
     def vote_for(self, candidate: ReplicaKey, now_ms: int) -> None:
@@ -321,7 +325,13 @@ class QuorumState:
 
     def return_to_leader(self, now_ms: int) -> None:
         """No majority wants an election: the leader that was lost from sight gets half of the time-out to show itself again."""
+        before = self.role
+        assert isinstance(before, Prospective), self._no_such_transition()
         self.become_follower(self.epoch, self.leader_id, (), now_ms)
+        self._changes[-1] = replace(
+            self._changes[-1],
+            reason=f"no majority would elect another one ({before.tally.told(self.voters.ids)})",
+        )
         role = self.role
         assert isinstance(role, Follower), "become_follower makes a follower"
         deadline_ms = now_ms + self._timeouts.fetch_timeout_ms // 2
@@ -413,6 +423,8 @@ class QuorumState:
         self.give_time(now_ms)
         role = self.role
         assert isinstance(role, Follower), self._no_such_transition()
+        if role.is_out_of_touch:
+            self._note_change(f"{role.leader_id} answers again")
         self.role = replace(role, has_fetched=True, is_out_of_touch=False)
 
     def lose_touch(self) -> None:
@@ -422,6 +434,10 @@ class QuorumState:
         """
         role = self.role
         assert isinstance(role, Follower), self._no_such_transition()
+        if not role.is_out_of_touch:
+            self._note_change(
+                f"{role.leader_id} did not answer for {self._timeouts.fetch_timeout_ms} ms"
+            )
         self.role = replace(role, has_fetched=False, is_out_of_touch=True)
 
     def give_time(self, now_ms: int) -> None:
@@ -444,14 +460,23 @@ class QuorumState:
     def _become(self, role: Role, reason: str) -> None:
         assert type(role) in TRANSITIONS[type(self.role)], self._no_such_transition()
         self.role = role
-        change = RoleChange(type(role).__name__, role.epoch, role.leader_id, reason)
-        self._changes.append(change)
+        self._note_change(reason)
+
+    def _note_change(self, reason: str) -> None:
+        role = self.role
+        self._changes.append(RoleChange(type(role).__name__, role.epoch, role.leader_id, reason))
 
     def _restored(self, stored: ElectionState, now_ms: int) -> Role:
         deadline = now_ms + self._election_wait_ms()
         if stored.leader_id == self._identity.local.id:
+            # Others may still follow it, as after a stop of all: told so, one of them stands now, and not after a fetch time-out.
             return Resigned(
-                epoch=stored.epoch, local=self._identity.local, election_deadline_ms=deadline
+                epoch=stored.epoch,
+                local=self._identity.local,
+                election_deadline_ms=deadline,
+                successors=self.other_voters,
+                to_tell=frozenset(self.other_voters),
+                tell_deadline_ms=now_ms,
             )
         if stored.has_leader:
             return Follower(
@@ -483,8 +508,8 @@ class QuorumState:
             case Follower(leader_id=leader_id):
                 timeout_ms = self._timeouts.fetch_timeout_ms
                 return f"{leader_id} did not answer for {timeout_ms} ms"
-            case Candidate():
-                return "nobody won the election in time"
+            case Candidate(tally=tally):
+                return f"nobody won the election in time: {tally.told(self.voters.ids)}"
             case _:
                 return "no leader showed itself in time"
 

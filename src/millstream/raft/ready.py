@@ -45,6 +45,23 @@ class RoleChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VoteAnswer:
+    """The answer of this replica to a candidate, for the log."""
+
+    candidate: BrokerId
+    epoch: LeaderEpoch
+    pre_vote: bool
+    refusal: str | None
+    """Why the (pre-)vote is refused; None where it is given."""
+
+    def __str__(self) -> str:
+        kind = "pre-vote" if self.pre_vote else "vote"
+        if self.refusal is None:
+            return f"gives node {self.candidate} its {kind} in epoch {self.epoch}"
+        return f"refuses node {self.candidate} its {kind} in epoch {self.epoch}: {self.refusal}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
     """Everything of one step. Nothing may be sent before `persist` and what stands above it are on the disk."""
 
@@ -64,6 +81,7 @@ class Ready:
     leadership: LeaderAndEpoch | None = None
     """Set when the leader or the epoch became another one."""
     role_changes: tuple[RoleChange, ...] = ()
+    vote_answers: tuple[VoteAnswer, ...] = ()
     high_watermark: Offset | None = None
     """Set when it rose: records below it are committed and may be applied."""
     deadline_ms: int

@@ -59,7 +59,12 @@ from millstream.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from millstream.raft.quorum_description import ReplicaDescriptions, describe_replicas
+from millstream.raft.quorum_description import (
+    ReplicaDescriptions,
+    ReplicaState,
+    describe_replicas,
+    describe_state,
+)
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replicated_log import ReplicatedLog
@@ -133,6 +138,26 @@ class RaftReplica:
         """Returns how far every replica is, as far as this one knows."""
         quorum = self._quorum
         return describe_replicas(quorum.role, quorum.voters, self._log.end.end_offset, now)
+
+    def state(self) -> ReplicaState:
+        """Returns the state of this replica, for those who look at it from outside."""
+        quorum = self._quorum
+        return describe_state(
+            quorum.role,
+            quorum.voters,
+            quorum.local,
+            has_uncommitted_voters=quorum.history.newest.offset >= self._log.high_watermark,
+        )
+
+    @property
+    def leader_high_watermark(self) -> Offset:
+        """The end of what is committed, as far as this replica was told; its own log may not reach there yet."""
+        return self._log.leader_high_watermark
+
+    @property
+    def heard_ms(self) -> int | None:
+        """The time of the last good answer of a leader to this follower; None before the first one. It stays when the leader is lost."""
+        return self._fetching.heard_ms
 
     def step(self, event: RaftEvent, now: Instant) -> Ready:
         """Takes in one event and returns the work for the driver.
@@ -285,6 +310,7 @@ class RaftReplica:
             reply=tuple(outcome.replies),
             leadership=new_leadership,
             role_changes=self._quorum.take_changes(),
+            vote_answers=tuple(outcome.vote_answers),
             high_watermark=high_watermark if rose else None,
             deadline_ms=self._deadline_ms(outcome.now_ms),
         )

@@ -37,6 +37,16 @@ class Tally:
             return replace(others, granted=others.granted | {voter})
         return replace(others, rejected=others.rejected | {voter})
 
+    def told(self, voters: frozenset[BrokerId]) -> str:
+        """Returns, for the log, which of the voters are for it, which are against it, and which have not answered."""
+        silent = voters - self.granted - self.rejected
+        groups = (("for", self.granted), ("against", self.rejected), ("silent", silent))
+        return "; ".join(f"{what}: {_numbers(who)}" for what, who in groups if who)
+
+
+def _numbers(who: frozenset[BrokerId]) -> str:
+    return ", ".join(str(each) for each in sorted(who))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unattached:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from millstream.model import Offset
 from millstream.raft.messages import OutboundResponse, Peer, RaftRequest, RaftResponse, Send
-from millstream.raft.ready import AppendBatch
+from millstream.raft.ready import AppendBatch, VoteAnswer
 from millstream.raft.snapshot_transfer import SnapshotPiece
 
 
@@ -23,6 +23,7 @@ class StepOutcome:
     snapshot_piece: SnapshotPiece | None = None
     sends: list[Send] = field(default_factory=list)
     replies: list[OutboundResponse] = field(default_factory=list)
+    vote_answers: list[VoteAnswer] = field(default_factory=list)
 
     def send(self, to: Peer, message: RaftRequest) -> Send:
         send = Send(to, message, next(self.numbers))

@@ -59,6 +59,11 @@ class VoterHistory:
         return self._entries[-1]
 
     @property
+    def ignores_static(self) -> bool:
+        """Whether the configuration names voters and the log names others, which count."""
+        return bool(self._static.voters.ids) and self.newest is not self._static
+
+    @property
     def voters(self) -> VoterSet:
         return self.newest.voters
 

@@ -26,6 +26,31 @@ def may_grant(role: Role, request: VoteRequest, own_log: LogPosition) -> bool:
     return _would_elect(role) if request.pre_vote else _may_vote(role, request)
 
 
+def why_refused(role: Role, request: VoteRequest, own_log: LogPosition) -> str:
+    """Returns the reason why `may_grant` is false, for the log."""
+    theirs = request.log
+    if not theirs.is_at_least(own_log):
+        return (
+            f"its log ends at offset {theirs.end_offset} of epoch {theirs.last_epoch}, "
+            f"this one at offset {own_log.end_offset} of epoch {own_log.last_epoch}"
+        )
+    match role:
+        case Leader():
+            return "this node leads"
+        case Resigned():
+            return "this node led this epoch"
+        case Candidate():
+            return "this node stands in this epoch itself"
+        case Follower() if request.pre_vote:
+            return f"node {role.leader_id} leads and answers"
+        case Follower():
+            return f"node {role.leader_id} leads this epoch"
+        case Unattached() | Prospective() if role.voted is not None:
+            return f"this node has voted for {role.voted.id} in this epoch"
+        case Unattached() | Prospective():
+            return f"node {role.leader_id} leads this epoch"
+
+
 def _would_elect(role: Role) -> bool:
     match role:
         case Leader():

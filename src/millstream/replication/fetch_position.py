@@ -8,13 +8,14 @@ from typing import Final, NamedTuple
 from millstream.log.file_range import FileRange
 from millstream.log.leader_epochs import EpochEnd
 from millstream.log.segments.transaction_index import AbortedTransaction
+from millstream.model import BrokerId
 
 NO_EPOCH: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class FetchPosition:
-    """A consumer's place in a partition. Epochs are -1 where the reader knows none."""
+    """A reader's place in a partition. Epochs are -1 where the reader knows none."""
 
     offset: int
     bytes_max: int
@@ -23,6 +24,20 @@ class FetchPosition:
     """The leader epoch the reader learnt from metadata: fences readers of an old leader."""
     last_fetched_epoch: int = NO_EPOCH
     """The epoch of the last record the reader has: finds logs that diverged (KIP-595)."""
+    reads_to_end: bool = False
+    """Whether the reader is a replica, which reads what is not committed yet."""
+    may_follow: bool = False
+    """Whether a follower may answer too, as far as it knows what is committed (KIP-392)."""
+
+
+class FetchingReplica(NamedTuple):
+    """The follower that fetches."""
+
+    broker_id: BrokerId
+    broker_epoch: int
+    """-1 where it tells none (before version 15)."""
+    log_start_offset: int
+    """Of its own log."""
 
 
 class FetchRead(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import logging
 import os
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Final
 
+import millstream
 from millstream.compiled import are_compiled
 
 _LOGGER = logging.getLogger(__name__)
@@ -44,13 +45,19 @@ def interpreted_note() -> str | None:
         return (
             f"interpreted, several times slower than compiled, because {_PURE}=1 is set; unset it"
         )
-    has_leaves = all(importlib.util.find_spec(f"{leaf}_compiled") is not None for leaf in LEAVES)
-    if has_leaves and are_compiled():
+    if all(map(_is_built, LEAVES)) and are_compiled():
         return None
     return (
         "interpreted, several times slower than compiled; install Millstream from a wheel for this Python, "
         "or again where there is a C compiler (Debian: apt-get install gcc python3-dev)"
     )
+
+
+def _is_built(leaf: str) -> bool:
+    """Looks for the file. `importlib.util.find_spec` would import the packages above it: a server would load clients and serdes for it."""
+    _, *folders, name = leaf.split(".")
+    paths = ["/".join([root, *folders]) for root in millstream.__path__]
+    return PathFinder.find_spec(f"{name}_compiled", paths) is not None
 
 
 def warn_where_interpreted(what: str) -> None:

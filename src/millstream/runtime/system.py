@@ -176,7 +176,11 @@ class SystemFileSystem:
     def lock(self, path: str) -> File:
         file = SystemFile(path, os.O_RDWR | os.O_CREAT)
         try:
+            # Two kinds, of which Linux sees each only against itself: the first keeps out others of this process, too, the second is
+            # what Java takes, so that a node of Apache Kafka is kept out and keeps this one out. The second goes when this process closes
+            # the file for the first time, though it was opened for a lock that was refused: two nodes of one process are for tests.
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BaseException:
             with contextlib.suppress(OSError):
                 file.close()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection
-from typing import Final, Protocol
-
-USER_TYPE: Final = "User"
+from typing import Protocol
 
 
 class IssuedToken(Protocol):
@@ -23,8 +21,14 @@ def token_hmac(secret_key: str, token_id: str) -> bytes:
     return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
 
 
-def is_owner_or_renewer(token: IssuedToken, principal: str) -> bool:
-    return principal in {token.owner, token.requester} or principal in token.renewers
+def concerns(token: IssuedToken, principal: str) -> bool:
+    """Whether it is this principal's, or was asked for by it, or may be renewed by it: such tokens are told of."""
+    return principal == token.requester or may_change(token, principal)
+
+
+def may_change(token: IssuedToken, principal: str) -> bool:
+    """Whether the principal may renew the token, or have it expire: who asked for somebody else's may not."""
+    return principal == token.owner or principal in token.renewers
 
 
 def principal_text(principal_type: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""For your tests: brokers in and out of process, a proxy that injects faults, a checker of histories, the topology test driver
+"""For your tests: brokers and clusters in and out of process, a proxy that injects faults, a checker of histories, the topology test driver
 and pictures of what it does.
 
 Names are loaded when they are used, because pytest imports this package at every start.
@@ -10,6 +10,7 @@ from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
     from millstream.testing.broker import Broker
+    from millstream.testing.cluster import Cluster, NodeStateError
     from millstream.testing.faults.plan import (
         AnswerWith,
         CloseAfter,
@@ -41,6 +42,7 @@ else:
         __name__,
         {
             "millstream.testing.broker": "Broker",
+            "millstream.testing.cluster": "Cluster NodeStateError",
             "millstream.testing.faults.plan": "AnswerWith CloseAfter CloseBefore Corrupt Delay DropRequest DropResponse Rule SendLate Trickle",
             "millstream.testing.faults.proxy": "FaultProxy",
             "millstream.testing.history": "History",
@@ -58,6 +60,7 @@ __all__ = [
     "CapturedPunctuator",
     "CloseAfter",
     "CloseBefore",
+    "Cluster",
     "Corrupt",
     "Delay",
     "DropRequest",
@@ -65,6 +68,7 @@ __all__ = [
     "FaultProxy",
     "History",
     "MockProcessorContext",
+    "NodeStateError",
     "Rule",
     "SendLate",
     "TestInputTopic",

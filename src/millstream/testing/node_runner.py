@@ -57,6 +57,9 @@ class ThreadNode:
         """What the node reports: ready, then at its end None or the exception that ended it."""
         self._process: NodeProcess | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._has_begun = threading.Event()
+        self.broker_stopped = threading.Event()
+        """Set when the broker of the node serves nothing any more."""
         self._thread = threading.Thread(target=self._run, name="millstream-node", daemon=True)
 
     @property
@@ -64,18 +67,30 @@ class ThreadNode:
         return None
 
     def start(self, timeout_s: float) -> ReadyNode:
+        self.begin()
+        return self.wait_until_ready(timeout_s)
+
+    def begin(self) -> None:
+        """Starts the node, which may need others to get ready."""
         self._thread.start()
+        self._has_begun.wait(STOP_TIMEOUT_S)
+
+    def wait_until_ready(self, timeout_s: float) -> ReadyNode:
+        """Raises NodeFailed, or what the node itself raised."""
         ready = self._next_outcome(timeout_s)
         assert ready is not None, "the node ended before it was ready"
         return ready
 
     def stop(self) -> None:
-        self._end(lambda process: process.request_stop())
+        self.ask(lambda process: process.request_stop())
+        self.wait_until_ended()
 
     def kill(self) -> None:
-        self._end(lambda process: process.request_abort())
+        self.ask(lambda process: process.request_abort())
+        self.wait_until_ended()
 
-    def _end(self, ask: Callable[[NodeProcess], None]) -> None:
+    def ask(self, ask: Callable[[NodeProcess], object]) -> None:
+        """Has something done on the loop of the node; nothing to do when it has ended."""
         process, loop = self._process, self._loop
         assert process is not None, "the node was not started"
         assert loop is not None, "the node was not started"
@@ -83,8 +98,14 @@ class ThreadNode:
             RuntimeError
         ):  # the loop is closed: the node ended by itself, which its outcome tells
             loop.call_soon_threadsafe(ask, process)
-        self._next_outcome(STOP_TIMEOUT_S)
+
+    def wait_until_ended(self) -> None:
+        """Raises NodeFailed when it does not end, and what ended it unless that was raised before."""
         self._thread.join(STOP_TIMEOUT_S)
+        if self._thread.is_alive():
+            raise NodeFailed(f"the node did not end within {STOP_TIMEOUT_S:.0f} s")
+        while not self._outcome.empty():
+            self._next_outcome(0)
 
     def _next_outcome(self, timeout_s: float) -> ReadyNode | None:
         try:
@@ -103,11 +124,23 @@ class ThreadNode:
             self._outcome.put(error)
         else:
             self._outcome.put(None)
+        finally:
+            self._has_begun.set()  # also where it failed before that: who waits is told at once
+            self.broker_stopped.set()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._process = NodeProcess(self._config, SystemClock(), SystemRandom(), SystemFileSystem())
-        await self._process.run(self._announce)
+        self._has_begun.set()
+        telling = self._loop.create_task(self._tell_broker_stopped(self._process))
+        try:
+            await self._process.run(self._announce)
+        finally:
+            telling.cancel()
+
+    async def _tell_broker_stopped(self, process: NodeProcess) -> None:
+        await process.broker_stopped.wait()
+        self.broker_stopped.set()
 
     def _announce(self, report: ReadyReport) -> None:
         self._outcome.put(ReadyNode(report.bootstrap, report.cluster_id))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from millstream.clients import Admin, Consumer, Producer, blocking
     from millstream.testing.broker import Broker
+    from millstream.testing.cluster import Cluster
 else:
     try:
         from pytest_asyncio import fixture as async_fixture
@@ -51,6 +52,15 @@ def millstream_fresh_broker() -> Iterator[Broker]:
 
     with Broker() as broker:
         yield broker
+
+
+@pytest.fixture
+def millstream_cluster() -> Iterator[Cluster]:
+    """Three running nodes in this process that this test has for itself, each a broker and a controller: free to be killed."""
+    from millstream.testing.cluster import Cluster
+
+    with Cluster() as cluster:
+        yield cluster
 
 
 @pytest.fixture

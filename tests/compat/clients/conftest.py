@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import uuid
 import warnings
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from millstream.testing.broker import Broker
+from tests.oracle.cluster.nodes import Nodes
+from tests.oracle.cluster.three import three_of_ours
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,9 +45,14 @@ def refused_sockets_are_closed() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def shared_broker() -> Iterator[Broker]:
-    """For tests that leave it running. Records of 1970 stay: after five minutes retention would take them."""
-    with Broker(in_process=False, settings={"log.retention.ms": "-1"}) as running:
+def shared_broker() -> Iterator[Broker | Nodes]:
+    """For tests that leave it running; with MILLSTREAM_NODES=3 it is three. Records of 1970 stay: after five minutes retention would take them."""
+    settings = {"log.retention.ms": "-1"}
+    if os.environ.get("MILLSTREAM_NODES") == "3":
+        with three_of_ours(settings) as nodes:
+            yield nodes
+        return
+    with Broker(in_process=False, settings=settings) as running:
         yield running
 
 

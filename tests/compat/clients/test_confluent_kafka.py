@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, ResourceType
 
 from millstream.testing.broker import Broker
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.clients.assignments import is_disjoint
 
 RECORDS = 10_000
@@ -153,10 +153,13 @@ def test_topics_are_created_described_extended_and_deleted(
         False,
     )
     admin.create_partitions([NewPartitions(topic, 5)])[topic].result(LONG_ENOUGH_S)
-    assert len(admin.list_topics(topic, timeout=LONG_ENOUGH_S).topics[topic].partitions) == 5
-    assert [node.id for node in admin.describe_cluster().result(LONG_ENOUGH_S).nodes] == [1]
+    wait_until(
+        lambda: len(admin.list_topics(topic, timeout=LONG_ENOUGH_S).topics[topic].partitions) == 5
+    )
+    nodes = admin.describe_cluster().result(LONG_ENOUGH_S).nodes
+    assert len(nodes) == len(shared_broker.bootstrap_servers.split(","))
     admin.delete_topics([topic])[topic].result(LONG_ENOUGH_S)
-    assert topic not in admin.list_topics(timeout=LONG_ENOUGH_S).topics
+    wait_until(lambda: topic not in admin.list_topics(timeout=LONG_ENOUGH_S).topics)
 
 
 def test_errors_of_the_admin_client_have_kafkas_names(shared_broker: Broker, topic: str) -> None:

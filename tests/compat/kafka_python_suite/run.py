@@ -2,27 +2,31 @@
 
 The tests come from the package index by pip, are unpacked into a temporary directory and never kept. Their fixtures would start
 a Java Kafka; told of a broker that runs already (KAFKA_URI), they use that. What the archive lacks is put beside them.
-With `--write` the results go to docs/kafka-python-tests.md. Further arguments go to pytest.
+With `--three` the broker is one of three nodes. With `--write` the results go to docs/kafka-python-tests.md. Further arguments go to pytest.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
 from millstream.testing.broker import Broker
+from tests.oracle.cluster.three import three_of_ours
+from tests.support.kafka_node import free_port
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "kafka-python-tests.md"
 SETTINGS: Final = {
-    "node.id": "0",
     "num.partitions": "4",
     "group.min.session.timeout.ms": "100",
     "offsets.topic.num.partitions": "4",
@@ -38,6 +42,10 @@ REASONS: Final = {
     "test_ssl_integration": "starts a Java Kafka from files that the archive does not contain",
 }
 """Why a test does not pass, by a part of its name; skipped ones say it themselves."""
+OF_ONE_NODE: Final = (
+    "test_alter_replica_log_dirs",  # names the first broker, which need not have the partition
+    "test_alter_partition_reassignments",  # asks for a replica on each broker
+)
 _SERVICE: Final = '''
 class ExternalService:
     """A broker that runs already."""
@@ -60,7 +68,11 @@ def main(arguments: list[str]) -> int:
     released = version("kafka-python")
     with tempfile.TemporaryDirectory(prefix="kafka-python-") as directory:
         root = _unpacked(Path(directory), released)
-        output = _run(root, [a for a in arguments if a != "--write"])
+        rest = [a for a in arguments if a not in {"--write", "--three"}] or ["test/integration"]
+        if "--three" in arguments:
+            rest += ["-k", " and ".join(f"not {name}" for name in OF_ONE_NODE)]
+        with _three() if "--three" in arguments else _one() as bootstrap:
+            output = _run(root, bootstrap, rest)
     sys.stdout.write(output)
     if "--write" in arguments:
         PAGE.write_text(_page(released, _results(output)))
@@ -79,22 +91,33 @@ def _unpacked(directory: Path, released: str) -> Path:
     return root
 
 
-def _run(root: Path, arguments: list[str]) -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}"}
+@contextmanager
+def _one() -> Iterator[str]:
+    port = free_port()
+    advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}", "node.id": "0"}
     with Broker(in_process=False, settings=SETTINGS | advertised, port=port) as broker:
-        environment = os.environ | {
-            "KAFKA_URI": f"kafka://{broker.bootstrap_servers}",
-            "KAFKA_VERSION": "4.3.0",
-            "KAFKA_ROOT": str(root),
-        }
-        pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", "-q", "-rA", "--tb=line", "--show-capture=no"]  # fmt: skip
-        done = subprocess.run(
-            [*pytest, *(arguments or ["test/integration"])],
-            cwd=root, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        yield broker.bootstrap_servers
+
+
+@contextmanager
+def _three() -> Iterator[str]:
+    """The fixtures take one address."""
+    settings = SETTINGS | {"advertised.listeners": "PLAINTEXT://{client}"}
+    with three_of_ours(settings, first_number=0) as nodes:
+        yield nodes.client_address(0)
+
+
+def _run(root: Path, bootstrap: str, arguments: list[str]) -> str:
+    environment = os.environ | {
+        "KAFKA_URI": f"kafka://{bootstrap}",
+        "KAFKA_VERSION": "4.3.0",
+        "KAFKA_ROOT": str(root),
+    }
+    pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", "-q", "-rA", "--tb=line", "--show-capture=no"]  # fmt: skip
+    done = subprocess.run(
+        [*pytest, *arguments],
+        cwd=root, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     return done.stdout[done.stdout.rfind("short test summary info") :] + done.stderr
 
 

@@ -1,4 +1,4 @@
-"""Apache Kafka with users who log in, each of whom may do what a test allows and nothing else."""
+"""Apache Kafka, or a broker of ours, with users who log in, each of whom may do what a test allows and nothing else."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from millstream.clients import Admin, NewTopic, Producer
 from millstream.clients.admin import AclBinding, AclFilter, Operation, PatternType, ResourceType
+from millstream.testing.broker import Broker
 from tests.oracle.clients.kafka_cluster import KafkaCluster
 from tests.patience import eventually
 
@@ -122,9 +123,24 @@ class KafkaWithUsers:
 
 @contextmanager
 def kafka_with_users() -> Iterator[KafkaWithUsers]:
+    with KafkaCluster(1, _settings()) as kafka:
+        yield KafkaWithUsers(kafka.bootstrap_servers)
+
+
+@contextmanager
+def ours_with_users() -> Iterator[KafkaWithUsers]:
+    access = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+    with Broker(settings={**_settings(), **access}) as broker:
+        yield KafkaWithUsers(broker.bootstrap_servers)
+
+
+def _settings() -> dict[str, str]:
     users = (_ADMIN, *(f"user{number}" for number in range(_USERS_MAX)))
     passwords = " ".join(f'user_{user}="{_PASSWORD}"' for user in users)
-    settings = {
+    return {
         "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
         "inter.broker.listener.name": "PLAINTEXT",
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
@@ -134,5 +150,3 @@ def kafka_with_users() -> Iterator[KafkaWithUsers]:
         ),
         "super.users": f"User:{_ADMIN};User:ANONYMOUS",  # the controller's listener has no login
     }
-    with KafkaCluster(1, settings) as kafka:
-        yield KafkaWithUsers(kafka.bootstrap_servers)

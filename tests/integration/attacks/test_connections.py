@@ -158,13 +158,13 @@ def test_clients_that_never_read_take_little_memory(node: AttackedNode) -> None:
 
 
 def test_halves_of_large_requests_take_no_more_than_their_bytes(node: AttackedNode) -> None:
-    """Above `queued.max.request.bytes` those who hold most of it are not read; the bystander is."""
+    """Above `queued.max.request.bytes` those who hold most of it are not read; the bystander is.
+
+    The first that is not read ends the attack: halves of requests are dropped after 30 s, which a stalled machine may need for all.
+    """
+    half = struct.pack(">i", 90 * MIB) + bytes(30 * MIB)
     with node.attack(), connections(node, 20) as attackers:
-        sent = sum(
-            send_what_is_taken(attacker, struct.pack(">i", 90 * MIB) + bytes(30 * MIB))
-            for attacker in attackers
-        )
-        assert sent < 20 * 30 * MIB, "not everything was read"
+        assert any(send_what_is_taken(attacker, half) < len(half) for attacker in attackers)
 
 
 def test_produces_without_acknowledgement_are_in_the_log_although_their_client_left(
@@ -190,7 +190,9 @@ def produce_without_acks(value: bytes) -> bytes:
 def last_offset(client: RawClient) -> int:
     """Once it is reached or nothing comes any more."""
     latest = ListOffsetsPartition(partition_index=0, timestamp=-1)
-    request = ListOffsetsRequest(topics=[ListOffsetsTopic(name="quiet", partitions=[latest])])
+    request = ListOffsetsRequest(
+        replica_id=-1, topics=[ListOffsetsTopic(name="quiet", partitions=[latest])]
+    )
 
     def end() -> int:
         offset: int = client.ask(ApiKey.LIST_OFFSETS, 5, request).topics[0].partitions[0].offset

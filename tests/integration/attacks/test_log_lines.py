@@ -17,7 +17,9 @@ def test_a_request_for_many_topics_writes_a_short_line(tmp_path: Path) -> None:
     with AttackedNode(tmp_path) as node, node.client() as client:
         written = len(node.log)
         answer = client.ask(ApiKey.METADATA, 12, request)
-        assert {topic.error_code for topic in answer.topics} == {UnknownTopicOrPartition.code}
+        # A later part of the answer may see what the first one had created.
+        errors = {topic.error_code for topic in answer.topics}
+        assert {UnknownTopicOrPartition.code} <= errors <= {UnknownTopicOrPartition.code, 0}
         wait_until(lambda: "did not exist and were created" in node.log[written:])
         lines = node.log[written:].splitlines()
         told = [line for line in lines if "did not exist and were created" in line]

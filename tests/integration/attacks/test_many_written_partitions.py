@@ -100,7 +100,7 @@ def test_offsets_of_all_partitions_are_listed(node: AttackedNode, timestamp: int
     asked = [
         ListOffsetsPartition(partition_index=n, timestamp=timestamp) for n in range(PARTITIONS)
     ]
-    request = ListOffsetsRequest(topics=[ListOffsetsTopic("many", asked)])
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic("many", asked)])
     with node.client() as client, node.attack():
         (answer,) = client.ask(ApiKey.LIST_OFFSETS, 7, request).topics
     assert [each.error_code for each in answer.partitions] == [0] * PARTITIONS

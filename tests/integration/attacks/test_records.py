@@ -162,7 +162,9 @@ def test_a_time_looked_for_among_millions_of_records(node: AttackedNode) -> None
     at_ms = now_ms() // 60_000 * 60_000
     assert produce(node, "t", many_records(Codec.ZSTD, at_ms))[0].error_code == 0
     asked = ListOffsetsPartition(partition_index=0, timestamp=at_ms)
-    request = ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=[asked])])
+    request = ListOffsetsRequest(
+        replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[asked])]
+    )
     with node.attack(), node.client() as client:
         for _ in range(5):
             answer = client.ask(ApiKey.LIST_OFFSETS, 7, request).topics[0].partitions[0]

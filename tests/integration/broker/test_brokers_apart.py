@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.standing_alone import SETTINGS_ALONE
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.clients import (
     Consumer,
@@ -29,10 +30,10 @@ from millstream.clients.admin import (
     NewTopic,
     TopicDescription,
 )
-from millstream.errors import UnknownTopicOrPartition
+from millstream.errors import DuplicateBrokerRegistration, UnknownTopicOrPartition
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
-from tests.patience import LONG_ENOUGH_S, until
+from tests.patience import LONG_ENOUGH_S, eventually, until
 
 SESSION = {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "100"}
 
@@ -98,6 +99,7 @@ class Cluster:
             "controller.quorum.bootstrap.servers": self.controller.report.bootstrap,
             "log.dirs": str(self._directory / f"broker-{node_id}"),
             "millstream.flush.on.ack": "never",
+            **SETTINGS_ALONE,
             **SESSION,
         }
         node = Node(settings, cluster_id or self.controller.report.cluster_id)
@@ -136,6 +138,12 @@ async def described(admin: Admin, topic: str) -> TopicDescription:
     while True:
         with contextlib.suppress(UnknownTopicOrPartition):
             return (await admin.describe_topics([topic])).result(topic)
+        await asyncio.sleep(0.05)
+
+
+async def until_led(admin: Admin, topic: str) -> None:
+    """Until every partition has a leader."""
+    while not all(each.leader >= 0 for each in (await described(admin, topic)).partitions):  # noqa: ASYNC110 - it is asked
         await asyncio.sleep(0.05)
 
 
@@ -261,14 +269,85 @@ async def test_a_killed_broker_is_fenced_and_comes_back_with_all_that_it_had(
             await produced(first.report.bootstrap, values, 4)
             await first.kill()
             await brokers_are(admin, 1)
+            lost = [p for p in (await described(admin, "t")).partitions if p.replicas == (1,)]
+            assert {(p.leader, p.isr, p.eligible_leader_replicas) for p in lost} == {(-1, (), (1,))}
             await first.start()
             await brokers_are(admin, 2)
+            await until_led(admin, "t")
+            found = (await described(admin, "t")).partitions
+            assert {(p.leader, p.isr, p.eligible_leader_replicas) for p in found} == {
+                (number, (number,), ()) for number in (1, 2)
+            }
         assert await consumed(second.report.bootstrap, "g", 100) == values
 
 
-async def test_a_broker_whose_log_ends_before_the_controllers_begins_takes_a_snapshot(
-    tmp_path: Path,
+async def test_each_broker_has_the_directories_of_its_replicas_alone(tmp_path: Path) -> None:
+    """One that is away when they are deleted sets them aside when it is back, also where the name is used again."""
+    async with cluster(tmp_path) as made:
+        first, second = made._nodes
+        async with Admin(bootstrap_servers=second.report.bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 4), NewTopic("gone", 4)])).raise_errors()
+            await directories_are(tmp_path, await places(admin, "t") | await places(admin, "gone"))
+            await first.stop()
+            (await admin.delete_topics(["t", "gone"])).raise_errors()
+            await first.start()
+            await brokers_are(admin, 2)
+            (await admin.create_topics([NewTopic("t", 2)])).raise_errors()
+            await directories_are(tmp_path, await places(admin, "t"))
+
+
+async def places(admin: Admin, topic: str) -> set[tuple[int, str]]:
+    """Broker and directory name of each partition."""
+    partitions = (await described(admin, topic)).partitions
+    return {(each.leader, f"{topic}-{each.partition}") for each in partitions if each.leader}
+
+
+async def directories_are(tmp_path: Path, expected: set[tuple[int, str]]) -> None:
+    def found() -> set[tuple[int, str]]:
+        return {
+            (broker, path.name)
+            for broker in (1, 2)
+            for path in (tmp_path / f"broker-{broker}").iterdir()
+            if re.fullmatch(r"[a-z]+-\d+", path.name)
+        }
+
+    await until(lambda: found() == expected)
+
+
+async def test_a_killed_broker_that_comes_back_before_its_session_is_over_waits_for_that(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    async with cluster(tmp_path, brokers=1) as made:
+        (broker,) = made._nodes
+        async with Admin(bootstrap_servers=broker.report.bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 2)])).raise_errors()
+            values = sorted(f"v{number}" for number in range(100))
+            await produced(broker.report.bootstrap, values, 2)
+        await broker.kill()
+        with caplog.at_level(logging.INFO):
+            await broker.start()
+        assert "is not registered yet" in caplog.text
+        assert await consumed(broker.report.bootstrap, "g", 100) == values
+
+
+async def test_a_broker_whose_id_another_one_has_ends(tmp_path: Path) -> None:
+    """It gives up when its time for a registration is over, and the other one never hears of it."""
+    async with cluster(tmp_path, brokers=1) as made:
+        second = made.broker(1)
+        second._settings["log.dirs"] = str(tmp_path / "second")
+        second._settings["initial.broker.registration.timeout.ms"] = "300"
+        with pytest.raises(DuplicateBrokerRegistration, match="give this one its own"):
+            await second.start()
+        (broker, _) = made._nodes
+        async with Admin(bootstrap_servers=broker.report.bootstrap) as admin:
+            (await admin.create_topics([NewTopic("t", 2)])).raise_errors()
+            assert {each.leader for each in (await described(admin, "t")).partitions} == {1}
+
+
+async def test_a_broker_whose_log_ends_before_the_controllers_begins_takes_a_snapshot(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "millstream.broker.metadata_log")
     retention = {
         "metadata_log_max_record_bytes_between_snapshots": "1",
         "metadata_max_retention_bytes": "1",
@@ -289,6 +368,7 @@ async def test_a_broker_whose_log_ends_before_the_controllers_begins_takes_a_sna
             topics = {f"t{each}" for each in range(1, number + 1)}
             async with Admin(bootstrap_servers=first.report.bootstrap) as here:
                 assert set(await here.list_topics()) == topics
+            assert "of node 100: the metadata log begins at offset " in caplog.text
 
 
 async def test_a_broker_without_a_controller_waits_and_can_be_stopped(
@@ -313,3 +393,32 @@ async def test_a_broker_of_another_cluster_is_told_so(
         foreign.begin()
         await until(lambda: "refuses what this node asks" in caplog.text)
         await foreign.stop()
+
+
+async def test_a_broker_has_its_own_configuration_changed_and_looks_at_its_pools(
+    tmp_path: Path,
+) -> None:
+    """The controller, whose pools are its own business, stores what the broker lets through."""
+    async with (
+        cluster(tmp_path) as made,
+        Admin(bootstrap_servers=made._nodes[0].report.bootstrap) as admin,
+    ):
+        own = [ConfigResource(ConfigResourceType.BROKER, each) for each in ("1", "2")]
+
+        async def change(threads: str) -> list[str]:
+            alter = [AlterConfig("num.io.threads", threads)]
+            answers = await admin.incremental_alter_configs(dict.fromkeys(own, alter))
+            return [str(each) for each in answers.errors().values()]
+
+        assert await change("16") == []
+
+        async def shows_change() -> bool:
+            answers = [(await admin.describe_configs([each])).result(each) for each in own]
+            return all(configs["num.io.threads"].value == "16" for configs in answers)
+
+        await eventually(
+            shows_change
+        )  # each broker replays the change after the controller's answer
+        refused = await change("33")
+        assert len(refused) == 2
+        assert all("not greater than double the current value 16" in each for each in refused)

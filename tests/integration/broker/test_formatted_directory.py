@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from millstream.cli.storage.command import storage
 from millstream.errors import MillstreamError
 from millstream.metadata.features import default_levels
+from millstream.metadata.record_versions import record_version
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.control_records import VotersRecord
@@ -39,9 +40,9 @@ controller.listener.names=CONTROLLER
 """
 
 
-def formatted(directory: Path, *options: str) -> Path:
+def formatted(directory: Path, *options: str, more: str = "") -> Path:
     data, settings = directory / "data", directory / "node.properties"
-    settings.write_text(f"{SETTINGS}log.dirs={data}\n")
+    settings.write_text(f"{SETTINGS}log.dirs={data}\n{more}")
     arguments = ["format", "-t", CLUSTER, "-c", str(settings), *options]
     result = CliRunner().invoke(storage, arguments)
     assert result.exit_code == 0, result.output
@@ -133,7 +134,9 @@ def test_a_cluster_id_may_be_words(tmp_path: Path) -> None:
         assert broker.cluster_id == "my-cluster"
 
 
-@pytest.mark.parametrize(("release", "level"), [("3.7-IV2", 17), ("4.0-IV0", 22), ("4.2", 29)])
+@pytest.mark.parametrize(
+    ("release", "level"), [("3.3", 7), ("3.6", 14), ("3.7-IV2", 17), ("4.0-IV0", 22), ("4.2", 29)]
+)
 def test_a_cluster_of_an_older_release_is_served_at_its_level(
     tmp_path: Path, release: str, level: int
 ) -> None:
@@ -146,17 +149,19 @@ def test_a_cluster_of_an_older_release_is_served_at_its_level(
             assert features(broker)["metadata.version"] == level
             broker.restart()
     log = data / "__cluster_metadata-0" / f"{0:020}.log"
-    directories, elr = 1, 2
     expected = {
-        RegisterBrokerRecord.KEY: 3,
-        PartitionRecord.KEY: elr if level >= 23 else directories,
+        RegisterBrokerRecord.KEY: record_version(RegisterBrokerRecord(), level),
+        PartitionRecord.KEY: record_version(PartitionRecord(), level),
     }
     assert expected.items() <= versions_in(log).items()
 
 
-def test_a_cluster_is_raised_to_the_newest_level_while_it_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", ["3.3", "3.9"])
+def test_a_cluster_is_raised_to_the_newest_level_while_it_runs(
+    tmp_path: Path, release: str
+) -> None:
     """Records of both levels stand in one log, and a crash comes after them."""
-    data = formatted(tmp_path, "--standalone", "--release-version", "3.9")
+    data = formatted(tmp_path, "--standalone", "--release-version", release)
     newest = default_levels(30)
     with Broker(data=data) as broker:
         with RawClient(broker.bootstrap_servers) as client:
@@ -191,8 +196,9 @@ def versions_in(log: Path) -> dict[int, int]:
 def test_a_release_that_this_version_cannot_serve_is_refused_at_the_first_start(
     tmp_path: Path,
 ) -> None:
-    data = formatted(tmp_path, "--standalone", "--release-version", "3.6")
-    sentence = "this cluster was formatted for metadata.version=14 (3.6-IV2), and this version of Millstream works at 17 to 30"
+    unstable = "unstable.feature.versions.enable=true\n"
+    data = formatted(tmp_path, "--standalone", "--release-version", "4.4-IV0", more=unstable)
+    sentence = "this cluster was formatted for metadata.version=31 (4.4-IV0), and this version of Millstream works at 7 to 30"
     for _ in range(2):
         with pytest.raises(MillstreamError, match=re.escape(sentence)), Broker(data=data):
             pass

@@ -117,8 +117,8 @@ async def test_a_port_is_open_early_and_answers_nobody_before_the_node_runs(
     ports: list[int] = []
     registering, may_register = asyncio.Event(), asyncio.Event()
 
-    def noted_bind(server: SocketServer, name: str, host: str, port: int, backlog: int) -> int:
-        ports.append(bind(server, name, host, port, backlog))
+    def noted_bind(server: SocketServer, *arguments: Any) -> int:
+        ports.append(bind(server, *arguments))
         return ports[-1]
 
     async def held_register(session: BrokerSession, *arguments: Any) -> None:
@@ -157,6 +157,7 @@ async def test_each_listener_tells_its_own_clients_its_own_address(tmp_path: Pat
         tmp_path,
         listeners="INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
         advertised_listeners="OUTSIDE://localhost:0",
+        inter_broker_listener_name="INSIDE",
         listener_security_protocol_map="INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
     )
     told: asyncio.Future[ReadyReport] = asyncio.get_running_loop().create_future()

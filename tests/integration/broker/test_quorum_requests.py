@@ -233,7 +233,7 @@ async def test_a_snapshot_is_read_in_pieces(tmp_path: Path) -> None:
 
         assert await asked(at["CONTROLLER"], read) == whole
         for request_, code in (
-            (snapshot_of(offset + 5), SNAPSHOT_NOT_FOUND),
+            (snapshot_of(offset + 1_000), SNAPSHOT_NOT_FOUND),
             (snapshot_of(offset, epoch, position=len(whole)), POSITION_OUT_OF_RANGE),
             (snapshot_of(offset, epoch, position=-1), POSITION_OUT_OF_RANGE),
         ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,11 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from millstream.broker.config.standing_alone import SETTINGS_ALONE
 from millstream.cli.storage.command import storage
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import MillstreamError
 from tests.integration.broker.test_brokers_apart import SESSION, Node, consumed, described, produced
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, until
 from tests.support.kafka_node import free_port
 
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -32,6 +34,7 @@ class Three:
                     "controller.quorum.voters": voters,
                     "log.dirs": str(directory / f"node-{number}"),
                     "millstream.flush.on.ack": "never",
+                    **SETTINGS_ALONE,
                     **SESSION,
                 },
                 CLUSTER_ID,
@@ -116,8 +119,11 @@ def formatted(directory: Path, node_id: int, port: int, how: str, **more: str) -
     return Node(settings, None)
 
 
-async def test_a_controller_adds_itself_to_the_quorum(tmp_path: Path) -> None:
+async def test_a_controller_adds_itself_to_the_quorum(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """With `controller.quorum.auto.join.enable`; it is a voter in its next life, too, and needed then."""
+    caplog.set_level(logging.INFO, "millstream.broker.metadata_log")
     ports = [free_port() for _ in range(2)]
     servers = f"127.0.0.1:{ports[0]}"
     first = formatted(
@@ -132,6 +138,8 @@ async def test_a_controller_adds_itself_to_the_quorum(tmp_path: Path) -> None:
         await second.start()
         while len((await admin.describe_metadata_quorum()).voters) < 2:  # noqa: ASYNC110 - another node acts
             await asyncio.sleep(0.05)
+        told = "metadata quorum: the voters are 1, 2: node 2 with directory "
+        await until(lambda: caplog.text.count(told) == 2)  # the second hears of it a little later
         await second.stop()
         await second.start()
         quorum = await admin.describe_metadata_quorum()

@@ -22,7 +22,6 @@ And it looks for the class of the name that is given, here the empty one."""
 STRICTER_HERE = {"log.flush.interval.ms", "log.retention.ms"}
 """Kafka takes any negative number, as "no limit"."""
 LAXER_HERE = {
-    "cordoned.log.dirs",
     "log.local.retention.ms",
     "metric.reporters",
     "principal.builder.class",

@@ -51,6 +51,14 @@ async def read(consumer: Consumer, count: int) -> list[tuple[bytes | None, bytes
     return [(record.key, record.value) for record in records]
 
 
+async def leader_of(bootstrap: str, topic: str) -> str:
+    """The address of the broker that leads the topic's first partition."""
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        leader = (await admin.describe_topics([topic])).result(topic).partitions[0].leader
+        nodes = (await admin.describe_cluster()).nodes
+    return next(str(each.address) for each in nodes if each.node_id == leader)
+
+
 def codecs_of(client: RawClient, topic: str) -> set[Codec]:
     """Of the first batches of the topic's first partition, as they are stored."""
     asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
@@ -72,7 +80,7 @@ async def test_records_come_back_as_they_were_sent(
         for number in range(1000):
             await producer.send(topic, b"%d" % number * 20)
         await producer.send(topic, None, key=b"tombstone")
-    with RawClient(bootstrap) as client:
+    with RawClient(await leader_of(bootstrap, topic)) as client:
         assert codecs_of(client, topic) == {Codec[codec.upper()]}
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])

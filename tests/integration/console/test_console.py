@@ -113,6 +113,27 @@ def test_the_overview_names_the_cluster_and_counts(broker: Broker, console: str)
     assert broker.cluster_id in get(f"{console}/").text
 
 
+def test_brokers_are_shown_with_the_quorum_and_their_directories(
+    broker: Broker, console: str
+) -> None:
+    view = get(f"{console}/brokers.json").json
+    (node,) = view["nodes"]
+    assert (node["roles"], node["state"], node["place"]) == (
+        ["broker", "controller"],
+        "active",
+        "leader",
+    )
+    assert (view["leader_id"], view["voter_count"], view["quorum_error"]) == (
+        node["node_id"],
+        1,
+        None,
+    )
+    assert [each["path"] for each in node["directories"]] == [str(broker.data)]
+    page = get(f"{console}/brokers").text
+    assert broker.bootstrap_servers in page
+    assert 'aria-current="page">Brokers' in page
+
+
 def test_topics_come_fifty_at_a_time_with_what_they_hold(console: str) -> None:
     first = get(f"{console}/topics.json").json
     assert (len(first["topics"]), first["page"]["page_count"]) == (50, 2)

@@ -25,6 +25,8 @@ from millstream.runtime import Clock, File, Instant
 from millstream.runtime.system import SystemClock, SystemFileSystem
 from tests.patience import LONG_ENOUGH_S, eventually, until
 
+PAUSE_MS = 500
+
 
 def framed(body: bytes) -> bytes:
     return struct.pack(">i", len(body)) + body
@@ -37,6 +39,7 @@ class Script:
     released: asyncio.Event = field(default_factory=asyncio.Event)
     started: list[bytes] = field(default_factory=list)
     cancelled: int = 0
+    pause_ms: int = PAUSE_MS
     responses: dict[bytes, Response] = field(default_factory=dict)
 
     def may_overlap(self, frame: memoryview) -> bool:
@@ -53,6 +56,9 @@ class Script:
             raise ZeroDivisionError("a bug in the handler")
         if body == b"none":
             return None
+        if body == b"pause":
+            assert connection.pause is not None, "it has a socket"
+            connection.pause(self.pause_ms)
         if body.startswith((b"wait", b"w+")):
             return self._wait(body)
         return self.responses.get(body, [framed(body)])

@@ -56,6 +56,7 @@ _MASKED: Final = {
     "lastCaughtUpTimestamp": "time",
     "lastFetchTimestamp": "time",
 }
+_OF_A_RUN: Final = re.compile("r[0-9a-f]{6}-")
 _NONE_IDS: Final = frozenset({"", "AAAAAAAAAAAAAAAAAAAAAA", -1})
 
 Json = Any  # Any: JSON
@@ -66,9 +67,23 @@ def normalised(steps: list[tuple[str, Json]], run: str) -> list[tuple[str, Json]
     names = _Names()
     found = []
     for label, answer in steps:
-        plain = _map_texts(_plain(answer), lambda text: _without_run(text, run))
+        own = _without_others(_plain(answer), run)
+        plain = _map_texts(own, lambda text: _without_run(text, run))
         found.append((label.replace(run, ""), names.apply(_sorted(plain, names))))
     return [(label, names.in_texts(answer)) for label, answer in found]
+
+
+def _without_others(answer: Json, run: str) -> Json:
+    """Leaves out resources of the broker that other cases have made."""
+    listed = answer.get("configResources") if isinstance(answer, dict) else None
+    if not listed:
+        return answer
+    mine = [
+        each
+        for each in listed
+        if each["resourceName"].startswith(run) or not _OF_A_RUN.match(each["resourceName"])
+    ]
+    return {**answer, "configResources": mine}
 
 
 def _without_run(text: str, run: str) -> str:

@@ -40,31 +40,87 @@ SETTINGS: Final = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
-"""Few partitions and short times, so that cases need not wait; no retention, because records of cases are years old. Access control is on, and everybody may do everything."""
+"""Few partitions and short times, so that cases need not wait; no retention, because records of cases are years old. Access control is on, and who does not log in may do everything."""
+USERS: Final = ("alice", "bob")
+PASSWORD: Final = "secret"
+_LOGIN: Final = "SASL_PLAINTEXT"
+_PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
+    f'user_{name}="{PASSWORD}"' for name in USERS
+)
+login_addresses: Final[dict[str, str]] = {}
+"""Where clients of a broker log in, by its bootstrap address."""
+
+
+def _with_login(address: str, login_address: str) -> dict[str, str]:
+    """A listener where everybody is served, and another for users."""
+    return {
+        "listeners": f"PLAINTEXT://{address},{_LOGIN}://{login_address}",
+        "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{_LOGIN}:{_LOGIN},CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{_PLAIN};",
+    }
 
 
 @contextlib.contextmanager
 def ours() -> Iterator[str]:
-    from millstream.testing.broker import (
-        Broker,  # only here: a broker that does not start must not stop Kafka's side
-    )
+    # only here: a broker that does not start must not stop Kafka's side
+    from millstream.testing.broker import TEST_SETTINGS
+    from millstream.testing.node_runner import ThreadNode
 
-    with Broker(settings={**SETTINGS, "controller.quorum.voters": "1@127.0.0.1:1"}) as broker:
-        yield broker.bootstrap_servers
+    address, login_address = (f"127.0.0.1:{_free_port()}" for _ in range(2))
+    login_addresses[address] = login_address
+    with tempfile.TemporaryDirectory(prefix="ours-") as directory:
+        node = ThreadNode(
+            {
+                **TEST_SETTINGS,
+                **SETTINGS,
+                **_with_login(address, login_address),
+                "controller.quorum.voters": "1@127.0.0.1:1",
+                "log.dirs": directory,
+            }
+        )
+        node.start(60)
+        try:
+            yield address
+        finally:
+            node.stop()
+
+
+@contextlib.contextmanager
+def ours_apart() -> Iterator[str]:
+    """A broker of ours with three controllers apart from it."""
+    from tests.oracle.cluster.nodes import Kind, Node, Nodes
+
+    login_address = f"127.0.0.1:{_free_port()}"
+    members = [
+        *(Node(number, Kind.OURS, "controller") for number in (101, 102, 103)),
+        Node(1, Kind.OURS, "broker", _with_login("{client}", login_address)),
+    ]
+    settings = {key: value for key, value in SETTINGS.items() if key != "node.id"}
+    with (
+        tempfile.TemporaryDirectory(prefix="apart-") as directory,
+        Nodes(Path(directory), members, settings=settings) as nodes,
+    ):
+        login_addresses[nodes.bootstrap_servers] = login_address
+        yield nodes.bootstrap_servers
 
 
 @contextlib.contextmanager
 def kafka(classpath: str, more_settings: Mapping[str, str] | None = None) -> Iterator[str]:
     """A freshly formatted Apache Kafka of one node; its bootstrap servers."""
     directory = Path(tempfile.mkdtemp(prefix="kafka-"))
-    port, controller_port = _free_port(), _free_port()
+    port, controller_port, login_port = _free_port(), _free_port(), _free_port()
+    listeners = _with_login(f"127.0.0.1:{port}", f"127.0.0.1:{login_port}")
+    login_addresses[f"127.0.0.1:{port}"] = f"127.0.0.1:{login_port}"
     properties = directory / "server.properties"
     lines = {
         **SETTINGS,
         **(more_settings or {}),
+        **listeners,
         "process.roles": "broker,controller",
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+        "listeners": f"{listeners['listeners']},CONTROLLER://127.0.0.1:{controller_port}",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(directory / "data"),
     }

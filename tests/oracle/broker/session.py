@@ -22,6 +22,7 @@ from millstream.protocol.message_values import MessageValue
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from tests.oracle.broker.messages import Fields, api_key, request
+from tests.oracle.broker.servers import PASSWORD, login_addresses
 
 NOW_MS = 1_700_000_000_000
 """The timestamp of records, unless a case says otherwise."""
@@ -229,6 +230,19 @@ class Session:
             host, _, port = self.bootstrap.rpartition(":")
             self._sockets[connection] = socket.create_connection((host, int(port)), SILENCE_S)
         return self._sockets[connection]
+
+    def login(self, user: str) -> None:
+        """Opens a connection of this user, under its name. It stays open until the broker closes it."""
+        if user in self._sockets:
+            return
+        host, _, port = login_addresses[self.bootstrap].rpartition(":")
+        self._sockets[user] = socket.create_connection((host, int(port)), SILENCE_S)
+        self.quietly("SaslHandshake", 1, connection=user, mechanism="PLAIN")
+        answer = self.quietly(
+            "SaslAuthenticate", 2, connection=user, auth_bytes=f"\0{user}\0{PASSWORD}".encode()
+        )
+        assert answer is not None, "the login is not answered"
+        assert not answer.error_code, answer
 
     def _is_led(self, name: str, partitions: int) -> bool:
         asked = {"name": name, "topic_id": ZERO_UUID}

@@ -50,7 +50,8 @@ def registration(broker_id: int, incarnation: int) -> BrokerRegistrationRequest:
         incarnation_id=Uuid(bytes([broker_id, incarnation]) + bytes(14)),
         listeners=[Listener(name="P", host="h", port=1)],
         features=[
-            Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)
+            Feature(name="metadata.version", min_supported_version=1, max_supported_version=30),
+            Feature(name="kraft.version", min_supported_version=0, max_supported_version=1),
         ],
         log_dirs=[Uuid(bytes([broker_id]) * 16)],
     )

@@ -30,6 +30,7 @@ from millstream.coordinator.group.share.requests import (
 )
 from millstream.coordinator.group.streams.config import StreamsGroupConfig
 from millstream.coordinator.group.streams.group import StreamsGroup
+from millstream.coordinator.result import NODE_ITSELF
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import Offset, ProducerId
@@ -317,7 +318,7 @@ def match_topics(world: World) -> None:
 
 
 def topics_matched(world: World) -> None:
-    asked = TopicsToMatch(GROUP, {"u": "/127.0.0.1"}, ("t", "u"), Offset(1))
+    asked = TopicsToMatch(GROUP, {"u": "/127.0.0.1"}, ("t", "u"), Offset(1), NODE_ITSELF)
     world.send(TopicsMatched(asked, {"u": frozenset({"u"})}))
 
 

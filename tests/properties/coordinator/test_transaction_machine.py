@@ -102,7 +102,8 @@ class TransactionMachine(RuleBasedStateMachine):
         )
         partition = Partition(log, ZERO_UUID, ME, log.log_end_offset)
         partition.apply(
-            PartitionImage(partition=name.partition, replicas=(ME,), isr=(ME,), leader=ME)
+            PartitionImage(partition=name.partition, replicas=(ME,), isr=(ME,), leader=ME),
+            self.coordinator.now,
         )
         return partition
 

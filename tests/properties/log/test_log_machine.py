@@ -1,7 +1,8 @@
 """The partition log against a list of batches: whatever happens in whatever order, it holds what the list holds.
 
 A crash loses any part of what no flush covered, torn at any byte and perhaps followed by zeros; what is left must be a
-prefix that reaches at least the flushed offset, and recovering once more must change nothing.
+prefix that reaches at least the flushed offset, and recovering once more must change nothing. It may come in the middle of a cut. Its
+checkpoints are as old as they may be: they know nothing of cuts, nor of records that were deleted since.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from millstream.records.batch import iterate_batches, patch_offset_and_epoch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from millstream.runtime import Instant
-from tests.support.simulated_disk import SimFileSystem
+from tests.support.simulated_disk import PowerLost, SimFileSystem
 
 DIRECTORY = "/data/t-0"
 CONFIG = LogConfig(
@@ -38,6 +39,7 @@ class ModelBatch(NamedTuple):
     next_offset: int
     producer_id: int
     base_sequence: int
+    epoch: int
     content: bytes
 
 
@@ -58,8 +60,13 @@ class LogMachine(RuleBasedStateMachine):
         self.disk = SimFileSystem()
         self.now = Instant(1_000_000, 0)
         self.batches: list[ModelBatch] = []
+        self.retired: list[ModelBatch] = []
+        """What retention has removed: a crash may bring it back."""
         self.start = self.end = 0
-        self.flushed = self.checkpointed = 0
+        self.flushed = 0
+        self.saved = SavedState()
+        self.epoch = 3
+        """Of the leader."""
         self.log = self.open(SavedState())
 
     def open(self, saved: SavedState) -> PartitionLog:
@@ -93,13 +100,30 @@ class LogMachine(RuleBasedStateMachine):
             for i, n in enumerate(sizes)
         ]
         batch = memoryview(build_batch(records, options))
-        info = self.log.append_as_leader(batch, 3, self.now)
+        info = self.log.append_as_leader(batch, self.epoch, self.now)
         assert (info.first_offset, info.last_offset) == (self.end, self.end + len(sizes) - 1)
         assert not info.is_duplicate
         self.batches.append(
-            ModelBatch(self.end, self.end + len(sizes), producer, sequence, bytes(batch))
+            ModelBatch(
+                self.end, self.end + len(sizes), producer, sequence, self.epoch, bytes(batch)
+            )
         )
         self.end += len(sizes)
+
+    @rule(
+        counts=st.lists(st.integers(1, 3), min_size=3, max_size=10),
+        producer=st.sampled_from([-1, *PRODUCERS]),
+    )
+    def fill(self, counts: list[int], producer: int) -> None:
+        for count in counts:
+            self.append([10] * count, 1, producer, 0)
+
+    @rule(counts=st.lists(st.integers(1, 3), min_size=2, max_size=6), by=st.integers(0, 2))
+    def fill_in_turns(self, counts: list[int], by: int) -> None:
+        for number, count in enumerate(counts):
+            self.append([5] * count, 1, PRODUCERS[number % 2], 0)
+            if number == len(counts) // 2:
+                self.epoch += by
 
     @precondition(lambda self: self.last_produced() is not None)
     @rule()
@@ -107,7 +131,7 @@ class LogMachine(RuleBasedStateMachine):
         last = self.last_produced()
         resent = memoryview(bytearray(last.content))
         patch_offset_and_epoch(resent, 0, -1)
-        info = self.log.append_as_leader(resent, 3, self.now)
+        info = self.log.append_as_leader(resent, self.epoch, self.now)
         assert info.is_duplicate
         assert (info.first_offset, info.last_offset) == (last.base_offset, last.next_offset - 1)
 
@@ -123,9 +147,18 @@ class LogMachine(RuleBasedStateMachine):
         self.log.flush(self.now)
         self.flushed = self.end
 
+    @rule(by=st.integers(1, 3))
+    def elect(self, by: int) -> None:
+        self.epoch += by
+
     @rule()
     def checkpoint(self) -> None:
-        self.checkpointed = self.log.recovery_point
+        """What a data directory does once a minute: all checkpoints, then the notes of cuts are void."""
+        notes = self.log.cut_notes.names
+        start = self.log.log_start_offset
+        self.saved = SavedState(self.log.recovery_point, start)
+        self.log.leader_epochs.start_is_noted(start)
+        self.log.cut_notes.forget(notes)
 
     # --- reading
 
@@ -169,14 +202,33 @@ class LogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.end > self.start)
     @rule(data=st.data())
     def truncate(self, data: st.DataObject) -> None:
-        offset = data.draw(st.integers(self.start, self.end))
+        offset = data.draw(st.integers(self.log.first_segment_offset, self.end))
         self.log.truncate_to(offset, self.now)
+        self.cut_model(offset)
+
+    def cut_model(self, offset: int) -> None:
         holding = [b for b in self.batches if b.base_offset < offset < b.next_offset]
         self.end = holding[0].base_offset if holding else offset
         self.batches = [b for b in self.batches if b.next_offset <= self.end]
         self.start = min(self.start, self.end)
         self.flushed = min(self.flushed, self.end)
-        self.checkpointed = min(self.checkpointed, self.end)
+        # Whoever wrote the records that were cut off leads no more; what comes next is of a newer epoch, or of one before it.
+        latest = max((b.epoch for b in self.batches), default=0)
+        self.epoch = max(latest, self.epoch - 1) if offset % 2 else self.epoch + 1
+
+    @precondition(lambda self: self.end > self.start and len(self.batches) > 3)
+    @rule(data=st.data(), operations=st.integers(0, 12), kept=st.floats(0, 1))
+    def lose_power_in_a_cut(self, data: st.DataObject, operations: int, kept: float) -> None:
+        offset = data.draw(st.integers(self.log.first_segment_offset, self.end))
+        before, start, end, flushed = list(self.batches), self.start, self.end, self.flushed
+        self.disk.operations_left = operations
+        with contextlib.suppress(PowerLost):
+            self.log.truncate_to(offset, self.now)
+        self.cut_model(offset)
+        self.batches, self.start, self.end = before, start, end  # any of what was to go may be back
+        self.flushed = min(flushed, offset, self.flushed)
+        self.recover_after(kept, 0.0, 0)
+        self.epoch = max([self.epoch, *(batch.epoch for batch in self.batches)])
 
     @rule(data=st.data())
     def delete_records(self, data: st.DataObject) -> None:
@@ -192,30 +244,62 @@ class LogMachine(RuleBasedStateMachine):
         assert self.start <= self.log.log_start_offset <= max(bound, self.start)
         self.start = self.log.log_start_offset
         first = self.log.first_segment_offset
+        self.retired += [b for b in self.batches if b.next_offset <= first]
         self.batches = [b for b in self.batches if b.next_offset > first]
 
     # --- stopping and starting
+
+    @precondition(lambda self: len(self.batches) > 3)
+    @rule(
+        action=st.sampled_from(["flush", "roll", "maintain", "close"]),
+        operations=st.integers(0, 8),
+        kept=st.floats(0, 1),
+    )
+    def lose_power_in(self, action: str, operations: int, kept: float) -> None:
+        self.disk.operations_left = operations
+        start = self.start
+        with contextlib.suppress(PowerLost):
+            match action:
+                case "flush":
+                    self.log.flush(self.now)
+                case "roll":
+                    self.log.roll(self.now)
+                case "maintain":
+                    self.log.maintain(start, self.now)
+                case _:
+                    self.log.close(self.now)
+        self.recover_after(kept, 0.0, 0)
 
     @rule()
     def reopen(self) -> None:
         self.log.close(self.now)
         assert self.disk.open_handles() == []
-        self.flushed = self.checkpointed = self.end
+        self.flushed = self.end
+        self.checkpoint()
+        self.saved = SavedState(self.end, self.start)
         self.log = self.open(SavedState(self.end, self.start, was_clean=True))
 
+    @precondition(lambda self: len(self.batches) > 3)
     @rule(kept=st.floats(0, 1), zeroed=st.floats(0, 1), undone=st.integers(0, 12))
     def crash(self, kept: float, zeroed: float, undone: int) -> None:
+        self.recover_after(kept, zeroed, undone)
+
+    def recover_after(self, kept: float, zeroed: float, undone: int) -> None:
         self.disk.crash(
             lambda _, unsynced: int(unsynced * kept), lambda _, lost: int(lost * zeroed), undone
         )
-        saved = SavedState(self.checkpointed, self.start)
+        saved = self.saved
         self.log = self.open(saved)
         survived = self.log.log_end_offset
+        assert self.log.log_start_offset <= self.start
+        self.start = self.log.log_start_offset
         assert self.flushed <= survived <= self.end
         assert survived in {b.next_offset for b in self.batches} | {self.flushed, self.start}
         self.end = survived
         first = self.log.first_segment_offset
-        self.batches = [b for b in self.batches if first < b.next_offset <= survived]
+        known = [*self.retired, *self.batches]
+        self.batches = [b for b in known if first < b.next_offset <= survived]
+        self.retired = [b for b in known if b.next_offset <= first]
         files = self.contents()
         self.log.abandon()
         self.log = self.open(saved)
@@ -254,6 +338,17 @@ class LogMachine(RuleBasedStateMachine):
             starts = {start.position: start.header.last_offset for start in segment.headers()}
             for relative_offset, position in segment.offset_index.entries():
                 assert starts[position] == segment.base_offset + relative_offset
+
+    @invariant()
+    def epochs_cover_exactly_the_records(self) -> None:
+        expected: list[tuple[int, int]] = []
+        for batch in self.batches:
+            if batch.next_offset > self.start and (not expected or expected[-1][0] != batch.epoch):
+                expected.append((batch.epoch, max(batch.base_offset, self.start)))
+        known = self.log.leader_epochs
+        # An epoch may be known whose records were all deleted: then it is in force at the end.
+        found = [tuple(entry) for entry in known.entries if entry.start_offset < self.end]
+        assert found == expected
 
     @invariant()
     def producers_are_those_of_the_log(self) -> None:

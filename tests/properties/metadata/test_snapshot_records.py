@@ -15,6 +15,7 @@ from millstream.protocol.generated import metadata_records as records
 from millstream.protocol.record_frames import decode_metadata_record, encode_metadata_record
 
 IDS = st.integers(1, 4).map(lambda n: Uuid(n.to_bytes(16, "big")))
+NEWEST_FIELDS_LEVEL = 29
 NAMES = st.sampled_from(["alice", "bob", "ä", ""])
 NUMBERS = st.integers(0, 5)
 TIMES = st.integers(0, 1 << 50)
@@ -51,8 +52,14 @@ plain = st.one_of(
     st.builds(records.RemoveDelegationTokenRecord, token_id=NAMES),
     st.builds(
         records.FeatureLevelRecord,
-        name=st.sampled_from(["metadata.version", "group.version", "a.version"]),
+        name=st.sampled_from(["group.version", "a.version"]),
         feature_level=st.integers(0, 30),
+    ),
+    # Lower levels have no place for some fields: tests/unit/controller/test_older_levels.py.
+    st.builds(
+        records.FeatureLevelRecord,
+        name=st.just("metadata.version"),
+        feature_level=st.integers(NEWEST_FIELDS_LEVEL, 30),
     ),
     st.builds(
         records.ConfigRecord,

@@ -1,14 +1,8 @@
-"""What holds for every simulated node.
-
-Loops that give way after a millisecond measure it by the virtual clock, so that a busy machine changes no story. The offsets of a
-partition are in order after every step that may move them.
-"""
+"""What holds for every simulated node: the offsets of a partition are in order after every step that may move them."""
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import time
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -16,21 +10,9 @@ import pytest
 
 from millstream.compiled import are_compiled
 from millstream.replication.partition import Partition
-from tests.sim.virtual_time import VirtualLoop
 
-_real = time.perf_counter
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-
-
-def _now_s() -> float:
-    loop = asyncio._get_running_loop()
-    return loop.time() if isinstance(loop, VirtualLoop) else _real()
-
-
-@pytest.fixture(autouse=True)
-def turns_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "perf_counter", _now_s)
 
 
 def _checked(

@@ -9,9 +9,11 @@ from millstream.model import ZERO_UUID, BrokerId
 from millstream.raft.messages import (
     FetchRequest,
     FetchSnapshotRequest,
+    RaftEvent,
     VoterChangeResponse,
     VoteRequest,
 )
+from millstream.raft.ready import Ready
 from millstream.raft.voter_set import ReplicaKey
 from tests.sim.raft_invariants import Invariants
 from tests.sim.raft_log import text_of
@@ -187,11 +189,18 @@ def resigned_leader(seed: int, voters: int = 5) -> None:
     old = world.elected()
     world.run(3_000)
     epoch = old.running.quorum.epoch
+    stood: set[int] = set()
+
+    def note(node: Node, _event: RaftEvent, ready: Ready) -> None:
+        stood.update(node.key.id for change in ready.role_changes if change.role == "Prospective")
+
+    world.after_step.append(note)
     world.shut_down(old.key.id)
     world.run(500)
     new = world.leader()
     assert new is not None
     assert new.running.quorum.epoch == epoch + 1
+    assert stood == {new.key.id}
     assert old.running.has_handed_over
     world.crash(old.key.id)
     world.settle()

@@ -15,11 +15,11 @@ from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.copying_pipeline import OUT, SOURCE
 from tests.support.kills.orders import Order, Orders
 from tests.support.kills.run import Run
-from tests.support.kills.watched_broker import watched_broker, watched_node
+from tests.support.kills.watched_broker import Brokers, watched_brokers
 
 RECORDS: Final = 600
-RECORDS_ON_KAFKA: Final = 1_200
-"""A node that is killed there is back many micro-batches later, and orders for it wait so long."""
+RECORDS_ON_THREE: Final = 1_200
+"""A node of three that is killed is back many micro-batches later, and orders for it wait so long."""
 PARTITIONS: Final = 2
 SESSIONS_MAX: Final = 60
 KINDS: Final = ("append", "foreach_batch", "atomic", "pipeline")
@@ -27,14 +27,14 @@ LOCAL: Final = "local[2,4]"
 
 
 def killed_query(
-    kind: str, wanted: Sequence[Order], *, master: str = LOCAL, is_kafka: bool = False
+    kind: str, wanted: Sequence[Order], *, master: str = LOCAL, brokers: Brokers = Brokers.ONE
 ) -> list[Order]:
     """Returns the orders that were carried out. Raises AssertionError where a row is lost or doubled, or something is left behind."""
     directory = Path(tempfile.mkdtemp(prefix="kill"))
     try:
         orders = Orders(directory / "orders")
-        with (watched_node if is_kafka else watched_broker)(orders.broker) as servers:
-            records = RECORDS_ON_KAFKA if is_kafka else RECORDS
+        with watched_brokers(orders.broker, brokers) as servers:
+            records = RECORDS if brokers is Brokers.ONE else RECORDS_ON_THREE
             asyncio.run(_prepare(servers, records))
             orders.write(wanted)
             _run_to_the_end(kind, servers, directory, master)

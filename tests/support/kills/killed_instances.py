@@ -21,7 +21,7 @@ from tests.support.kills.orders import VARIABLE, Order, Orders
 from tests.support.kills.remains import held_below
 from tests.support.kills.shapes import check_nothing_is_open
 from tests.support.kills.until_done import until_done
-from tests.support.kills.watched_broker import watched_broker, watched_cluster
+from tests.support.kills.watched_broker import Brokers, watched_broker, watched_cluster
 from tests.support.kills.ways import LACKING, Way
 
 INSTANCE: Final = "tests.support.kills.instance"
@@ -85,7 +85,8 @@ async def killed(way: Way, wanted: Sequence[Order], seed: int, directory: Path) 
 
 def _watched(way: Way, orders: Orders) -> AbstractContextManager[str]:
     if way.has_nodes:
-        return watched_cluster(orders.broker, orders.coordinator, APPLICATION_ID, SETTINGS)
+        brokers = Brokers.KAFKA if way.is_kafka else Brokers.THREE
+        return watched_cluster(orders.broker, orders.coordinator, APPLICATION_ID, SETTINGS, brokers)
     return watched_broker(orders.broker, is_kafka=way.is_kafka, settings=SETTINGS)
 
 

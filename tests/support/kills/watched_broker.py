@@ -1,12 +1,13 @@
-"""Brokers that are started again whenever somebody kills them: ours, or Apache Kafka on one node or three."""
+"""Brokers that are started again whenever somebody kills them: ours or Apache Kafka's, on one node or three."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
@@ -14,8 +15,49 @@ from millstream.testing.broker import Broker
 from tests.oracle.clients.kafka_cluster import KafkaCluster
 from tests.support.clients.raw_client import RawClient
 from tests.support.kills.orders import is_running
+from tests.support.kills.three_of_ours import ThreeOfOurs
 
 NODES: Final = 3
+
+
+class Brokers(StrEnum):
+    """Those that a matrix of kills runs over. With three nodes every topic has three replicas."""
+
+    ONE = "one node of ours"
+    THREE = "three nodes of ours"
+    KAFKA = "Apache Kafka"
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Brokers:
+        """`make soak`, `make soak NODES=3` or `make soak KAFKA=1`."""
+        if environment.get("MILLSTREAM_SOAK_KAFKA") == "1":
+            return cls.KAFKA
+        return cls.THREE if environment.get("MILLSTREAM_SOAK_NODES") == "3" else cls.ONE
+
+    @property
+    def variables(self) -> str:
+        """What says so in the environment of a command, with a space behind it."""
+        named = {
+            Brokers.KAFKA: "MILLSTREAM_SOAK_KAFKA=1 ",
+            Brokers.THREE: "MILLSTREAM_SOAK_NODES=3 ",
+        }
+        return named.get(self, "")
+
+
+class _Nodes(Protocol):
+    """Three nodes that can be killed and started again."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+    @property
+    def running(self) -> set[int]: ...
+
+    def pid(self, node: int) -> int: ...
+
+    def kill(self, node: int) -> None: ...
+
+    def start(self, node: int) -> None: ...
 
 
 @contextmanager
@@ -38,46 +80,61 @@ def watched_broker(
 
 
 @contextmanager
-def watched_node(pid_file: Path) -> Iterator[str]:
-    """Gives the addresses of Apache Kafka on three nodes. `pid_file` always has the process id of the last one.
+def watched_brokers(pid_file: Path, brokers: Brokers) -> Iterator[str]:
+    """Gives the addresses of one node of ours, or of three of a kind. `pid_file` always has the process id of the last one.
 
-    A node that is alone may lose the end of a transaction that was being committed when it was killed: as it starts, its partitions have no
+    A node of Apache Kafka that is alone may lose the end of a transaction that was being committed when it was killed: as it starts, its partitions have no
     leader for a moment; its coordinator (4.3.1) takes them for deleted and notes the transaction as complete, without a marker in
     them. Their last stable offset then never moves again. With three nodes partitions always have a leader.
     """
+    if brokers is Brokers.ONE:
+        with watched_broker(pid_file) as servers:
+            yield servers
+        return
     with (
-        KafkaCluster(NODES) as kafka,
-        _watched(pid_file, lambda: kafka.pid(NODES), lambda: _again(kafka, NODES)),
+        _three(brokers) as nodes,
+        _watched(pid_file, lambda: nodes.pid(NODES), lambda: _again(nodes, NODES)),
     ):
-        yield kafka.bootstrap_servers
+        yield nodes.bootstrap_servers
 
 
 @contextmanager
 def watched_cluster(
-    pid_file: Path, coordinator_file: Path, group: str, settings: Mapping[str, str]
+    pid_file: Path,
+    coordinator_file: Path,
+    group: str,
+    settings: Mapping[str, str],
+    brokers: Brokers = Brokers.KAFKA,
 ) -> Iterator[str]:
-    """Gives the addresses of Apache Kafka on three nodes. `coordinator_file` has the process id of the one that coordinates a group."""
-    with KafkaCluster(NODES, settings) as kafka:
+    """Gives the addresses of three nodes. `coordinator_file` has the process id of the one that coordinates a group."""
+    with _three(brokers, settings) as nodes:
 
         def look() -> None:
-            for node in sorted(kafka.running):
-                if not is_running(kafka.pid(node)):
-                    kafka.kill(node)
-                    kafka.start(node)
-            _write(pid_file, kafka.pid(NODES))
-            coordinator = _coordinator(kafka, group)
-            if coordinator in kafka.running:
-                _write(coordinator_file, kafka.pid(coordinator))
+            for node in sorted(nodes.running):
+                if not is_running(nodes.pid(node)):
+                    _again(nodes, node)
+            _write(pid_file, nodes.pid(NODES))
+            coordinator = _coordinator(nodes, group)
+            if coordinator in nodes.running:
+                _write(coordinator_file, nodes.pid(coordinator))
 
         with _again_and_again(look):
-            yield kafka.bootstrap_servers
+            yield nodes.bootstrap_servers
 
 
-def _coordinator(kafka: KafkaCluster, group: str) -> int:
+def _three(
+    brokers: Brokers, settings: Mapping[str, str] | None = None
+) -> AbstractContextManager[_Nodes]:
+    return (
+        KafkaCluster(NODES, settings) if brokers is Brokers.KAFKA else ThreeOfOurs(settings or {})
+    )
+
+
+def _coordinator(nodes: _Nodes, group: str) -> int:
     """The node, -1 where there is none now."""
     request = FindCoordinatorRequest(coordinator_keys=[group])
     try:
-        with RawClient(kafka.bootstrap_servers) as client:
+        with RawClient(nodes.bootstrap_servers) as client:
             found = client.ask(ApiKey.FIND_COORDINATOR, 4, request).coordinators[0]
     except OSError:
         return -1
@@ -131,6 +188,6 @@ def _restart(broker: Broker) -> None:
     broker.restart()
 
 
-def _again(kafka: KafkaCluster, node: int) -> None:
-    kafka.kill(node)
-    kafka.start(node)
+def _again(nodes: _Nodes, node: int) -> None:
+    nodes.kill(node)
+    nodes.start(node)

@@ -16,6 +16,7 @@ from millstream.streams.runtime.steps import RebalanceStep, StandbyStep, Step
 from tests.support.kills.driven import DrivenShape
 from tests.support.kills.driven_shapes import ON_THREADS
 from tests.support.kills.orders import PROCESSING, RESTORING, Moment, Order, Victim
+from tests.support.kills.watched_broker import Brokers
 
 ROWS_MAX: Final = 7
 """The records of a run through the operators, and of a turn of a thread: a batch has several."""
@@ -27,8 +28,9 @@ MOMENTS: Final = (PROCESSING, Step.PRODUCED, Step.OFFSETS_SENT, Step.COMMITTED, 
 NTH_MAX: Final[Mapping[Moment, int]] = {PROCESSING: 30, **dict.fromkeys(STARTING, 1)}
 OFTEN_NTH: Final = 4
 RESTARTS_OF_KAFKA: Final = 2
-"""Of Apache Kafka on one node; each takes longer than ten of instances. Three nodes go on with two of them."""
+"""Of Apache Kafka on one node; each takes longer than ten of instances."""
 RESTARTS_OF_NODES: Final = 8
+"""Of one of three nodes, which the others go on without until its session is over."""
 LOSING_MARKERS: Final = (Victim.BROKER, Step.COMMITTED)
 """Apache Kafka 4.3.1 on one node, killed right after it has answered EndTxn, may call the transaction complete after its restart without having written
 markers to any of its partitions: the group's offset stays unstable for ever, whoever asks.
@@ -47,7 +49,7 @@ class Way:
     standby_replicas: int
     is_kafka: bool = False
     has_nodes: bool = False
-    """Apache Kafka has several nodes, so that the coordinator may be killed and move."""
+    """There are several nodes, so that the coordinator may be killed and move."""
     instances: int = 2
     guarantee: ProcessingGuarantee = ProcessingGuarantee.EXACTLY_ONCE_V2
     fetch_bytes: int = 1 << 20
@@ -55,8 +57,9 @@ class Way:
     rows_max: int = ROWS_MAX
 
     @classmethod
-    def of_seed(cls, seed: int, *, is_kafka: bool) -> Self:
+    def of_seed(cls, seed: int, brokers: Brokers = Brokers.ONE) -> Self:
         """Fifty-two seeds in a row have all shapes with all kinds of stores and of threads."""
+        is_kafka = brokers is Brokers.KAFKA
         kinds = [*product(StoreType, (False, True))]
         shape = list(ON_THREADS)[seed % len(ON_THREADS)]
         store_type, use_processes = kinds[seed % len(kinds)]
@@ -70,7 +73,7 @@ class Way:
             threads=1 if use_processes else chance.choice((1, 2)),
             standby_replicas=chance.choice((0, 1)),
             is_kafka=is_kafka,
-            has_nodes=is_kafka and seed // len(kinds) % 2 == 0,
+            has_nodes=brokers is Brokers.THREE or (is_kafka and seed // len(kinds) % 2 == 0),
         )
 
     def encode(self) -> str:
@@ -120,13 +123,13 @@ class Way:
 
 
 def orders(way: Way, seed: int) -> list[Order]:
-    """Every victim at every moment once, Apache Kafka at a few, in any order. Before moments of starts an instance is killed, so that there are some."""
+    """Every victim at every moment once, Apache Kafka and one of three nodes at a few, in any order. Before moments of starts an instance is killed, so that there are some."""
     chance = random.Random(seed)
     thread = Victim.THREAD_PROCESS if way.use_processes else Victim.THREAD
     pairs = [*product((Victim.INSTANCE, thread), way.moments)]
     brokers = (Victim.BROKER, Victim.COORDINATOR) if way.has_nodes else (Victim.BROKER,)
     restarts = [*product(brokers, way.moments)]
-    if way.is_kafka:
+    if way.is_kafka or way.has_nodes:
         if not way.has_nodes:
             restarts.remove(LOSING_MARKERS)
         restarts = chance.sample(

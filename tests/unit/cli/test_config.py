@@ -36,7 +36,7 @@ def test_a_good_file_is_ok_and_what_has_no_effect_is_said(file: str) -> None:
     [
         ("log.retention.ms=x", "Invalid value x for configuration log.retention.ms"),
         ("num.partition=3", "unknown setting num.partition: did you mean num.partitions?"),
-        ("listeners=SSL://:9093", "listener SSL asks for SSL"),
+        ("listeners=OWN://:9093", "names no protocol for listener OWN"),
         ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "an address that clients can connect to"),
         ("advertised.listeners=OTHER://a:9092", "which listeners does not have"),
         ("node.id", "write key=value"),

@@ -17,11 +17,14 @@ from millstream.clients.admin import (
     GroupDescription,
     GroupListing,
     GroupMemberDescription,
+    LogDirDescription,
     Results,
     TopicDescription,
 )
-from millstream.clients.cluster.core.cluster_metadata import BrokerNode, PartitionMetadata
+from millstream.clients.admin.topics.descriptions import PartitionDescription
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.console.application import create_application
+from millstream.console.views.brokers import BrokersView, brokers_view
 from millstream.console.views.groups import GroupsView, GroupView, group_view, groups_view
 from millstream.console.views.offsets import PartitionOffsets
 from millstream.console.views.overview import OverviewView, overview_view
@@ -30,14 +33,19 @@ from millstream.console.views.payload import show_bytes
 from millstream.console.views.records import HeaderRow, RecordRow, RecordsView
 from millstream.console.views.topic import TopicView, topic_view
 from millstream.console.views.topics import TopicsView, topics_view
-from millstream.errors import MillstreamError, RequestTimedOut, UnknownTopicOrPartition
+from millstream.errors import (
+    MillstreamError,
+    RequestTimedOut,
+    UnknownServerError,
+    UnknownTopicOrPartition,
+)
 from millstream.model import ZERO_UUID, TopicPartition
 from millstream.net.client.core.addresses import Address
 
 HOSTILE = "\"'><script>alert(1)</script>\u202egnp.exe"
 """Markup, and what turns the text behind it around."""
 PARTITION = TopicPartition(HOSTILE, 0)
-TOPIC = TopicDescription(HOSTILE, ZERO_UUID, False, [PartitionMetadata(0, 1, 0, (1,), (1,))])
+TOPIC = TopicDescription(HOSTILE, ZERO_UUID, False, [PartitionDescription(0, 1, 0, (1,), (1,))])
 RANGES = {PARTITION: PartitionOffsets(0, 1, 1)}
 ENDS = {PARTITION: OffsetAndTimestamp(9, -1)}
 COMMITTED = {PARTITION: OffsetAndMetadata(2)}
@@ -64,6 +72,13 @@ class HostilePages:
         node = BrokerNode(1, Address(HOSTILE, 9092), HOSTILE)
         listing = GroupListing(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
         return overview_view(ClusterDescription(HOSTILE, 1, [node]), [TOPIC], [listing])
+
+    async def brokers(self) -> BrokersView:
+        self._check("brokers")
+        node = BrokerNode(1, Address(HOSTILE, 9092), HOSTILE)
+        directory = Results({HOSTILE: LogDirDescription({}, None, None, False)})
+        cluster = ClusterDescription(HOSTILE, 1, [node], None, frozenset({1}))
+        return brokers_view(cluster, UnknownServerError(HOSTILE), [TOPIC], {1: directory})
 
     async def topics(self, selection: Selection) -> TopicsView:
         self._check(selection)
@@ -135,9 +150,10 @@ async def ask(
     return Answer(sent[0]["status"], headers, body.decode())
 
 
-EVERY_PAGE = ["/", "/topics", "/topic?name=x", "/groups", "/group?id=x"]
+EVERY_PAGE = ["/", "/brokers", "/topics", "/topic?name=x", "/groups", "/group?id=x"]
 TWINS = {
     "/": "/overview.json",
+    "/brokers": "/brokers.json",
     "/topics": "/topics.json",
     "/topic?name=x": "/topic.json?name=x",
     "/groups": "/groups.json",

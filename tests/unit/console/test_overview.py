@@ -7,7 +7,8 @@ from millstream.clients.admin import (
     GroupType,
     TopicDescription,
 )
-from millstream.clients.cluster.core.cluster_metadata import BrokerNode, PartitionMetadata
+from millstream.clients.admin.topics.descriptions import PartitionDescription
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.console.views.overview import BrokerRow, overview_view
 from millstream.model import ZERO_UUID
 from millstream.net.client.core.addresses import Address
@@ -19,11 +20,11 @@ CLUSTER = ClusterDescription(
 )
 
 
-def partition(number: int, leader: int, isr: tuple[int, ...]) -> PartitionMetadata:
-    return PartitionMetadata(number, leader, 0, (1, 2), isr)
+def partition(number: int, leader: int, isr: tuple[int, ...]) -> PartitionDescription:
+    return PartitionDescription(number, leader, 0, (1, 2), isr)
 
 
-def topic(name: str, *partitions: PartitionMetadata, internal: bool = False) -> TopicDescription:
+def topic(name: str, *partitions: PartitionDescription, internal: bool = False) -> TopicDescription:
     return TopicDescription(name, ZERO_UUID, internal, list(partitions))
 
 
@@ -48,6 +49,7 @@ def test_partitions_that_need_a_hand_are_counted() -> None:
     topics = [topic("a", partition(0, 1, (1,)), partition(1, -1, ()), partition(2, 2, (1, 2)))]
     view = overview_view(CLUSTER, topics, [])
     assert (view.under_replicated_count, view.leaderless_count) == (2, 1)
+    assert view.led_elsewhere_count == 1
 
 
 def test_groups_are_counted_by_state() -> None:

@@ -9,7 +9,7 @@ from millstream.clients.admin import (
     Results,
     TopicDescription,
 )
-from millstream.clients.cluster.core.cluster_metadata import PartitionMetadata
+from millstream.clients.admin.topics.descriptions import PartitionDescription
 from millstream.console.views.configs import ConfigRow, config_rows
 from millstream.console.views.offsets import PartitionOffsets, offset_ranges, total
 from millstream.console.views.paging import Page
@@ -24,8 +24,8 @@ FLIGHTS = TopicDescription(
     ZERO_UUID,
     False,
     [
-        PartitionMetadata(0, 1, 4, (1, 2), (1, 2)),
-        PartitionMetadata(1, -1, 5, (1, 2), ()),
+        PartitionDescription(0, 1, 4, (1, 2), (1, 2)),
+        PartitionDescription(1, -1, 5, (1, 2), ()),
     ],
 )
 PAGE = Page("", 1, 1, 1)
@@ -112,11 +112,24 @@ def test_one_topic_shows_its_partitions_also_where_offsets_are_unknown() -> None
         RecordsView(0, ()),
     )
     assert [
-        (row.partition, row.leader, row.is_under_replicated, row.offsets.end)
-        for row in view.partitions
+        (row.partition, row.leader, row.out_of_sync, row.offsets.end) for row in view.partitions
     ] == [
-        (0, 1, False, 5),
-        (1, -1, True, None),
+        (0, 1, (), 5),
+        (1, -1, (1, 2), None),
     ]
     assert view.record_count is None
     assert (view.configs, view.configs_error) == ((), "may not")
+
+
+def test_who_fell_out_who_may_lead_and_who_should_lead_is_told() -> None:
+    described = FLIGHTS._replace(
+        partitions=[
+            PartitionDescription(0, 2, 4, (1, 2, 3), (2,), (), (3,)),
+            PartitionDescription(1, 1, 4, (1, 2, 3), (1, 2, 3), (), None),
+        ]
+    )
+    rows = topic_view(described, {}, {}, RecordsView(0, ())).partitions
+    assert [(row.out_of_sync, row.eligible, row.is_led_elsewhere) for row in rows] == [
+        ((1, 3), (3,), True),
+        ((), (), False),
+    ]

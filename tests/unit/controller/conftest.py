@@ -14,7 +14,13 @@ from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
 from millstream.metadata.delta import MetadataRecord
-from millstream.metadata.features import FEATURES
+from millstream.metadata.features import (
+    ELIGIBLE_LEADER_REPLICAS,
+    FEATURES,
+    METADATA_VERSION,
+    METADATA_VERSION_4_3,
+    feature_records,
+)
 from millstream.metadata.image import MetadataImage
 from millstream.model import Uuid
 from millstream.protocol.enums import ConfigType
@@ -25,7 +31,7 @@ from millstream.protocol.generated.broker_registration import (
     Listener,
 )
 from millstream.runtime import Instant
-from millstream.security.authorizer import ANONYMOUS
+from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 BROKER_CONFIGS = config_table(
@@ -51,7 +57,10 @@ SUPPORTED = {
 class ControllerWorld:
     """Brokers come and go by name of their id; `log` holds every record with its offset."""
 
-    def __init__(self, **settings: object) -> None:
+    def __init__(self, *, keeps_eligible_replicas: bool = False, **settings: object) -> None:
+        if keeps_eligible_replicas:
+            levels = {METADATA_VERSION: METADATA_VERSION_4_3, ELIGIBLE_LEADER_REPLICAS: 1}
+            settings = {"read_bootstrap": lambda: feature_records(levels), **settings}
         self.settings = ControllerSettings(
             **{
                 "cluster_id": CLUSTER_ID,
@@ -62,8 +71,17 @@ class ControllerWorld:
             }
         )
         self.random = random.Random(7)
+        self.features = (
+            [Feature(name=ELIGIBLE_LEADER_REPLICAS, max_supported_version=1)]
+            if keeps_eligible_replicas
+            else []
+        )
+        """What brokers support beside the versions of metadata and quorum."""
         self.now_ms = 0
         self.log: list[tuple[int, MetadataRecord]] = []
+        self.lines: list[str] = []
+        """For the log of the node."""
+        self.timed_out_brokers = 0
         self.controller = Controller(MetadataImage(cluster_id=CLUSTER_ID), self.settings, epoch=1)
 
     @property
@@ -74,17 +92,21 @@ class ControllerWorld:
     def next_offset(self) -> int:
         return 3 + len(self.log)  # after a leader change, the kraft version and the voters
 
-    def context(self, principal: str = ANONYMOUS) -> ControllerContext:
+    def context(self, principal: KafkaPrincipal = ANONYMOUS) -> ControllerContext:
         return ControllerContext(
             Instant(1_000 + self.now_ms, self.now_ms), self.random, self.next_offset, principal
         )
 
-    def submit(self, handle: Callable, request: object, principal: str = ANONYMOUS) -> object:
+    def submit(
+        self, handle: Callable, request: object, principal: KafkaPrincipal = ANONYMOUS
+    ) -> object:
         result: ControllerResult = handle(self.controller, request, self.context(principal))
         for record in result.records:
             offset = self.next_offset
             self.log.append((offset, record))
             self.controller.replay(offset, record)
+        self.lines += result.log_lines
+        self.timed_out_brokers += result.timed_out_brokers
         return result.response
 
     def written(self, since: int = 0) -> list[str]:
@@ -100,7 +122,9 @@ class ControllerWorld:
             incarnation_id=Uuid(bytes([incarnation]) * 16),
             listeners=[Listener(name="PLAINTEXT", host="h", port=9092)],
             features=[
-                Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)
+                Feature(name="metadata.version", min_supported_version=7, max_supported_version=30),
+                Feature(name="kraft.version", min_supported_version=0, max_supported_version=1),
+                *self.features,
             ],
             rack=None,
             log_dirs=[Uuid(bytes([broker_id, n]) + bytes(14)) for n in range(1, directories + 1)],

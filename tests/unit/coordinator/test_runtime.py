@@ -361,3 +361,65 @@ def test_what_is_checked_right_before_a_request_may_refuse_it() -> None:
     ready = runtime.advance(at(0))
     assert ready.records == ()
     assert [type(reply.outcome) for reply in ready.replies] == [IllegalGeneration]
+
+
+def test_an_answer_that_tells_nothing_of_what_is_written_waits_for_no_commit() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.advance(at(0))
+    runtime.appended(Offset(0), at(0))
+    runtime.submit("read", Caller(Token(2), 0, sees_uncommitted=True), at(0))
+    runtime.submit("refused", Caller(Token(3), 0, sees_uncommitted=True), at(0))
+    read(runtime, 4)
+    first, second = runtime.advance(at(0)).replies
+    assert first == Reply(Token(2), ["a"])
+    assert (second.token, type(second.outcome)) == (3, IllegalGeneration)
+
+
+def test_what_such_a_request_writes_is_answered_when_it_is_committed() -> None:
+    runtime = loaded()
+    runtime.submit(Write(("a",)), Caller(Token(1), 0, sees_uncommitted=True), at(0))
+    runtime.advance(at(0))
+    runtime.appended(Offset(0), at(0))
+    assert runtime.advance(at(0)).replies == []
+    runtime.committed(Offset(1))
+    assert runtime.advance(at(0)).replies == [Reply(Token(1), "stored a")]
+
+
+def test_what_is_loaded_and_not_committed_is_answered_from_once_it_is() -> None:
+    runtime = CoordinatorRuntime(NameShard(), COMMIT_TIMEOUT_MS)
+    for offset, name in enumerate(("a", "b")):
+        runtime.replay_loaded(Offset(offset), _record(name))
+    runtime.finish_loading(Offset(2), at(0), Offset(1))
+    read(runtime, 1)
+    assert runtime.advance(at(0)).replies == []
+    assert runtime.first_awaited_offset == 2
+    runtime.committed(Offset(2))
+    assert runtime.advance(at(0)).replies == [Reply(Token(1), ["a", "b"])]
+
+
+def test_a_refusal_of_the_log_is_told_at_once_though_earlier_records_wait() -> None:
+    """Where replicas are missing the log refuses, and the mark stands still for what it took before."""
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.advance(at(0))
+    runtime.appended(Offset(0), at(0))
+    write(runtime, 2, "b")
+    runtime.advance(at(0))
+    runtime.append_failed(NotEnoughReplicas(), at(0))
+    (reply,) = runtime.advance(at(0)).replies
+    assert (reply.token, type(reply.outcome)) == (2, CoordinatorNotAvailable)
+
+
+def test_what_is_awaited_next_is_not_what_is_committed_already() -> None:
+    """Its notice may not have been taken yet."""
+    runtime = loaded()
+    for token, name in ((1, "a"), (2, "b")):
+        write(runtime, token, name)
+        runtime.advance(at(0))
+        runtime.appended(Offset(token - 1), at(0))
+    assert runtime.first_awaited_offset == 1
+    runtime.committed(Offset(1))
+    assert runtime.first_awaited_offset == 2
+    runtime.committed(Offset(2))
+    assert runtime.first_awaited_offset == 2

@@ -7,7 +7,7 @@ import pytest
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
-from millstream.records.batch import iterate_batches
+from millstream.records.batch import iterate_batches, patch_offset_and_epoch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record, iterate_records
 from millstream.runtime import Instant
@@ -62,6 +62,12 @@ class LogWorld:
             Record(offset=i, timestamp=timestamp, key=key, value=v) for i, v in enumerate(values)
         ]
         return memoryview(build_batch(records, BatchOptions(**options)))
+
+    def numbered(self, base_offset: int, epoch: int, *values: bytes) -> memoryview:
+        """A batch as a leader sends it."""
+        batch = self.batch(*values)
+        patch_offset_and_epoch(batch, base_offset, epoch)
+        return batch
 
     def produced(self, producer_id: int, epoch: int, sequence: int, count: int = 1) -> memoryview:
         return self.batch(

@@ -105,3 +105,42 @@ def test_a_log_that_begins_anew_knows_no_producer_after_a_crash_either(world):
     world.disk.crash(undone_operations=1)
     follower = world.open(recovery_point=10, log_start_offset=10)
     assert (follower.log_start_offset, follower.producers.get(7)) == (10, None)
+
+
+def test_a_follower_leaves_out_what_is_of_a_newer_epoch_than_it_asked_with(world):
+    """It has not compared its own end with that epoch: it asks again, and is told where they diverge."""
+    batches = [
+        world.numbered(0, 3, b"a"),
+        world.numbered(1, 4, b"b"),
+        world.numbered(2, 5, b"c"),
+    ]
+    follower = world.open()
+    sent = memoryview(b"".join(batches))
+    assert follower.append_as_follower(sent, world.now, leader_epoch_max=4) == AppendInfo(0, 1)
+    assert follower.leader_epochs.entries == ((3, 0), (4, 1))
+    rest = memoryview(bytes(batches[2]))
+    assert follower.append_as_follower(rest, world.now, leader_epoch_max=4) == AppendInfo(-1, -1)
+    assert follower.append_as_follower(rest, world.now, leader_epoch_max=5) == AppendInfo(2, 2)
+
+
+def test_an_empty_follower_starts_over_where_the_batch_begins_that_holds_its_end(world):
+    """DeleteRecords has moved the leader's start into a batch; the follower begins there, and is sent the whole batch."""
+    follower = world.open()
+    follower.truncate_fully_and_start_at(7, world.now)
+    sent = world.batch(b"a", b"b", b"c", base_offset=5)
+    assert follower.append_as_follower(sent, world.now) == AppendInfo(5, 7)
+    assert (follower.log_start_offset, follower.log_end_offset) == (7, 8)
+    assert [segment.base_offset for segment in follower.segments] == [5]
+    assert world.values(follower, 7) == [(7, b"c")]
+
+
+@pytest.mark.parametrize("base_offset", [2, 5])
+def test_a_first_batch_that_ends_below_the_log_or_meets_records_is_refused(world, base_offset):
+    follower = world.open()
+    follower.truncate_fully_and_start_at(7, world.now)
+    if base_offset == 5:
+        follower.append_as_follower(world.batch(b"x", base_offset=7), world.now)
+    sent = world.batch(b"a", b"b", b"c", base_offset=base_offset)
+    with pytest.raises(OffsetOutOfRange, match="the log ends at"):
+        follower.append_as_follower(sent, world.now)
+    assert [segment.base_offset for segment in follower.segments] == [7]

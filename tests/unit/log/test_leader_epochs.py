@@ -22,7 +22,27 @@ def test_the_end_of_an_epoch_is_the_start_of_the_next_one(epochs, asked, epoch, 
     assert epochs.end_offset(asked, log_end_offset=33) == (epoch, end_offset)
 
 
+def write(epochs: LeaderEpochs, disk) -> None:
+    """What a flush does."""
+    planned = epochs.plan_write()
+    assert planned is not None
+    planned.write(disk)
+    epochs.written(planned)
+
+
+def test_a_change_costs_nothing_before_the_next_flush(epochs, world):
+    left = world.disk.sync_count
+    epochs.assign(6, 30)
+    epochs.truncate_from_end(30)
+    assert world.disk.sync_count == left
+    write(epochs, world.disk)
+    assert epochs.plan_write() is None
+    epochs.assign(7, 40)
+    assert epochs.plan_write() is not None
+
+
 def test_epochs_survive_a_restart(epochs, world):
+    write(epochs, world.disk)
     assert LeaderEpochs(world.disk, "/data/t-0").entries == ((1, 0), (2, 10), (5, 20))
     assert world.content("leader-epoch-checkpoint") == b"0\n3\n1 0\n2 10\n5 20\n"
 
@@ -47,12 +67,72 @@ def test_truncation_from_the_start_keeps_the_epoch_in_force(epochs):
     assert epochs.entries == ((2, 15), (5, 20))
 
 
-def test_truncation_from_the_start_is_written_with_the_next_change(epochs, world):
-    """Nobody waits for the disk when records are deleted: whoever loads the log knows where it starts."""
+def test_what_is_before_the_log_start_stays_in_the_file_until_the_start_is_on_the_disk(
+    epochs, world
+):
+    """The start is written once a minute: after a crash the log may begin where it did before, and must know its epochs."""
     epochs.truncate_from_start(15)
-    assert world.content("leader-epoch-checkpoint") == b"0\n3\n1 0\n2 10\n5 20\n"
     epochs.assign(6, 30)
+    write(epochs, world.disk)
+    assert epochs.entries == ((2, 15), (5, 20), (6, 30))
+    assert world.content("leader-epoch-checkpoint") == b"0\n4\n1 0\n2 10\n5 20\n6 30\n"
+    epochs.start_is_noted(15)
+    write(epochs, world.disk)
     assert world.content("leader-epoch-checkpoint") == b"0\n3\n2 15\n5 20\n6 30\n"
+
+
+def test_a_log_whose_new_start_is_lost_in_a_crash_knows_its_first_epochs_again(world):
+    log = world.open()
+    for epoch in (1, 2, 3):
+        world.append(log, b"a", b"b", epoch=epoch)
+    log.delete_records_before(3)
+    world.append(log, b"a", epoch=4)
+    log.flush(world.now)
+    world.disk.crash()
+    for recovery_point in (
+        7,
+        0,
+    ):  # what the checkpoint says; the epochs of the file, or those of the batches
+        again = world.open(recovery_point=recovery_point)
+        assert again.log_start_offset == 0
+        assert again.leader_epochs.entries == ((1, 0), (2, 2), (3, 4), (4, 6))
+        again.abandon()
+
+
+@pytest.mark.parametrize("is_flushed", [False, True])
+def test_a_file_that_is_older_than_a_cut_does_not_bring_its_epochs_back(world, is_flushed):
+    """The file says that epoch 2 began at 2; the cut took it, epoch 3 wrote there, and the power went."""
+    log = world.open()
+    world.append(log, b"a", b"b", epoch=1)
+    world.append(log, b"c", b"d", epoch=2)
+    log.flush(world.now)
+    log.truncate_to(2, world.now)
+    world.append(log, b"e", epoch=3)
+    world.append(log, b"f", epoch=3)
+    if is_flushed:
+        log.flush(world.now)
+    world.disk.crash(kept_bytes=lambda _, unsynced: unsynced)
+    again = world.open(recovery_point=4)
+    assert again.leader_epochs.entries == ((1, 0), (3, 2))
+    assert world.values(again) == [(0, b"a"), (1, b"b"), (2, b"e"), (3, b"f")]
+
+
+def test_recovery_keeps_the_start_of_an_epoch_whose_first_batches_are_gone(world):
+    """Cleaning took them; a follower that has other records there must still be told that the epoch before ends at 2."""
+    epochs = LeaderEpochs(world.disk, "/data/t-0")
+    for epoch, start_offset in ((1, 0), (2, 2)):
+        epochs.assign(epoch, start_offset)
+    epochs.follow(1, 0, 0)
+    epochs.follow(2, 4, 2)
+    assert epochs.entries == ((1, 0), (2, 2))
+    assert not epochs.is_contradicted
+
+
+def test_epochs_of_another_log_are_contradicted_by_a_batch(world):
+    epochs = LeaderEpochs(world.disk, "/data/t-0")
+    epochs.assign(9, 0)
+    epochs.follow(3, 5, 5)
+    assert epochs.is_contradicted
 
 
 def test_a_log_forgets_epochs_before_its_start_when_it_is_loaded(world):

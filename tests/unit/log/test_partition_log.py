@@ -383,15 +383,19 @@ def test_a_log_is_overdue_when_flush_ms_has_passed(world):
     assert not log.flush_is_overdue(world.later(100))  # there is nothing to flush
 
 
-def test_a_flush_planned_before_a_truncation_does_not_move_the_recovery_point_beyond_it(world):
+def test_a_flush_planned_before_a_truncation_says_nothing_of_what_was_written_since(world):
     log = world.open()
     for _ in range(3):
         world.append(log, b"a")
     plan = log.plan_flush()
     log.truncate_to(1, world.now)
+    for _ in range(5):
+        world.append(log, b"of another leader")
     plan.sync()
     log.complete_flush(plan, world.now)
-    assert log.recovery_point == 1
+    assert log.recovery_point <= 1
+    log.flush(world.now)
+    assert log.recovery_point == 6
 
 
 # --- truncate, delete
@@ -581,3 +585,11 @@ def test_a_compacted_log_rolls_before_its_maximum_lag_has_passed(world):
     assert len(log.segments) == 1
     world.append(log, b"x", timestamp=1_501)
     assert len(log.segments) == 2
+
+
+def test_a_closed_log_without_records_has_the_index_files_that_kafka_looks_for(world):
+    """It takes a missing one for damage, and says so at ERROR."""
+    log = world.open()
+    log.close(world.now)
+    for suffix in ("log", "index", "timeindex"):
+        assert world.content(f"00000000000000000000.{suffix}") == b""

@@ -14,15 +14,15 @@ from millstream.protocol.generated.metadata_records import (
     TopicRecord,
 )
 
-LEVELS = range(17, 31)
+LEVELS = range(7, 31)
 KAFKA = {
-    RegisterBrokerRecord: [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4],
-    PartitionRecord: [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2],
-    PartitionChangeRecord: [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2],
-    RegisterControllerRecord: [0] * 14,
-    TopicRecord: [0] * 14,
+    RegisterBrokerRecord: [1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4],
+    PartitionRecord: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2],
+    PartitionChangeRecord: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2],
+    RegisterControllerRecord: [0] * 24,
+    TopicRecord: [0] * 24,
 }
-"""For each level from 17 to 30: registerBrokerRecordVersion, partitionRecordVersion, partitionChangeRecordVersion and so on."""
+"""For each level from 7 to 30: registerBrokerRecordVersion, partitionRecordVersion, partitionChangeRecordVersion and so on."""
 
 
 @pytest.mark.parametrize("kind", KAFKA)

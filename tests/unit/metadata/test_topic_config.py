@@ -73,10 +73,10 @@ def test_log_config_without_overrides_is_the_default_log_config() -> None:
 
 
 def test_log_config_has_one_field_for_every_key_with_an_effect() -> None:
-    """`internal.segment.bytes` takes the place of `segment.bytes`."""
+    """`internal.segment.bytes` takes the place of `segment.bytes`; who may lead is asked by the controller."""
     assert {field.name.replace("_", ".") for field in fields(LogConfig)} == {
         name for name, key in TOPIC_CONFIGS.items() if key.without_effect is None
-    } - {"internal.segment.bytes"}
+    } - {"internal.segment.bytes", "unclean.leader.election.enable"}
 
 
 def test_the_types_of_the_fields_are_those_of_the_table() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.raft.election_state import ElectionState
+from millstream.raft.elections import successor_wait_ms
 from millstream.raft.messages import (
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
@@ -75,6 +76,16 @@ def test_a_leader_alone_has_nobody_to_tell() -> None:
     assert isinstance(quorum.replica.quorum.role, Resigned)
 
 
+def test_a_leader_that_restarts_tells_those_who_may_follow_it_still() -> None:
+    """After a stop of all its voters would wait for a whole fetch time-out before one of them stands; Kafka's tells them, too."""
+    restarted = replica(stored=ElectionState(4, leader_id=1), log=StubLog(10, 4))
+    told = restarted.step(Tick(), at(0)).send
+    assert {(send.to.id, type(send.message)) for send in told} == {
+        (voter.id, EndQuorumEpochRequest) for voter in restarted.quorum.other_voters
+    }
+    assert {send.message.epoch for send in told} == {4}
+
+
 def end_of_epoch(*successors: ReplicaKey) -> InboundRequest:
     request = EndQuorumEpochRequest(source=2, epoch=4, preferred_successors=successors)
     return InboundRequest(1, request)
@@ -105,13 +116,20 @@ def test_the_first_successor_stands_at_once() -> None:
     assert [send.message.pre_vote for send in ready.send] == [True] * 3
 
 
-def test_the_others_stand_one_time_out_later_each() -> None:
+def test_the_second_of_two_successors_stands_half_of_the_longest_back_off_later() -> None:
     one, _ = follower()
     one.step(end_of_epoch(KEYS[2], KEYS[0]), at(2))
-    one.step(Tick(), at(1_001))
+    one.step(Tick(), at(501))
     assert isinstance(one.quorum.role, Follower)
-    one.step(Tick(), at(1_002))
+    one.step(Tick(), at(502))
     assert isinstance(one.quorum.role, Prospective)
+
+
+def test_the_back_off_of_successors_doubles_up_to_the_longest() -> None:
+    """As `strictExponentialElectionBackoffMs` of Kafka 4.3.1 computes it."""
+    assert [successor_wait_ms(place, 1, 1000) for place in range(2)] == [0, 1000]
+    assert [successor_wait_ms(place, 4, 1000) for place in range(5)] == [0, 125, 250, 500, 1000]
+    assert [successor_wait_ms(place, 3, 10) for place in range(4)] == [0, 2, 4, 10]
 
 
 def test_a_successor_of_another_directory_is_another_replica() -> None:

@@ -12,6 +12,7 @@ from millstream.raft.messages import (
     Appended,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotResponse,
     Flushed,
     InboundResponse,
     RemoveVoterRequest,
@@ -22,6 +23,7 @@ from millstream.raft.messages import (
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
+from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_history import QuorumEntry, VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet, voters_record
 from tests.sim.raft_log import MemoryLog
@@ -69,10 +71,17 @@ class Newcomer:
             stored=ElectionState(5, leader_id=1),
             now=at(0),
         )
-        self.sends = list(self.replica.step(Tick(), at(0)).send)
+        self.ready = self.replica.step(Tick(), at(0))
+        self.sends = list(self.ready.send)
 
     def step(self, event: object) -> None:
-        self.sends += self.replica.step(event, at(self.now_ms)).send
+        self.ready = self.replica.step(event, at(self.now_ms))
+        self.sends += self.ready.send
+
+    def answer(self, response: object) -> None:
+        (send,) = self.sends
+        self.sends.clear()
+        self.step(InboundResponse(send, response))
 
     def hear(self, *named: VoterSet) -> None:
         """The leader answers the fetch, with records that name voters; all of them are committed."""
@@ -116,6 +125,21 @@ def test_a_newcomer_asks_once_each_fetch_time_out_until_it_votes() -> None:
     assert newcomer.asks_within(6_050) == [ADD, ADD, ADD]
     newcomer.hear(VoterSet([*OTHERS, OWN]))
     assert newcomer.asks_within() == []
+
+
+def test_a_newcomer_whose_log_is_replaced_asks_nothing_and_waits() -> None:
+    """A time that is over would have the driver step again at once, until the snapshot is there."""
+    newcomer, snapshot = Newcomer(), SnapshotId(120, 4)
+    newcomer.hear()
+    newcomer.now_ms = 1_500
+    newcomer.answer(FetchResponse(epoch=5, leader_id=1, snapshot=snapshot))
+    newcomer.answer(
+        FetchSnapshotResponse(epoch=5, leader_id=1, id=snapshot, position=0, size=2, data=b"ab")
+    )
+    newcomer.now_ms = 2_100  # after the time to ask, still in touch with the leader
+    newcomer.step(Tick())
+    assert newcomer.sends == []
+    assert newcomer.ready.deadline_ms > newcomer.now_ms
 
 
 def test_a_removed_voter_does_not_come_back() -> None:

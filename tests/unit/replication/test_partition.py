@@ -53,7 +53,7 @@ class World:
 @pytest.fixture
 def world() -> World:
     world = World()
-    world.partition.apply(image())
+    world.partition.apply(image(), NOW)
     world.progressed.clear()
     return world
 
@@ -75,16 +75,16 @@ def test_a_duplicate_makes_no_progress(world):
 
 
 def test_records_wait_for_in_sync_followers(world):
-    world.partition.apply(image(replicas=(1, 2), isr=(1, 2)))
+    world.partition.apply(image(replicas=(1, 2), isr=(1, 2)), NOW)
     world.partition.append(batch(b"a"), NOW)
     assert world.partition.high_watermark == 0
     assert world.partition.read(FetchPosition(0, 1_000)).records == b""
-    world.partition.apply(image(replicas=(1, 2), isr=(1,)))
+    world.partition.apply(image(replicas=(1, 2), isr=(1,)), NOW)
     assert world.partition.high_watermark == 1
 
 
 def test_who_does_not_lead_appends_and_reads_nothing(world):
-    world.partition.apply(image(leader=2, epoch=5, replicas=(1, 2)))
+    world.partition.apply(image(leader=2, epoch=5, replicas=(1, 2)), NOW)
     with pytest.raises(NotLeaderOrFollower, match="broker 2 leads t-0"):
         world.partition.append(batch(b"a"), NOW)
     with pytest.raises(NotLeaderOrFollower):
@@ -101,7 +101,7 @@ def test_readers_with_another_leader_epoch_are_fenced(world):
 
 def test_min_insync_replicas_is_asked_for_by_acks_all_only():
     world = World(config=LogConfig(min_insync_replicas=2))
-    world.partition.apply(image(replicas=(1, 2)))
+    world.partition.apply(image(replicas=(1, 2)), NOW)
     with pytest.raises(NotEnoughReplicas, match=r"1 in-sync replicas, min.insync.replicas is 2"):
         world.partition.append(batch(b"a"), NOW, acks=-1)
     assert world.partition.append(batch(b"a"), NOW, acks=1).last_offset == 0
@@ -109,7 +109,7 @@ def test_min_insync_replicas_is_asked_for_by_acks_all_only():
 
 def test_min_insync_replicas_is_never_more_than_there_are_replicas():
     world = World(config=LogConfig(min_insync_replicas=2))
-    world.partition.apply(image(replicas=(1,)))
+    world.partition.apply(image(replicas=(1,)), NOW)
     assert world.partition.append(batch(b"a"), NOW, acks=-1).last_offset == 0
 
 
@@ -119,7 +119,7 @@ def test_a_saved_high_watermark_stays_within_the_log():
 
 def test_a_reader_whose_last_record_is_unknown_here_diverged(world):
     world.partition.append(batch(b"a"), NOW)
-    world.partition.apply(image(epoch=7))
+    world.partition.apply(image(epoch=7), NOW)
     world.partition.append(batch(b"b"), NOW)
     assert world.partition.read(FetchPosition(1, 1_000, last_fetched_epoch=4)).diverging is None
     assert world.partition.read(FetchPosition(2, 1_000, last_fetched_epoch=4)).diverging == (4, 1)
@@ -192,12 +192,12 @@ def test_offsets_out_of_order_are_named(name, offset, told):
 
 
 def test_offsets_by_time_are_committed_ones(world):
-    world.partition.apply(image(replicas=(1, 2), isr=(1, 2)))
+    world.partition.apply(image(replicas=(1, 2), isr=(1, 2)), NOW)
     world.partition.append(batch(b"a"), NOW)
     (search,) = world.log.timestamp_searches(0)
     found = search.run()
     assert not world.partition.is_visible(found, is_read_committed=False)
-    world.partition.apply(image(replicas=(1, 2), isr=(1,)))
+    world.partition.apply(image(replicas=(1, 2), isr=(1,)), NOW)
     assert world.partition.is_visible(found, is_read_committed=False)
     assert found == (0, 1_000, 4)
 

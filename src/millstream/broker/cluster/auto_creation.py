@@ -14,10 +14,12 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import BackgroundTasks, ControllerClient
+from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_TOPICS
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_topics import (
     CreatableTopic,
     CreatableTopicResult,
@@ -62,8 +64,10 @@ class AutoTopicCreation:
         """Returns why the topic of a coordinator could not be created when it was tried last."""
         return self._refusals.get(internal_name)
 
-    def create(self, names: Sequence[str], client_id: str) -> None:
-        """Starts to create what can be created, and logs for which client.
+    def create(
+        self, names: Sequence[str], client: RequestContext, *, as_broker: bool = False
+    ) -> None:
+        """Starts to create what can be created. The controller is asked for this client, which must be allowed to, or for this broker.
 
         A refusal is logged and no more: the client finds the topic still unknown, and asks again.
         """
@@ -71,13 +75,17 @@ class AutoTopicCreation:
         if len(self._in_flight) + len(wanted) > IN_FLIGHT_MAX:
             _LOGGER.warning(
                 "topics %s, asked for by client %r, are not created: too many at a time",
-                some_of(wanted), shortened(client_id),
+                some_of(wanted), shortened(client.client_id),
             )  # fmt: skip
         elif wanted:
             self._in_flight.update(wanted)
-            self._tasks.start(self._create(wanted, client_id), "topics that clients ask for")
+            self._tasks.start(
+                self._create(wanted, client, as_broker=as_broker), "topics that clients ask for"
+            )
 
-    async def _create(self, names: Sequence[str], client_id: str) -> None:
+    async def _create(
+        self, names: Sequence[str], client: RequestContext, *, as_broker: bool
+    ) -> None:
         try:
             topics = [
                 topic
@@ -88,13 +96,14 @@ class AutoTopicCreation:
                 # Kafka's controller refuses one request for so many. Planning them first would take a tenth of a second.
                 _LOGGER.warning(
                     "topics %s, asked for by client %r, are not created: more than one creation may make",
-                    some_of([topic.name for topic in topics]), shortened(client_id),
+                    some_of([topic.name for topic in topics]), shortened(client.client_id),
                 )  # fmt: skip
                 return
+            caller = None if as_broker else client.asking(ApiKey.CREATE_TOPICS)
             results: list[CreatableTopicResult] = []
             for first in range(0, len(topics), _PLANNED_AT_ONCE):
-                results += await self._submit(topics[first : first + _PLANNED_AT_ONCE])
-            _tell(results, client_id)
+                results += await self._submit(topics[first : first + _PLANNED_AT_ONCE], caller)
+            _tell(results, client.client_id)
         finally:
             self._in_flight.difference_update(names)
 
@@ -105,11 +114,13 @@ class AutoTopicCreation:
             for topic in topics
         )
 
-    async def _submit(self, topics: Sequence[CreatableTopic]) -> list[CreatableTopicResult]:
+    async def _submit(
+        self, topics: Sequence[CreatableTopic], caller: RequestContext | None
+    ) -> list[CreatableTopicResult]:
         """Returns what is to be told of the results."""
         request = CreateTopicsRequest(topics=[*topics], timeout_ms=_CREATION_TIMEOUT_MS)
         try:
-            response = await self._controller.ask(CREATE_TOPICS, request)
+            response = await self._controller.ask(CREATE_TOPICS, request, caller)
         except KafkaError as error:
             failed = [
                 CreatableTopicResult(

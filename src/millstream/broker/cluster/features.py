@@ -22,4 +22,4 @@ SUPPORTED_FEATURES: Final[Mapping[str, SupportedVersionRange]] = MappingProxyTyp
         "transaction.version": SupportedVersionRange(0, 2),
     }
 )
-"""Kafka 4.3's, but for levels of metadata.version before 3.7-IV2."""
+"""Kafka 4.3's."""

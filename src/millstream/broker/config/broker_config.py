@@ -13,18 +13,23 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.broker.config.listeners import (
     Listener,
-    check_protocols,
+    listener_protocols,
     parse_listeners,
-    protocol_map,
+    undeclared_plaintext,
     with_port,
 )
-from millstream.broker.config.other_keys import protects, why_without_effect
+from millstream.broker.config.other_keys import why_without_effect
 from millstream.broker.config.rules import check_listeners, check_rules
+from millstream.broker.config.sasl_settings import Protection, is_of_listener, read_protection
+from millstream.broker.config.standing_alone import SETTINGS_ALONE, stands_alone
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.config_fields import read_config
 from millstream.errors import ConfigError
+from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.metadata.config_key import ConfigValue, UpdateMode, parse_config
 from millstream.metadata.topic_config import log_config, topic_defaults
+from millstream.security.principal import ANONYMOUS
+from millstream.security.standard_authorizer import AuthorizerSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 FIXED_LISTENER_KEYS: Final = ("listeners", "listener.security.protocol.map")
 """Kafka lets them change while a broker runs; here they can be set to what they are, and not changed."""
+FIXED_LOGIN_KEYS: Final = ("sasl.enabled.mechanisms", "sasl.mechanism.inter.broker.protocol")
+"""The same of a broker with a listener where clients log in; others have no use for them."""
 FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 
 
@@ -52,8 +59,12 @@ class BrokerConfig:
     broker_rack: str | None
     millstream_flush_on_ack: str
     request_timeout_ms: int
+    controller_socket_timeout_ms: int
+    socket_connection_setup_timeout_ms: int
+    socket_connection_setup_timeout_max_ms: int
 
     socket_listen_backlog_size: int
+    connection_failed_authentication_delay_ms: int
 
     server_max_startup_time_ms: int
     controlled_shutdown_enable: bool
@@ -74,9 +85,25 @@ class BrokerConfig:
     log_flush_offset_checkpoint_interval_ms: int
     log_flush_start_offset_checkpoint_interval_ms: int
     replica_high_watermark_checkpoint_interval_ms: int
+    replica_lag_time_max_ms: int
+    replica_selector_class: str | None
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
+    millstream_log_scrub_bytes_per_second: int
+    millstream_log_scrub_interval_ms: int
+    leader_replication_throttled_rate: int | None
+    follower_replication_throttled_rate: int | None
+    quota_window_num: int
+    quota_window_size_seconds: int
+    controller_quota_window_num: int
+    controller_quota_window_size_seconds: int
+    replication_quota_window_num: int
+    replication_quota_window_size_seconds: int
     replica_alter_log_dirs_io_max_bytes_per_second: int | None
+    replica_socket_timeout_ms: int
+    replica_socket_receive_buffer_bytes: int
+    num_replica_fetchers: int
+    num_replica_alter_log_dirs_threads: int | None
 
     group_coordinator_rebalance_protocols: tuple[str, ...]
     group_consumer_assignors: tuple[str, ...]
@@ -103,11 +130,15 @@ class BrokerConfig:
 
     broker_heartbeat_interval_ms: int
     broker_session_timeout_ms: int
+    auto_leader_rebalance_enable: bool
+    leader_imbalance_check_interval_seconds: int
+    unclean_leader_election_interval_ms: int
+    cordoned_log_dirs: tuple[str, ...]
     metadata_log_segment_bytes: int
     metadata_log_segment_ms: int
 
     authorizer_class_name: str
-    delegation_token_secret_key: str | None
+    delegation_token_secret_key: str | None = field(repr=False)
     delegation_token_expiry_check_interval_ms: int
 
     data_directories: tuple[str, ...]
@@ -119,9 +150,11 @@ class BrokerConfig:
     controller_listeners: tuple[Listener, ...]
     """Where the controller listens: for other controllers, brokers and administrators."""
     advertised: tuple[Listener, ...] | None
+    protection: Protection
+    """Who may connect where, and what this node shows at other nodes."""
     http_listener: Listener | None
     """Where metrics and health are served."""
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = field(repr=False)
     """What was set, as text: DescribeConfigs tells it from the defaults."""
     values: Mapping[str, ConfigValue] = field(repr=False)
     """Every setting with the value that counts, by key; those who work with some of them `read` a config class of theirs."""
@@ -144,11 +177,14 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
 
     Raises ConfigError for unknown keys too.
     """
-    config = typed_config(_known_settings(settings))
+    of_listeners = {name: value for name, value in settings.items() if is_of_listener(name)}
+    others = {name: value for name, value in settings.items() if name not in of_listeners}
+    config = typed_config(_known_settings(others), of_listeners)
     if config.authorizer_class_name:
+        _say_who_is_anonymous(config)
+    if "sasl.enabled.mechanisms" in settings and not config.protection.logins:
         _LOGGER.warning(
-            "authorizer.class.name: access control rules are stored and told, and NOT enforced by this version; "
-            "everybody may do everything"
+            "sasl.enabled.mechanisms: no listener has SASL (listener.security.protocol.map), so nobody has to log in"
         )
     if "log.flush.interval.ms" in settings and "log.flush.scheduler.interval.ms" not in settings:
         _LOGGER.warning(
@@ -157,8 +193,13 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
     return config
 
 
-def typed_config(known: Mapping[str, str]) -> BrokerConfig:
-    """The typed settings, all of keys that have an effect. Raises ConfigError for bad values and unsupported combinations."""
+def typed_config(
+    known: Mapping[str, str], of_listeners: Mapping[str, str] | None = None
+) -> BrokerConfig:
+    """The typed settings, all of keys that have an effect. Raises ConfigError for bad values and unsupported combinations.
+
+    `of_listeners`: settings of single listeners; without any of them, not even an empty mapping, what protects listeners is not read.
+    """
     known = _as_started(known)
     values = parse_config(BROKER_CONFIGS, known)
     check_rules(values)
@@ -166,15 +207,13 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
     listeners = parse_listeners("listeners", _list_of(values, "listeners"))
     controller_names = [name.upper() for name in _list_of(values, "controller.listener.names")]
     advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
+    protocols = _protocols(known, values, listeners, controller_names)
     check_listeners(values, listeners, advertised)
-    is_map_given = "listener.security.protocol.map" in known
-    check_protocols(
-        listeners,
-        protocol_map(
-            _items(str(values["listener.security.protocol.map"])),
-            () if is_map_given else controller_names,
-        ),
-    )
+    protection = Protection(protocols=protocols)
+    if of_listeners is not None:
+        protection = read_protection(
+            values, of_listeners, protocols, listeners, stands_alone=stands_alone(known)
+        )
     of_controller = tuple(each for each in listeners if each.name in controller_names)
     return read_config(
         BrokerConfig,
@@ -184,10 +223,28 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
         listeners=tuple(each for each in listeners if each not in of_controller),
         controller_listeners=of_controller,
         advertised=advertised or None,
+        protection=protection,
         http_listener=_http_listener(values["millstream.http.listener"]),
         settings=known,
         values=MappingProxyType(values),
     )
+
+
+def _protocols(
+    known: Mapping[str, str],
+    values: Mapping[str, ConfigValue],
+    listeners: tuple[Listener, ...],
+    controller_names: list[str],
+) -> dict[str, SecurityProtocol]:
+    """Of the listeners of this node, and of those of controllers that it connects to."""
+    undeclared: tuple[str, ...] = ()
+    if "listener.security.protocol.map" not in known:
+        undeclared = undeclared_plaintext(listeners, controller_names)
+    names = [each.name for each in listeners]
+    if not stands_alone(known):
+        names += controller_names
+    entries = _items(str(values["listener.security.protocol.map"]))
+    return listener_protocols(names, entries, undeclared)
 
 
 def _http_listener(value: ConfigValue) -> Listener | None:
@@ -200,7 +257,7 @@ def _http_listener(value: ConfigValue) -> Listener | None:
 
 
 def _as_started(known: Mapping[str, str]) -> dict[str, str]:
-    """The settings that a node tells as given: those that were, and those without which no node of Kafka starts.
+    """The settings that a node tells as given: those that were, those without which no node of Kafka starts, and those that one alone needs.
 
     `broker.id` is the old name of `node.id`; whichever is given, both are told.
     """
@@ -211,7 +268,7 @@ def _as_started(known: Mapping[str, str]) -> dict[str, str]:
         if key.is_always_given:
             started.setdefault(key.name, key.default_text or "")
     started.setdefault("broker.id", started["node.id"])
-    return started
+    return {**SETTINGS_ALONE, **started} if stands_alone(started) else started
 
 
 def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
@@ -235,6 +292,7 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
         listeners=static.listeners,
         controller_listeners=static.controller_listeners,
         advertised=static.advertised,
+        protection=static.protection,
         settings=static.settings,
     )
 
@@ -267,10 +325,6 @@ def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
     known: dict[str, str] = {}
     without_effect = []
     for name, value in settings.items():
-        if protects(name, value):
-            raise ConfigError(
-                f"{name}={value} asks for protection that this version does not give: remove it to go without"
-            )
         if reason_without_effect(name) is not None:
             without_effect.append(name)
         if name in BROKER_CONFIGS:
@@ -287,6 +341,8 @@ def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 def reason_without_effect(name: str) -> str | None:
     """Returns the reason why a setting has no effect; None for one that has an effect, and for an unknown name."""
+    if is_of_listener(name):
+        return None  # one that does nothing is refused
     key = BROKER_CONFIGS.get(name)
     return why_without_effect(name) if key is None else key.without_effect
 
@@ -318,3 +374,13 @@ def _list_of(values: Mapping[str, ConfigValue], name: str) -> tuple[str, ...]:
 
 def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _say_who_is_anonymous(config: BrokerConfig) -> None:
+    is_anybody = SecurityProtocol.PLAINTEXT in config.protection.protocols.values()
+    if is_anybody and ANONYMOUS.text not in config.read(AuthorizerSettings).super_users:
+        _LOGGER.warning(
+            "authorizer.class.name: clients and other nodes on PLAINTEXT listeners are %s, which is not among super.users: "
+            "they may do what access rules allow it, and no more",
+            ANONYMOUS,
+        )

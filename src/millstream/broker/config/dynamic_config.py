@@ -7,28 +7,23 @@ nothing that a setting steers; whoever does subscribes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
 
 from millstream.broker.config.broker_config import (
     FIXED_LISTENER_KEYS,
+    FIXED_LOGIN_KEYS,
     BrokerConfig,
     changed_config,
     typed_config,
 )
 from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.config.tls_table import TLS_FIXED_KEYS
 from millstream.errors import ConfigError
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.enums import ConfigResourceType
 
 _LOGGER = logging.getLogger(__name__)
-_POOLS: Final = (
-    "log.cleaner.threads", "num.io.threads", "num.network.threads", "background.threads", "num.replica.fetchers",
-    "num.recovery.threads.per.data.dir", "remote.log.manager.copier.thread.pool.size", "remote.log.manager.expiration.thread.pool.size",
-    "remote.log.manager.follower.thread.pool.size", "remote.log.reader.threads",
-)  # fmt: skip
-"""Numbers of threads. This broker does not have most of these pools; their limits are Kafka's, for whoever moves a configuration."""
 
 
 class DynamicConfig:
@@ -61,19 +56,21 @@ class DynamicConfig:
 
 
 def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Checks that a running broker can go from the settings `before` to those `after`. Raises ConfigError if it cannot."""
-    typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
-    _check_listeners(before, after)
-    for name in _POOLS:
-        wanted = after.get(name)
-        if wanted is not None and wanted != before.get(
-            name
-        ):  # going back to a default is always allowed
-            _check_threads(name, _threads(name, before.get(name)), _threads(name, wanted))
+    """Checks that a running broker can go from the settings `before` to those `after`. Raises ConfigError if it cannot.
+
+    Made by the controller, which does not know what other brokers were started with: a broker looks at its own pools (`own_changes`).
+    """
+    changed = typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
+    _check_fixed(FIXED_LISTENER_KEYS, before, after)
+    protocols = changed.protection.protocols.values()
+    if any(protocol.has_sasl for protocol in protocols):
+        _check_fixed(FIXED_LOGIN_KEYS, before, after)
+    if any(protocol.has_tls for protocol in protocols):
+        _check_fixed(TLS_FIXED_KEYS, before, after)
 
 
-def _check_listeners(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    for name in FIXED_LISTENER_KEYS:
+def _check_fixed(names: Iterable[str], before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    for name in names:
         key = BROKER_CONFIGS[name]
         now, wanted = (
             key.default_value if text is None else key.parse(text)
@@ -83,26 +80,6 @@ def _check_listeners(before: Mapping[str, str], after: Mapping[str, str]) -> Non
             raise ConfigError(
                 f"{name} cannot be changed while a broker runs: change it in the broker's server.properties and start it again"
             )
-
-
-def _check_threads(name: str, now: int, wanted: int) -> None:
-    """Pools at most double and at most halve in one step, so that a slip does not stop a broker."""
-    problem = (
-        f"Dynamic thread count update validation failed for {name}={wanted}: the value should be"
-    )
-    if wanted < 1:
-        raise ConfigError(f"{problem} at least 1")
-    if wanted < now // 2:
-        raise ConfigError(f"{problem} at least half the current value {now}")
-    if wanted > now * 2:
-        raise ConfigError(f"{problem} not greater than double the current value {now}")
-
-
-def _threads(name: str, text: str | None) -> int:
-    key = BROKER_CONFIGS[name]
-    value = key.default_value if text is None else key.parse(text)
-    assert isinstance(value, int), "thread counts are integers in the table"
-    return value
 
 
 def _shown(overrides: Mapping[str, str]) -> str:

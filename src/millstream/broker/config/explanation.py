@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from millstream.broker.config.other_keys import ignored_update_mode, why_without_effect
-from millstream.broker.config.sources import Settings
+from millstream.broker.config.sasl_settings import is_of_listener
+from millstream.broker.config.sources import Setting, Settings
+from millstream.broker.config.standing_alone import SETTINGS_ALONE, stands_alone
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.metadata.config_key import ConfigKey
 from millstream.metadata.topic_config_table import TOPIC_CONFIGS
@@ -19,11 +21,13 @@ def explanation(name: str, settings: Settings) -> dict[str, str | None] | None:
         return None
     mode = ignored_update_mode(name)
     given = settings.given.get(name)
+    of_listener = is_of_listener(name)
+    value = given.value if given else None
     return {
         "key": name,
-        "value": given.value if given else None,
+        "value": "[hidden]" if of_listener and value is not None else value,
         "source": given.source if given else None,
-        "effect": f"none here: {reason}",
+        "effect": reason if of_listener else f"none here: {reason}",
         "dynamic": mode.value if mode else None,
     }
 
@@ -50,6 +54,8 @@ def _counting(name: str, settings: Settings) -> str | None:
 
 def _of_key(key: ConfigKey, settings: Settings) -> dict[str, str | None]:
     given = settings.given.get(key.name)
+    if given is None and key.name in SETTINGS_ALONE and stands_alone(settings.values):
+        given = Setting(SETTINGS_ALONE[key.name], "a node that names no quorum")
     value = key.format(key.parse(given.value)) if given else key.default_text
     counting = _counting(key.name, settings)
     effect: dict[str, str | None] = {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.errors import ConfigError
+from millstream.metadata.broker_registration import SecurityProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +29,36 @@ def parse_listeners(key: str, entries: Sequence[str]) -> tuple[Listener, ...]:
     return listeners
 
 
-def check_protocols(listeners: Sequence[Listener], protocols: Mapping[str, str]) -> None:
-    """Raises ConfigError when a listener needs a protocol that is not supported. `protocols` is that of each listener, by name."""
-    for listener in listeners:
-        protocol = protocols.get(listener.name)
-        if protocol is None:
-            raise ConfigError(
-                f"listener.security.protocol.map names no protocol for listener {listener.name}"
-            )
-        if protocol != "PLAINTEXT":
-            raise ConfigError(
-                f"listener {listener.name} asks for {protocol}: this version serves PLAINTEXT only; "
-                "keep it on a private network"
-            )
+def listener_protocols(
+    names: Sequence[str], entries: Sequence[str], undeclared: Sequence[str] = ()
+) -> dict[str, SecurityProtocol]:
+    """Returns the protocol of each listener of `names`. Raises ConfigError where there is none, or one that is not supported.
+
+    `entries` are those of listener.security.protocol.map, `undeclared` the names that are PLAINTEXT unless they are among them.
+    """
+    declared = protocol_map(entries, undeclared)
+    return {name: _protocol(name, declared.get(name)) for name in names}
+
+
+def _protocol(listener: str, protocol: str | None) -> SecurityProtocol:
+    if protocol is None:
+        raise ConfigError(
+            f"listener.security.protocol.map names no protocol for listener {listener}"
+        )
+    if protocol in SecurityProtocol.__members__:
+        return SecurityProtocol[protocol]
+    raise ConfigError(
+        f"listener.security.protocol.map: {protocol} of listener {listener} is none of PLAINTEXT, SASL_PLAINTEXT, SSL and SASL_SSL"
+    )
+
+
+def undeclared_plaintext(
+    listeners: Sequence[Listener], controller_names: Sequence[str]
+) -> tuple[str, ...]:
+    """Returns the controller's names that need no entry in a map that is not given: all, or none where a protected name is used, as in Kafka."""
+    protected = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}
+    used = {*controller_names, *(each.name for each in listeners)}
+    return () if used & protected else tuple(controller_names)
 
 
 def advertised_listeners(
@@ -77,7 +95,7 @@ def protocol_map(entries: Sequence[str], undeclared: Sequence[str] = ()) -> dict
         name, colon, protocol = entry.partition(":")
         if not colon:
             raise ConfigError(f"listener.security.protocol.map: write NAME:PROTOCOL, not {entry}")
-        protocols[name.strip()] = protocol.strip().upper()
+        protocols[name.strip().upper()] = protocol.strip().upper()
     return protocols
 
 

@@ -12,6 +12,8 @@ from typing import Final
 from millstream.errors import InvalidConfig, InvalidRequest
 
 ROOT: Final = "root"
+AUDIT_LOGGER: Final = "kafka.authorizer.logger"
+"""Kafka's name, for which people have set levels and filters."""
 _PACKAGE: Final = "millstream"
 _TRACE: Final = 5
 LEVELS: Final[Mapping[str, int]] = {
@@ -56,7 +58,9 @@ def set_log_level(logger: str, level: str | None) -> None:
 def _names() -> set[str]:
     """Packages too: their level counts for what is in them."""
     return {
-        name for name in logging.root.manager.loggerDict if f"{name}.".startswith(f"{_PACKAGE}.")
+        name
+        for name in logging.root.manager.loggerDict
+        if name == AUDIT_LOGGER or f"{name}.".startswith(f"{_PACKAGE}.")
     }
 
 

@@ -1,9 +1,8 @@
-"""Knows names that are no key of Kafka 4.3 but appear in a `server.properties`, and settings that ask for protection.
+"""Knows names that are no key of Kafka 4.3 but appear in a `server.properties`.
 
 A file written for an older Kafka, or with the settings of plug-ins and listeners, is read as it is: such names are warned of and
-change nothing. Only settings that ask for a protected listener are refused, since there is none: other protocols than PLAINTEXT,
-and settings of one listener. Keys that configure TLS, SASL, quotas or access control without such a listener are accepted with a
-warning (`table_without_effect`), although nothing of it is enforced yet.
+change nothing. Settings of one listener are read by `sasl_settings`, which refuses what it cannot do. Keys that configure quotas are
+accepted with a warning (`table_without_effect`), although nothing of it is enforced yet.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from millstream.broker.config.tls_settings import is_store_key
 from millstream.metadata.config_key import UpdateMode
 
 
@@ -27,8 +27,6 @@ class IgnoredKeys:
 
 
 _LISTENER_PREFIX: Final = "listener.name."
-_PROTOCOL: Final = "security.inter.broker.protocol"
-_HARMLESS_VALUES: Final = {"", "PLAINTEXT", "true"}
 
 IGNORED_KEYS: Final = (
     IgnoredKeys("older releases of Kafka had them", frozenset({
@@ -38,7 +36,7 @@ IGNORED_KEYS: Final = (
     IgnoredKeys("settings of plug-ins, which are classes of the JVM", prefixes=(
         "config.providers.", "kafka.metrics.", "log4j", "metrics.", "rlmm.config.", "rsm.config.",
     )),
-    IgnoredKeys("listeners have no settings of their own yet: what protects one is refused", prefixes=(_LISTENER_PREFIX,)),
+    IgnoredKeys("a setting of one listener, which is read when a node starts", prefixes=(_LISTENER_PREFIX,)),
 )  # fmt: skip
 
 
@@ -48,12 +46,7 @@ def why_without_effect(name: str) -> str | None:
 
 
 def ignored_update_mode(name: str) -> UpdateMode | None:
-    """The update mode of an ignored key, which is fixed at the start; None for an unknown name."""
+    """The update mode of a key outside the table: stores of listeners may change, what is ignored may not; None for an unknown name."""
+    if is_store_key(name):
+        return UpdateMode.PER_BROKER
     return None if why_without_effect(name) is None else UpdateMode.READ_ONLY
-
-
-def protects(name: str, value: str) -> bool:
-    """Whether the setting asks for a protected listener. There is none yet, and ignoring it would leave the cluster open."""
-    return (
-        name == _PROTOCOL or name.startswith(_LISTENER_PREFIX)
-    ) and value.strip() not in _HARMLESS_VALUES

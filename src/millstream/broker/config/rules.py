@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.broker.config.listeners import Listener
+from millstream.broker.config.sasl_settings import listener_of_brokers
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigValue
 from millstream.net.server.limits import connection_overrides
 
+ALL_DIRECTORIES: Final = "*"
+"""In `cordoned.log.dirs`."""
 _CLEANER_BYTES_PER_THREAD_LEAST: Final = 1 << 20
 _NOT_AN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - refused, not bound
 _ORDERED: Final = (
@@ -35,6 +38,8 @@ _ORDERED: Final = (
         "group.share.max.partition.max.record.locks",
     ),
     ("group.streams.num.standby.replicas", "group.streams.max.standby.replicas"),
+    ("replica.fetch.wait.max.ms", "replica.socket.timeout.ms"),
+    ("replica.fetch.wait.max.ms", "replica.lag.time.max.ms"),
 )
 """Keys of which each must be no more than the next."""
 
@@ -45,12 +50,24 @@ def check_rules(values: Mapping[str, ConfigValue]) -> None:
     _check_connections(values)
     _check_logs(values)
     _check_groups(values)
+    _check_cordoned(values)
     for names in _ORDERED:
         for lesser, greater in itertools.pairwise(names):
             if _number(values, lesser) > _number(values, greater):
                 raise ConfigError(
                     f"{lesser} must not be more than {greater}, which is {values[greater]}"
                 )
+
+
+def _check_cordoned(values: Mapping[str, ConfigValue]) -> None:
+    cordoned, known = values["cordoned.log.dirs"], values["log.dirs"] or (values["log.dir"],)
+    assert isinstance(cordoned, tuple), "the table has a list for it"
+    assert isinstance(known, tuple), "the table has a list for it"
+    if ALL_DIRECTORIES in cordoned and len(cordoned) > 1:
+        raise ConfigError("cordoned.log.dirs: * stands for all directories, and by itself")
+    unknown = [each for each in cordoned if each not in {*known, ALL_DIRECTORIES}]
+    if unknown:
+        raise ConfigError(f"cordoned.log.dirs: {unknown[0]} is none of log.dirs")
 
 
 def check_listeners(
@@ -67,9 +84,7 @@ def check_listeners(
         raise ConfigError(
             f"listeners: each needs a port of its own, not {', '.join(map(str, ports))}"
         )
-    between = values["inter.broker.listener.name"]
-    if isinstance(between, str) and between.upper() not in {each.name for each in listeners}:
-        raise ConfigError(f"inter.broker.listener.name is {between}, which listeners does not have")
+    _check_listener_of_brokers(values, listeners)
     for listener in advertised:
         if listener.host == _NOT_AN_ADDRESS:
             raise ConfigError(
@@ -80,6 +95,28 @@ def check_listeners(
         raise ConfigError(
             f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not have"
         )
+
+
+def _check_listener_of_brokers(
+    values: Mapping[str, ConfigValue], listeners: tuple[Listener, ...]
+) -> None:
+    """Raises ConfigError where other brokers could not connect to this one."""
+    of_controller = values["controller.listener.names"]
+    assert isinstance(of_controller, tuple), "controller.listener.names is a list in the table"
+    not_for_clients = {each.upper() for each in of_controller}
+    known = [each.name for each in listeners if each.name not in not_for_clients]
+    name = listener_of_brokers(values)
+    if not known or name in known:
+        return  # a controller alone has none
+    if values["inter.broker.listener.name"] is None:
+        raise ConfigError(
+            f"inter.broker.listener.name: brokers speak to each other at {name}, which listeners does not have; "
+            f"name the one that they use, such as {known[0]}"
+        )
+    raise ConfigError(
+        f"inter.broker.listener.name is {values['inter.broker.listener.name']}, which listeners does not have for clients; "
+        f"name one of {', '.join(known)}"
+    )
 
 
 def _check_listeners_of_roles(

@@ -1,38 +1,57 @@
-"""The settings about users, tokens and access rules, as rows of the broker's table. Nothing of it is enforced yet."""
+"""The settings about users, tokens and access rules, as rows of the broker's table."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.config.rows import internal, long, string, without_effect
-from millstream.metadata.config_key import ConfigKey, Validator
+from millstream.broker.config.rows import internal, long, string
+from millstream.metadata.config_key import ConfigKey, ConfigValue, Validator
 from millstream.metadata.config_validators import OneOf, at_least
 from millstream.protocol.enums import ConfigType
+from millstream.security.principal import parse_principal
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_NOT_ENFORCED: Final = "access control rules are stored and told, and not enforced yet"
 
 
-def _of_authorizer(
-    name: str, default: str, doc: str, validator: Validator | None = None
-) -> ConfigKey:
+class _Principals:
+    """A list of principals, separated by semicolons: their names may hold commas."""
+
+    allowed = "Type:name;Type:name"
+
+    def problem(self, value: ConfigValue) -> str | None:
+        for principal in filter(None, map(str.strip, str(value or "").split(";"))):
+            try:
+                parse_principal(principal)
+            except ValueError as error:
+                return str(error)
+        return None
+
+
+def _of_authorizer(name: str, default: str, doc: str, validator: Validator) -> ConfigKey:
     """A key that Kafka hands to its authorizer unseen: without a type, and told without its value."""
-    key = ConfigKey(name, ConfigType.UNKNOWN, default, validator, doc, sensitive=True)
-    return without_effect(_NOT_ENFORCED, internal(key))
+    return internal(ConfigKey(name, ConfigType.UNKNOWN, default, validator, doc, sensitive=True))
 
 
 _RULES = (
     string(
         "authorizer.class.name",
         "",
-        "With Kafka's standard authorizer named here, access control rules are stored and told. They are not enforced yet.",
+        "With Kafka's standard authorizer named here, access rules decide who may do what. Without it everybody may do everything.",
         OneOf(("", STANDARD_AUTHORIZER)),
     ),
-    _of_authorizer("super.users", "", "Principals to whom access rules do not apply."),
     _of_authorizer(
-        "allow.everyone.if.no.acl.found", "false", "Whether a resource without rules is open.", OneOf(("true", "false"), any_case=True)
+        "super.users",
+        "",
+        "Principals that may do everything whatever the rules say, as Type:name, separated by semicolons. What nodes log in as is among them.",
+        _Principals(),
     ),
-)  # fmt: skip
+    _of_authorizer(
+        "allow.everyone.if.no.acl.found",
+        "false",
+        "Whether everybody may do everything with what no rule speaks of.",
+        OneOf(("true", "false"), any_case=True),
+    ),
+)
 
 _TOKENS = (
     ConfigKey(

@@ -12,13 +12,12 @@ from typing import Final
 
 from millstream.broker.config.rows import internal, without_effect
 from millstream.metadata.config_key import ConfigKey, ConfigValue, UpdateMode, Validator
-from millstream.metadata.config_validators import OneOf, at_least
+from millstream.metadata.config_validators import at_least
 from millstream.protocol.enums import ConfigType
 
 _LONG_MAX: Final = (1 << 63) - 1
 _CLUSTER: Final = UpdateMode.CLUSTER_WIDE
 _BROKER: Final = UpdateMode.PER_BROKER
-_LISTENER: Final = UpdateMode.PER_LISTENER
 _POSITIVE: Final = at_least(1)
 
 
@@ -53,6 +52,11 @@ _ONE_PROCESS = _group(
     _long("log.dir.failure.timeout.ms", 30_000),
 )  # fmt: skip
 
+_AT_ONCE = _group(
+    "records of the metadata log are appended as they come, and those that come while the disk syncs share the next sync: there is nothing to wait for",
+    _int("controller.quorum.append.linger.ms", 25),
+)  # fmt: skip
+
 _CLASSES = _group(
     "policies and providers are classes of the JVM",
     _class("alter.config.policy.class.name"),
@@ -61,38 +65,15 @@ _CLASSES = _group(
     internal(_string("group.share.persister.class.name", "org.apache.kafka.server.share.persister.DefaultStatePersister")),
 )  # fmt: skip
 
-_QUOTAS = _group(
-    "quotas are enforced by a later version",
+_MOVES = _group(
+    "moves between directories keep to their rate from one piece to the next: there are no windows over which it is measured, in which more could be copied at first",
     _int("alter.log.dirs.replication.quota.window.num", 11),
     _int("alter.log.dirs.replication.quota.window.size.seconds", 1),
-    _class("client.quota.callback.class"),
-    _int("controller.quota.window.num", 11),
-    _int("controller.quota.window.size.seconds", 1),
-    _int("quota.window.num", 11),
-    _int("quota.window.size.seconds", 1),
-    _int("replication.quota.window.num", 11),
-    _int("replication.quota.window.size.seconds", 1),
 )  # fmt: skip
 
-_REPLICATION = _group(
-    "replication comes with a later version",
-    _boolean("auto.leader.rebalance.enable", True),
-    _int("controller.quorum.append.linger.ms", 25),
-    _int("controller.quorum.election.backoff.max.ms", 1000),
-    _int("controller.socket.timeout.ms", 30_000),
-    _long("leader.imbalance.check.interval.seconds", 300),
-    _int("replica.fetch.backoff.ms", 1000),
-    _int("replica.fetch.max.bytes", 1_048_576),
-    _int("replica.fetch.min.bytes", 1),
-    _int("replica.fetch.response.max.bytes", 10_485_760),
-    _int("replica.fetch.wait.max.ms", 500),
-    _long("replica.lag.time.max.ms", 30_000),
-    _string("replica.selector.class"),
-    _int("replica.socket.receive.buffer.bytes", 65_536),
-    _int("replica.socket.timeout.ms", 30_000),
-    _long("socket.connection.setup.timeout.max.ms", 30_000),
-    _long("socket.connection.setup.timeout.ms", 10_000),
-    internal(_long("unclean.leader.election.interval.ms", 300_000)),
+_QUOTAS = _group(
+    "quotas are those that the metadata log holds: a class of the JVM cannot be asked",
+    _class("client.quota.callback.class"),
 )  # fmt: skip
 
 _JVM = _group(
@@ -114,8 +95,6 @@ _JVM = _group(
     _int("num.io.threads", 8, _CLUSTER),
     _int("num.network.threads", 3, _CLUSTER),
     _int("num.recovery.threads.per.data.dir", 2, _CLUSTER),
-    _int("num.replica.alter.log.dirs.threads"),
-    _int("num.replica.fetchers", 1, _CLUSTER),
     _class("principal.builder.class", "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", _BROKER),
     _int("producer.purgatory.purge.interval.requests", 1000),
     _string("security.providers"),
@@ -123,13 +102,9 @@ _JVM = _group(
     _int("share.fetch.purgatory.purge.interval.requests", 1000),
 )  # fmt: skip
 
-_TLS_AND_SASL = _group(
-    "TLS and SASL come with a later version",
-    _int("connection.failed.authentication.delay.ms", 100),
-    _long("connections.max.reauth.ms", 0),
+_SASL = _group(
+    "of SASL this version has PLAIN, SCRAM and OAUTHBEARER, without classes of the JVM and without Kerberos",
     _class("sasl.client.callback.handler.class"),
-    _list("sasl.enabled.mechanisms", ("GSSAPI",), _BROKER),
-    _password("sasl.jaas.config", None, _BROKER),
     _string("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", _BROKER),
     _long("sasl.kerberos.min.time.before.relogin", 60_000, _BROKER),
     _list("sasl.kerberos.principal.to.local.rules", ("DEFAULT",), _BROKER),
@@ -146,8 +121,6 @@ _TLS_AND_SASL = _group(
     _double("sasl.login.refresh.window.jitter", 0.05, _BROKER),
     _long("sasl.login.retry.backoff.max.ms", 10_000),
     _long("sasl.login.retry.backoff.ms", 100),
-    _string("sasl.mechanism.controller.protocol", "GSSAPI"),
-    _string("sasl.mechanism.inter.broker.protocol", "GSSAPI", _BROKER),
     _string("sasl.oauthbearer.assertion.algorithm", "RS256"),
     _string("sasl.oauthbearer.assertion.claim.aud"),
     _int("sasl.oauthbearer.assertion.claim.exp.seconds", 300),
@@ -161,50 +134,10 @@ _TLS_AND_SASL = _group(
     _string("sasl.oauthbearer.assertion.template.file"),
     _string("sasl.oauthbearer.client.credentials.client.id"),
     _password("sasl.oauthbearer.client.credentials.client.secret"),
-    _int("sasl.oauthbearer.clock.skew.seconds", 30),
-    _list("sasl.oauthbearer.expected.audience", ()),
-    _string("sasl.oauthbearer.expected.issuer"),
-    _long("sasl.oauthbearer.jwks.endpoint.refresh.ms", 3_600_000),
-    _long("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", 10_000),
-    _long("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", 100),
-    _string("sasl.oauthbearer.jwks.endpoint.url"),
     _class("sasl.oauthbearer.jwt.retriever.class", "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever"),
     _class("sasl.oauthbearer.jwt.validator.class", "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator"),
     _string("sasl.oauthbearer.scope"),
     _string("sasl.oauthbearer.scope.claim.name", "scope"),
-    _string("sasl.oauthbearer.sub.claim.name", "sub"),
-    _string("sasl.oauthbearer.token.endpoint.url"),
-    _class("sasl.server.callback.handler.class"),
-    _int("sasl.server.max.receive.size", 524_288),
-    _string("security.inter.broker.protocol", "PLAINTEXT"),
-    _boolean("ssl.allow.dn.changes", False),
-    _boolean("ssl.allow.san.changes", False),
-    _list("ssl.cipher.suites", (), _BROKER),
-    _string("ssl.client.auth", "none", _BROKER, OneOf(("required", "requested", "none"))),
-    _list("ssl.enabled.protocols", ("TLSv1.2", "TLSv1.3"), _BROKER),
-    _string("ssl.endpoint.identification.algorithm", "https", _BROKER),
-    _class("ssl.engine.factory.class", None, _BROKER),
-    _password("ssl.key.password", None, _LISTENER),
-    _string("ssl.keymanager.algorithm", "SunX509", _BROKER),
-    _password("ssl.keystore.certificate.chain", None, _LISTENER),
-    _password("ssl.keystore.key", None, _LISTENER),
-    _string("ssl.keystore.location", None, _LISTENER),
-    _password("ssl.keystore.password", None, _LISTENER),
-    _string("ssl.keystore.type", "JKS", _LISTENER),
-    _string("ssl.principal.mapping.rules", "DEFAULT"),
-    _string("ssl.protocol", "TLSv1.3", _BROKER),
-    _string("ssl.provider", None, _BROKER),
-    _string("ssl.secure.random.implementation", None, _BROKER),
-    _string("ssl.trustmanager.algorithm", "PKIX", _BROKER),
-    _password("ssl.truststore.certificates", None, _LISTENER),
-    _string("ssl.truststore.location", None, _LISTENER),
-    _password("ssl.truststore.password", None, _LISTENER),
-    _string("ssl.truststore.type", "JKS", _LISTENER),
-)  # fmt: skip
-
-_CORDONED = _group(
-    "directories are not cordoned: a new partition goes to the one with the fewest",
-    _list("cordoned.log.dirs", (), _BROKER),
 )  # fmt: skip
 
 _REMOTE = _group(
@@ -267,6 +200,6 @@ _UNSTABLE = _group(
 )  # fmt: skip
 
 ROWS_WITHOUT_EFFECT: Final = (
-    *_REPLICATION, *_TLS_AND_SASL, *_QUOTAS, *_REMOTE, *_CORDONED,
-    *_CLASSES, *_ONE_PROCESS, *_JVM, *_BUFFERS, *_METADATA, *_UNSTABLE,
+    *_MOVES, *_SASL, *_QUOTAS, *_REMOTE,
+    *_AT_ONCE, *_CLASSES, *_ONE_PROCESS, *_JVM, *_BUFFERS, *_METADATA, *_UNSTABLE,
 )  # fmt: skip

@@ -10,18 +10,23 @@ from typing import Final
 
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import MismatchedEndpointType, UnsupportedEndpointType
+from millstream.errors import (
+    MismatchedEndpointType,
+    UnsupportedEndpointType,
+    UnsupportedVersion,
+)
 from millstream.metadata.broker_registration import ControllerRegistration
+from millstream.metadata.features import Capability, can
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
-from millstream.security.authorizer import Authorizer, Requester, authorized_operations
+from millstream.security.acl import Operation, ResourceType
 
 API = ApiSpec(
     ApiKey.DESCRIBE_CLUSTER,
@@ -40,12 +45,16 @@ def handle(
     request: DescribeClusterRequest,
     context: RequestContext,
     *,
-    authorizer: Authorizer,
+    access: Access,
     controller: ControllerClient,
     identity: NodeIdentity,
     metadata: Metadata,
 ) -> DescribeClusterResponse:
-    """Describes the controllers. Raises MismatchedEndpointType, UnsupportedEndpointType."""
+    """Describes the controllers. Raises UnsupportedVersion, MismatchedEndpointType, UnsupportedEndpointType."""
+    if not can(metadata.image, Capability.CONTROLLER_REGISTRATION):
+        raise UnsupportedVersion(
+            "Direct-to-controller communication is not supported with the current MetadataVersion."
+        )
     if request.endpoint_type == _BROKERS:
         raise MismatchedEndpointType(
             "The request was sent to an endpoint of type CONTROLLER, but we wanted an endpoint of type BROKER"
@@ -63,11 +72,7 @@ def handle(
         ],
     )
     if request.include_cluster_authorized_operations:
-        requester = Requester(context.connection.principal, context.client_host)
-        cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
-        response.cluster_authorized_operations = authorized_operations(
-            authorizer, requester, cluster
-        )
+        response.cluster_authorized_operations = access.cluster_operations(context)
     return response
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Awaitable, Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from millstream.broker.node.services import ControllerClient, EnvelopedRequests
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
@@ -19,7 +19,6 @@ from millstream.errors import (
     InvalidRequest,
     MalformedMessage,
     NotController,
-    PrincipalDeserializationFailure,
     ProtocolError,
     UnsupportedVersion,
 )
@@ -27,9 +26,9 @@ from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import VERSIONS, ApiKey
 from millstream.protocol.frames import decode_request_header, decode_response
 from millstream.protocol.generated.envelope import EnvelopeRequest, EnvelopeResponse
-from millstream.protocol.generated.other_records import DefaultPrincipalData
-from millstream.protocol.message_values import MessageValue
+from millstream.protocol.message_values import error_codes
 from millstream.security.acl import Operation
+from millstream.security.principal_data import decode_principal
 
 API = ApiSpec(
     ApiKey.ENVELOPE,
@@ -63,7 +62,6 @@ FORWARDABLE: Final = frozenset(
 )
 """The APIs that brokers pass on to the active controller (`forwardable` in Kafka's ApiKeys)."""
 _SIZE_BYTES: Final = 4
-_PRINCIPAL_VERSION: Final = 0
 
 
 async def handle(
@@ -81,7 +79,9 @@ async def handle(
         _address(request.client_host_address),
         0,
         context.listener_name,
-        _principal(request.request_principal),
+        decode_principal(request.request_principal),
+        context.connection.security_protocol,
+        is_forwarded=True,
     )
     if not controller.leads():
         raise NotController("the controller of this cluster is another one; ask it")
@@ -119,29 +119,6 @@ def _address(address: bytes) -> str:
         raise InvalidRequest("the client's address has neither 4 nor 16 bytes") from error
 
 
-def _principal(principal: bytes | None) -> str:
-    """Reads a principal: the version as int16, then the message."""
-    if principal is None:
-        raise PrincipalDeserializationFailure("the envelope has no principal")
-    view = memoryview(principal)
-    try:
-        version = int.from_bytes(view[:2], "big", signed=True)
-        decoded, _ = DefaultPrincipalData.decode(view, 2, version)
-    except (MalformedMessage, UnsupportedVersion) as error:
-        raise PrincipalDeserializationFailure(f"the principal cannot be read: {error}") from error
-    return f"{decoded.type}:{decoded.name}"
-
-
 def _says_not_controller(key: ApiKey, version: int, answer: bytes) -> bool:
     _, message = decode_response(key, version, memoryview(answer))
-    return any(code == NotController.code for code in _error_codes(message))
-
-
-def _error_codes(value: Any) -> list[int]:  # Any: a message, or what a field of one holds
-    if isinstance(value, list):
-        return [code for each in value for code in _error_codes(each)]
-    if not isinstance(value, MessageValue):
-        return []
-    fields = {name: getattr(value, name) for name in value.field_names()}
-    own = [fields["error_code"]] if "error_code" in fields else []
-    return own + [code for content in fields.values() for code in _error_codes(content)]
+    return any(code == NotController.code for code in error_codes(message))

@@ -29,6 +29,7 @@ from millstream.errors import (
     KafkaError,
     MessageTooLarge,
     NotCoordinator,
+    NotLeaderOrFollower,
     RequestTimedOut,
 )
 from millstream.log.append_check import AppendOrigin
@@ -109,6 +110,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()
         self._is_closed = False
+        self._told_failure = ""
         self._lent = asyncio.Lock()
         """Held while a thread has the shard."""
         self._changes: list[Callable[[ShardT], None]] = []
@@ -156,6 +158,7 @@ class CoordinatorPartition(Generic[ShardT]):
         """
         async with self._lending():
             self._runtime.check_active()
+            self._check_leads()
             producer_id = ProducerId(marker.producer_id)
             is_long = self.shard.transaction_size(producer_id) > ENDED_AT_ONCE
             run = self._services.pool.plan if is_long else _at_once
@@ -164,9 +167,7 @@ class CoordinatorPartition(Generic[ShardT]):
             ended = self._runtime.transaction_ended
             await run(partial(ended, end_offset, producer_id, committed=marker.is_commit))
         self._appended.set()
-        durability = self._services.durability
-        written = durability.written(self.partition, end_offset)
-        await durability.wait(written, self._services.commit_timeout_ms)
+        await self._wait_until_safe(end_offset)
 
     def close(self) -> None:
         """Ends the work of this node as coordinator: waiting requests fail with that error, and no more are accepted."""
@@ -185,6 +186,8 @@ class CoordinatorPartition(Generic[ShardT]):
         """Loads the shard, then serves until closed. A log that cannot be read or written closes it; the next leader tries again."""
         try:
             await self._load()
+        except NotLeaderOrFollower:
+            self.close()
         except Exception:  # whatever the log holds, the other shards and the node go on
             _LOGGER.exception("%s cannot be loaded", self.partition.topic_partition)
             self.close()
@@ -266,6 +269,7 @@ class CoordinatorPartition(Generic[ShardT]):
             batches = memoryview(await run(partial(self._batches, records, now)))
             if self._is_closed:
                 return  # another epoch, of this node or another, writes from here on
+            self._check_leads()
             appended = self.partition.append(batches, now, origin=AppendOrigin.COORDINATOR)
         except KafkaError as error:
             self._append_failed(error, now)
@@ -274,15 +278,21 @@ class CoordinatorPartition(Generic[ShardT]):
             # A client chose strings that are legal in a request but too long for a record.
             self._append_failed(InvalidRequest(str(error)), now)
             return
+        self._told_failure = ""
         self._services.on_written(records)
         await run(partial(self._runtime.appended, Offset(appended.first_offset), now))
+        if self.is_closed:
+            return
         if self._services.durability.written(self.partition, self._runtime.end_offset).is_safe:
             self._runtime.committed(Offset(self._runtime.end_offset))
         else:
             self._appended.set()
 
     def _append_failed(self, error: KafkaError, now: Instant) -> None:
-        _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
+        # Once: replicas may be missing for long, and all that is asked fails then.
+        if str(error) != self._told_failure:
+            self._told_failure = str(error)
+            _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
         self._runtime.append_failed(error, now)
 
     def _batches(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
@@ -336,38 +346,83 @@ class CoordinatorPartition(Generic[ShardT]):
             await self._appended.wait()
             self._appended.clear()
             end_offset = self._runtime.end_offset
+            # One sync is for all there is; a replica has the first of it before the rest.
+            must_sync = self._must_sync(end_offset)
+            awaited = end_offset if must_sync else self._runtime.first_awaited_offset
             try:
-                await self._wait_until_safe(end_offset)
+                await self._insist_until_safe(awaited)
+            except NotLeaderOrFollower as error:
+                _LOGGER.info(
+                    "%s is coordinated elsewhere: %s", self.partition.topic_partition, error
+                )
+                self.close()
+                return
             except KafkaError:
                 _LOGGER.exception("%s cannot be committed", self.partition.topic_partition)
                 self.close()
                 return
+            reached = awaited
+            if not self._must_sync(end_offset):  # now: the replicas may have left the ISR meanwhile
+                reached = max(awaited, min(self.partition.high_watermark, end_offset))
             async with self._lent:
-                self._runtime.committed(Offset(end_offset))
+                self._runtime.committed(Offset(reached))
+            if reached < end_offset:
+                self._appended.set()
             self._wake_up.set()
 
-    async def _wait_until_safe(self, end_offset: int) -> None:
+    def _must_sync(self, end_offset: int) -> bool:
+        return self._services.durability.written(self.partition, end_offset).must_sync
+
+    async def _insist_until_safe(self, end_offset: int) -> None:
         """Waits until records are safe, as long as this node leads the partition, even if the request was cancelled."""
-        durability = self._services.durability
-        written = durability.written(self.partition, end_offset)
         while True:
             try:
-                await durability.wait(written, self._services.commit_timeout_ms)
+                await self._wait_until_safe(end_offset)
             except RequestTimedOut:
                 await asyncio.sleep(_PAUSE_S)  # too much may wait for the replicas
             else:
                 return
 
+    async def _wait_until_safe(self, end_offset: int) -> None:
+        """Waits until the records of this shard up to `end_offset` are safe. Raises what `Durability.wait` raises.
+
+        This node may have lost the partition and lead it again: other records stand at these offsets then, and the high watermark
+        is beyond them for them alone. An epoch that is the same afterwards was the same all the time.
+        """
+        durability = self._services.durability
+        self._check_leads()
+        written = durability.written(self.partition, end_offset)
+        await durability.wait(written, self._services.commit_timeout_ms)
+        self._check_leads()
+
+    def _check_leads(self) -> None:
+        """Raises NotLeaderOrFollower once the leader epoch of this shard is over."""
+        partition = self.partition
+        if not partition.is_leader or partition.leader_epoch != self.leader_epoch:
+            raise NotLeaderOrFollower(
+                f"leader epoch {self.leader_epoch} of {partition.topic_partition} is over: "
+                f"broker {partition.leader} leads it in epoch {partition.leader_epoch}"
+            )
+
     # --- loading
 
     async def _load(self) -> None:
-        """The end of the log may move while older leaders' records become committed; what is there now is what counts."""
+        """Loads the whole log, what an earlier leader wrote and no high watermark covers yet included.
+
+        Nothing else writes to it while this node leads, so its end stands still. The mark may be far below: it is what this replica
+        heard as a follower. What is above it is answered from once the mark has passed it, soon, or as late as replicas are missing.
+        """
         partition = self.partition
         offset, end_offset = partition.log_start_offset, partition.log_end_offset
         while offset < end_offset and not self._is_closed:
             offset = await self._load_chunk(offset, end_offset)
-        if not self._is_closed:
-            self._runtime.finish_loading(Offset(end_offset), self._services.clock.now())
+        if self._is_closed:
+            return
+        self._check_leads()
+        committed = Offset(min(end_offset, partition.high_watermark))
+        self._runtime.finish_loading(Offset(end_offset), self._services.clock.now(), committed)
+        if committed < end_offset:
+            self._appended.set()
 
     async def _load_chunk(self, offset: int, end_offset: int) -> int:
         """Returns where to go on. Others have their turn between the records, and what closes the partition ends it."""

@@ -6,6 +6,8 @@ Follows the metadata (which partitions are ours) and finds the shard of a key. W
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -20,10 +22,11 @@ from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import Caller
 from millstream.coordinator.runtime import Shard
-from millstream.errors import KafkaError, NotCoordinator
+from millstream.errors import KafkaError, MillstreamError, NotCoordinator
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.model import BrokerId
 
+_LOGGER = logging.getLogger(__name__)
 ShardT = TypeVar("ShardT", bound=Shard)
 ResponseT = TypeVar("ResponseT")
 
@@ -62,6 +65,8 @@ class CoordinatorTopic(Generic[ShardT]):
         self._tasks = tasks
         self._services = services
         self._led: dict[int, CoordinatorPartition[ShardT]] = {}
+        self._refused: dict[int, int] = {}
+        """Partitions that cannot be taken on, with the leader epoch in which that was told."""
         self._partition_count = 0
 
     def __iter__(self) -> Iterator[CoordinatorPartition[ShardT]]:
@@ -71,16 +76,26 @@ class CoordinatorTopic(Generic[ShardT]):
     # --- following the metadata
 
     def apply(self, image: MetadataImage) -> None:
-        """Takes on the partitions this node leads now, lets go of the others."""
+        """Takes on the partitions this node leads now, lets go of the others.
+
+        The partitions have followed the image and nothing has run since, or they follow when they are asked for here: no shard has seen its
+        partition in an epoch that is not its own.
+        """
         topic = image.topic(self._kind.topic)
         self._partition_count = 0 if topic is None else len(topic.partitions)
         epochs = self._led_epochs(topic)
         for index, shard in list(self._led.items()):
-            if epochs.get(index) != shard.leader_epoch:
+            if self._is_over(shard, topic):
                 shard.close()
                 del self._led[index]
         for index in sorted(epochs.keys() - self._led.keys()):
-            self._led[index] = self._started_shard(index)
+            try:
+                self._led[index] = self._started_shard(index)
+            except MillstreamError as error:
+                # Its log is offline: the other shards and the node go on.
+                if self._refused.get(index) != epochs[index]:  # once, not with every image
+                    self._refused[index] = epochs[index]
+                    _LOGGER.warning("%s-%d is not coordinated: %s", self._kind.topic, index, error)
 
     def close(self) -> None:
         """Closes the shards as the node stops: waiting clients are told to look for the next coordinator."""
@@ -97,9 +112,22 @@ class CoordinatorTopic(Generic[ShardT]):
             if partition.leader == self._broker_id
         }
 
+    def _is_over(self, shard: CoordinatorPartition[ShardT], topic: TopicImage | None) -> bool:
+        """Whether the leader epoch of a shard is over. An image that is older than it says nothing of it."""
+        hosted = shard.partition
+        index = hosted.topic_partition.partition
+        if topic is None or topic.topic_id != hosted.topic_id or index >= len(topic.partitions):
+            return True
+        found = topic.partitions[index]
+        return found.leader_epoch > shard.leader_epoch or (
+            found.leader_epoch == shard.leader_epoch and found.leader != self._broker_id
+        )
+
     def _started_shard(self, index: int) -> CoordinatorPartition[ShardT]:
+        """Raises a MillstreamError where the partition cannot be used here."""
         kind = self._kind
         partition = self._partitions.get(kind.topic, index)
+        partition.check_leader()  # it may know of a later epoch than the image
         shard = CoordinatorPartition(
             partition, kind.new_shard(index), kind.decode_record, self._services, kind.on_notice
         )
@@ -140,17 +168,26 @@ class CoordinatorTopic(Generic[ShardT]):
         expected: type[ResponseT],
         caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
-        """Returns the responses of all shards of this node, and the error of one that failed."""
-        answers: list[ResponseT] = []
-        failure: KafkaError | None = None
+        """Returns the responses of all shards of this node, and the error of one that failed.
+
+        All are asked before one is waited for: each may wait for its replicas, and the time is that of one, not the sum.
+        """
+        outcomes: list[object] = []
+        asked: list[asyncio.Future[object]] = []
         for shard in self:
             try:
-                answers.append(await ask_shard(shard, request, expected, caller))
-            except NotCoordinator:
-                continue  # another node has taken over and will be asked too
+                asked.append(shard.submit(request, caller))
             except KafkaError as error:
-                failure = error
-        return answers, failure
+                outcomes.append(error)
+        outcomes += [await answer for answer in asked]
+        # Another node has taken over where this one is not the coordinator any more, and will be asked too.
+        failures = [
+            each
+            for each in outcomes
+            if isinstance(each, KafkaError) and not isinstance(each, NotCoordinator)
+        ]
+        answers = [each for each in outcomes if isinstance(each, expected)]
+        return answers, failures[-1] if failures else None
 
 
 def coordinator_of(topic: TopicImage, key: str) -> BrokerId:

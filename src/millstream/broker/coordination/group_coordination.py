@@ -19,8 +19,7 @@ from millstream.broker.coordination.coordinator_topic import (
 )
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import BackgroundTasks, Partitions
-from millstream.broker.patterns.costly_patterns import PatternProcessDied
-from millstream.broker.patterns.pattern_matcher import PatternMatcher
+from millstream.broker.patterns.group_patterns import GroupPatterns
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
@@ -29,7 +28,6 @@ from millstream.coordinator.result import NODE_ITSELF, Caller
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
-    InvalidRegularExpression,
     KafkaError,
 )
 from millstream.metadata.image import MetadataImage
@@ -55,7 +53,7 @@ class GroupCoordination:
         partitions: Partitions,
         tasks: BackgroundTasks,
         services: CoordinatorServices,
-        patterns: PatternMatcher,
+        patterns: GroupPatterns,
     ) -> None:
         self._tasks = tasks
         self._patterns = patterns
@@ -127,11 +125,7 @@ class GroupCoordination:
         self, partition: CoordinatorPartition[GroupShard], asked: TopicsToMatch
     ) -> None:
         """A shard that has gone meanwhile has no use for it: the next one asks again."""
-        matches = {}
-        for regex, payer in asked.regexes.items():
-            topics = await self._matches(asked, regex, payer)
-            if topics is not None:
-                matches[regex] = topics
+        matches = await self._patterns.matches(asked)
         while not partition.is_closed:
             try:
                 partition.submit(TopicsMatched(asked, matches), NODE_ITSELF)
@@ -139,22 +133,6 @@ class GroupCoordination:
                 await asyncio.sleep(_RETRY_S)  # its queue is full
             else:
                 return
-
-    async def _matches(self, asked: TopicsToMatch, regex: str, payer: str) -> frozenset[str] | None:
-        """None when it cannot be said now: what is known of the expression stays, and a later heartbeat asks again."""
-        try:
-            return await self._patterns.matching(regex, asked.topics, payer.removeprefix("/"))
-        except (PatternProcessDied, CoordinatorNotAvailable) as error:
-            _LOGGER.warning("group %s: topics are not matched now: %s", asked.group_id, error)
-            return None
-        except InvalidRegularExpression as error:
-            _LOGGER.warning(
-                "group %s: the expression %.100r is taken to mean no topic: %s",
-                asked.group_id,
-                regex,
-                error,
-            )
-            return frozenset()
 
     # --- requests
 

@@ -17,15 +17,16 @@ from millstream.broker.coordination.coordinator_partition import (
 from millstream.broker.coordination.coordinator_topic import (
     CoordinatorKind,
     CoordinatorTopic,
+    ask_shard,
 )
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.share.config import ShareCoordinatorConfig
-from millstream.coordinator.share.requests import TopicIdsDeleted
+from millstream.coordinator.share.requests import FirstNeededOffset, TopicIdsDeleted
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
-from millstream.errors import KafkaError
+from millstream.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, Uuid
 from millstream.protocol.record_frames import decode_share_record
@@ -104,13 +105,15 @@ class ShareStateCoordination:
     async def prune(self) -> None:
         """Prunes all partitions once. A failure is logged and the partition tried again later."""
         async for shard in self._long_work.in_turns(self.shards):
-            if shard.is_lent or shard.is_closed:
-                continue
             partition = shard.partition
-            needed = min(shard.shard.first_needed_offset, partition.high_watermark)
             try:
+                # The answer waits for the high watermark: a snapshot that another leader may still cut off makes nothing redundant.
+                # What it says stays right, whoever leads by then.
+                needed = await ask_shard(shard, FirstNeededOffset(), int, NODE_ITSELF)
                 if needed > partition.log_start_offset:
                     partition.delete_records_before(needed)
+            except (CoordinatorLoadInProgress, NotCoordinator):
+                continue
             except KafkaError as error:
                 _LOGGER.warning("%s is not pruned: %s", partition.topic_partition, error)
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import BackgroundTasks, ControllerClient
+from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_TOPICS
 from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
@@ -53,13 +54,21 @@ class StreamsInternalTopics:
         self._in_flight: set[str] = set()
         self._failures: OrderedDict[str, _Failure] = OrderedDict()
 
-    def create(self, topics: Mapping[str, ConfiguredInternalTopic], retry_after_ms: int) -> None:
-        """Starts to create the topics, by name, that are not being created and did not just fail. There may be tens of thousands."""
+    def create(
+        self,
+        topics: Mapping[str, ConfiguredInternalTopic],
+        retry_after_ms: int,
+        client: RequestContext,
+    ) -> None:
+        """Starts to create the topics, by name, that are not being created and did not just fail. There may be tens of thousands.
+
+        `client`: whom the controller is asked for.
+        """
         names = topics.keys() - self._in_flight - self.failures(topics.keys()).keys()
         if names:
             self._in_flight |= names
             self._tasks.start(
-                self._create(topics, names, retry_after_ms), "streams internal topics"
+                self._create(topics, names, retry_after_ms, client), "streams internal topics"
             )
 
     def failures(self, names: AbstractSet[str]) -> Mapping[str, str]:
@@ -76,6 +85,7 @@ class StreamsInternalTopics:
         topics: Mapping[str, ConfiguredInternalTopic],
         names: AbstractSet[str],
         retry_after_ms: int,
+        client: RequestContext,
     ) -> None:
         wanted = [
             topic.creatable()
@@ -84,7 +94,7 @@ class StreamsInternalTopics:
         ]
         request = CreateTopicsRequest(topics=wanted, timeout_ms=self._timeout_ms)
         try:
-            response = await self._controller.ask(CREATE_TOPICS, request)
+            response = await self._controller.ask(CREATE_TOPICS, request, client)
         except KafkaError as error:
             told = some_of([topic.name for topic in wanted])
             _LOGGER.warning("internal topics %s could not be created: %s", told, error)

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple, final
 
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.model import TopicPartition, Uuid
-from millstream.protocol.generated.fetch import FetchPartition, PartitionData
+from millstream.protocol.generated.fetch import FetchPartition, PartitionData, ReplicaState
+from millstream.replication.replica_progress import FetchPulse
 from millstream.runtime import Instant
 
 _READ_ALL_INTERVAL_MS: Final = 10_000
@@ -29,8 +30,10 @@ class FetchKey(NamedTuple):
 
 
 Answer = tuple[FetchKey, PartitionData]
-FindQuiet = Callable[[FetchKey, FetchPartition, PartitionData], TopicPartition | None]
-"""The partition of a key if it has no more to tell now than its fetcher is told; None if it has, or is not there."""
+FindQuiet = Callable[[FetchKey, FetchPartition, PartitionData, FetchPulse], TopicPartition | None]
+"""The partition of a key if it has no more to tell now than its fetcher is told; None if it has, or is not there.
+
+A follower's quiet partitions are told of its later fetches by the pulse."""
 
 
 @dataclass(slots=True)
@@ -47,6 +50,7 @@ class _SessionPartition:
             or data.high_watermark != self.told_high_watermark
             or data.log_start_offset != self.told_log_start_offset
             or data.diverging_epoch.epoch != -1
+            or data.preferred_read_replica != -1
         )
 
     def remember(self, data: PartitionData) -> None:
@@ -61,11 +65,21 @@ class FetchSession:
     """One fetcher's partitions. `stirring` are those to be read, in the order in which bytes are given out."""
 
     def __init__(
-        self, session_id: int, uses_topic_ids: bool, purgatory: Purgatory, now: Instant
+        self,
+        session_id: int,
+        purgatory: Purgatory,
+        now: Instant,
+        *,
+        uses_topic_ids: bool,
+        replica: ReplicaState | None = None,
     ) -> None:
+        """`replica` is the fetcher if it is a follower."""
         self.session_id = session_id
         self.uses_topic_ids = uses_topic_ids
+        self.replica = replica
+        self.pulse = FetchPulse(now.monotonic_ms)
         self.created_ms = self.last_used_ms = self._all_read_ms = now.monotonic_ms
+        self._rules_version = 0
         self.epoch = 1
         """The epoch the next request must carry."""
         self.partitions: dict[FetchKey, _SessionPartition] = {}
@@ -73,7 +87,7 @@ class FetchSession:
         self.tell: Callable[[FetchKey, FetchPartition], None] | None = None
         self._keys: dict[TopicPartition, FetchKey] = {}
         """Of the partitions that were quiet once: they are listened to from then on."""
-        self._listener = purgatory.listener(self._stirred)
+        self._listener = purgatory.listener(self._stirred, minds_growth=replica is not None)
 
     def ask(self, key: FetchKey, asked: FetchPartition) -> None:
         known = self.partitions.get(key)
@@ -99,7 +113,8 @@ class FetchSession:
             data.records
             or data.error_code
             or data.diverging_epoch.epoch != -1
-            or not self._is_listened_to(key, known, find_quiet(key, known.asked, data))
+            or data.preferred_read_replica != -1
+            or not self._is_listened_to(key, known, find_quiet(key, known.asked, data, self.pulse))
         ):
             self.stirring[key] = None
 
@@ -115,8 +130,17 @@ class FetchSession:
             self._listener.listen_to(quiet)
         return known.listened_to == quiet
 
-    def maybe_read_all(self, now: Instant) -> None:
-        if now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:
+    def maybe_read_all(
+        self, now: Instant, replica: ReplicaState | None, rules_version: int
+    ) -> None:
+        """Has all partitions read now and then, after a follower registered anew (each of them must hear of it) and after access rules changed.
+
+        The first fetch of a session after the one that began it reads all partitions also because of rules: they may have changed between.
+        """
+        is_another = replica != self.replica or rules_version != self._rules_version
+        self.replica = replica
+        self._rules_version = rules_version
+        if is_another or now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:
             self._all_read_ms = now.monotonic_ms
             self.stirring.update(dict.fromkeys(self.partitions))
 

@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): what a consumer asks for is remembered, so that each fetch tells only what changed.
+"""Fetch sessions (KIP-227): what a fetcher asks for is remembered, so that each fetch tells only what changed.
 
 Owns sessions, their epochs and which of them are given up when there are too many. Does not read partitions: a handler takes
 `FetchContext.partitions`, reads them, and lets the context choose what goes into the response. Reading and choosing may take
@@ -8,6 +8,7 @@ turns with other requests, also of the same session.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol, final
 
 from millstream.broker.fetch.fetch_session import FetchKey, FetchSession, FindQuiet
@@ -18,7 +19,12 @@ from millstream.errors import (
     InvalidFetchSessionEpoch,
 )
 from millstream.model import ZERO_UUID
-from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, PartitionData
+from millstream.protocol.generated.fetch import (
+    FetchPartition,
+    FetchRequest,
+    PartitionData,
+    ReplicaState,
+)
 from millstream.runtime import Instant, Random
 
 NO_SESSION: Final = 0
@@ -45,6 +51,15 @@ class FetchContext(Protocol):
         """Calls `tell` for a quiet partition that made progress, until it is None again."""
         ...
 
+    @property
+    def known_id(self) -> int:
+        """The id of the session that its fetcher knows already."""
+        ...
+
+    def is_news(self, key: FetchKey, data: PartitionData) -> bool:
+        """Whether an answer would include the partition. Notes nothing."""
+        ...
+
     def begin_answer(self) -> int:
         """Returns the session's id. Called once, before `choose`."""
         ...
@@ -69,24 +84,41 @@ class FetchSessions:
         return len(self._sessions)
 
     def begin(
-        self, request: FetchRequest, version: int, now: Instant, find_quiet: FindQuiet
+        self,
+        request: FetchRequest,
+        version: int,
+        now: Instant,
+        find_quiet: FindQuiet,
+        *,
+        rules_version: int = 0,
     ) -> FetchContext:
-        """Begins a request in its session. Raises FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError."""
+        """Begins a request in its session, under the access rules of `rules_version`.
+
+        Raises FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError.
+        """
         uses_topic_ids = version >= _FIRST_TOPIC_ID_VERSION
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._drop(request.session_id)
             asked = _asked(request)
             if request.session_epoch == FINAL_EPOCH:
                 return _Sessionless(asked)
-            return _NewSession(self, asked, uses_topic_ids, now, find_quiet)
+            new = partial(
+                self.create,
+                len(asked),
+                now,
+                uses_topic_ids=uses_topic_ids,
+                replica=fetching_replica(request),
+            )
+            return _NewSession(asked, new, find_quiet)
         session = self._find(request, uses_topic_ids)
         _update(session, request)
         if not session.partitions:
             self._drop(session.session_id)
             return _Sessionless({})
         session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
-        session.maybe_read_all(now)
+        session.maybe_read_all(now, fetching_replica(request), rules_version)
         self._touch(session, now)
+        session.pulse.fetched_ms = now.monotonic_ms
         return _Incremental(session, find_quiet)
 
     def _drop(self, session_id: int) -> None:
@@ -114,29 +146,44 @@ class FetchSessions:
         session.last_used_ms = now.monotonic_ms
 
     def create(
-        self, partition_count: int, uses_topic_ids: bool, now: Instant
+        self,
+        partition_count: int,
+        now: Instant,
+        *,
+        uses_topic_ids: bool,
+        replica: ReplicaState | None = None,
     ) -> FetchSession | None:
         """Creates a session; None when there is no slot for it."""
-        if len(self._sessions) >= self._slots_max and not self._evict(partition_count, now):
+        is_full = len(self._sessions) >= self._slots_max
+        if is_full and not self._evict(partition_count, now, by_replica=replica is not None):
             return None
-        session = FetchSession(self._unused_id(), uses_topic_ids, self._purgatory, now)
+        session = FetchSession(
+            self._unused_id(), self._purgatory, now, uses_topic_ids=uses_topic_ids, replica=replica
+        )
         self._sessions[session.session_id] = session
         return session
 
-    def _evict(self, partition_count: int, now: Instant) -> bool:
-        """Makes room: the session unused for two minutes, else a smaller one that has lived as long."""
+    def _evict(self, partition_count: int, now: Instant, *, by_replica: bool) -> bool:
+        """Makes room: the session unused for two minutes, else a lesser one.
+
+        Followers come before consumers, whose sessions need not have lived long to go for one; among equals those of fewer partitions
+        go that have lived two minutes.
+        """
         if not self._sessions:
             return False
-        stalest = next(iter(self._sessions.values()))
-        victim: FetchSession | None = stalest
-        if now.monotonic_ms - stalest.last_used_ms <= _IDLE_BEFORE_EVICTION_MS:
-            smaller = (
+        victim: FetchSession | None = next(iter(self._sessions.values()))
+        if victim and now.monotonic_ms - victim.last_used_ms <= _IDLE_BEFORE_EVICTION_MS:
+            new = (by_replica, partition_count)
+            lesser = (
                 session
                 for session in self._sessions.values()
-                if len(session.partitions) < partition_count
-                and now.monotonic_ms - session.created_ms > _IDLE_BEFORE_EVICTION_MS
+                if _rank(session) < new
+                and (
+                    now.monotonic_ms - session.created_ms > _IDLE_BEFORE_EVICTION_MS
+                    or (by_replica and session.replica is None)
+                )
             )
-            victim = min(smaller, key=lambda session: len(session.partitions), default=None)
+            victim = min(lesser, key=_rank, default=None)
         if victim is None:
             return False
         self._drop(victim.session_id)
@@ -164,6 +211,13 @@ class _Sessionless:
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
         """Does nothing: all partitions are read, so none is quiet."""
 
+    @property
+    def known_id(self) -> int:
+        return NO_SESSION
+
+    def is_news(self, _key: FetchKey, _data: PartitionData) -> bool:
+        return True
+
     def begin_answer(self) -> int:
         return NO_SESSION
 
@@ -177,16 +231,12 @@ class _NewSession:
 
     def __init__(
         self,
-        sessions: FetchSessions,
         asked: Mapping[FetchKey, FetchPartition],
-        uses_topic_ids: bool,
-        now: Instant,
+        create: Callable[[], FetchSession | None],
         find_quiet: FindQuiet,
     ) -> None:
-        self._sessions = sessions
         self._asked = asked
-        self._uses_topic_ids = uses_topic_ids
-        self._now = now
+        self._create = create
         self._find_quiet = find_quiet
         self._session: FetchSession | None = None
 
@@ -200,10 +250,16 @@ class _NewSession:
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
         """Does nothing: all partitions are read, so none is quiet."""
 
+    @property
+    def known_id(self) -> int:
+        return NO_SESSION
+
+    def is_news(self, _key: FetchKey, _data: PartitionData) -> bool:
+        return True
+
     def begin_answer(self) -> int:
         if self._asked:
-            count = len(self._asked)
-            self._session = self._sessions.create(count, self._uses_topic_ids, self._now)
+            self._session = self._create()
         return NO_SESSION if self._session is None else self._session.session_id
 
     def choose(self, key: FetchKey, data: PartitionData) -> bool:
@@ -230,6 +286,14 @@ class _Incremental:
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
         self._session.tell = tell
 
+    @property
+    def known_id(self) -> int:
+        return self._session.session_id
+
+    def is_news(self, key: FetchKey, data: PartitionData) -> bool:
+        partition = self._session.partitions.get(key)
+        return partition is not None and partition.is_news(data)
+
     def begin_answer(self) -> int:
         return self._session.session_id
 
@@ -240,6 +304,19 @@ class _Incremental:
         is_news = partition.is_news(data)
         self._session.told(key, data, self._find_quiet)
         return is_news
+
+
+def fetching_replica(request: FetchRequest) -> ReplicaState | None:
+    """Returns the follower that fetches, with its broker epoch from version 15 on; None for a consumer."""
+    if request.replica_state.replica_id >= 0:
+        return request.replica_state
+    if request.replica_id >= 0:
+        return ReplicaState(replica_id=request.replica_id)
+    return None
+
+
+def _rank(session: FetchSession) -> tuple[bool, int]:
+    return session.replica is not None, len(session.partitions)
 
 
 def _asked(request: FetchRequest) -> dict[FetchKey, FetchPartition]:

@@ -1,4 +1,4 @@
-"""Sends requests of this broker to other brokers: a connection to each, at the address that the newest metadata have.
+"""Sends requests of this broker to other brokers: a connection to each for each lane, at the address that the newest metadata have.
 
 Owns which listener is for brokers (`inter.broker.listener.name`). Whoever asks decides what to do about a broker that does not answer.
 """
@@ -14,9 +14,6 @@ from millstream.net.client.connections import Connections, Lane
 from millstream.net.client.core.addresses import Address
 from millstream.protocol.api import ApiKey, Message, response_class
 
-_DEFAULT_LISTENER = "PLAINTEXT"
-"""Kafka's, while `security.inter.broker.protocol` is PLAINTEXT."""
-
 ResponseT = TypeVar("ResponseT")
 
 
@@ -26,19 +23,24 @@ class BrokerChannel:
         broker_id: BrokerId,
         metadata: Metadata,
         connections: Connections,
-        listener: str | None,
+        listener: str,
     ) -> None:
-        """`broker_id`: this broker's. `listener`: its name, where the configuration gives one."""
+        """`broker_id`: this broker's. `listener`: the name of the one that brokers use among themselves."""
         self.broker_id = broker_id
         self._metadata = metadata
         self._connections = connections
-        self._listener = (listener or _DEFAULT_LISTENER).upper()
+        self._listener = listener
 
     async def ask(
-        self, broker_id: BrokerId, key: ApiKey, request: Message, expected: type[ResponseT]
+        self,
+        broker_id: BrokerId,
+        key: ApiKey,
+        request: Message,
+        expected: type[ResponseT],
+        lane: Lane = Lane.MAIN,
     ) -> ResponseT:
         """Returns the answer of another broker. Raises BrokerNotAvailable, NetworkException, RequestTimedOut."""
-        connection = await self._connections.get(self._address(broker_id), Lane.MAIN)
+        connection = await self._connections.get(self._address(broker_id), lane)
         response = await connection.request(key, request, response_class(key))
         assert isinstance(response, expected), "an API has one type of response"
         return cast("ResponseT", response)

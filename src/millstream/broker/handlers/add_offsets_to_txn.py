@@ -13,6 +13,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
@@ -46,10 +47,14 @@ async def handle(
     request: AddOffsetsToTxnRequest,
     context: RequestContext,
     *,
+    access: Access,
     config: DynamicConfig,
     metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddOffsetsToTxnResponse:
+    """Adds the offsets of a group. Raises TransactionalIdAuthorizationFailed, GroupAuthorizationFailed, InvalidRequest."""
+    access.check(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
     offsets = metadata.image.topic(CONSUMER_OFFSETS)

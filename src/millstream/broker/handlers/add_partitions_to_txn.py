@@ -9,21 +9,27 @@ INVALID_PRODUCER_EPOCH.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import turns_of
 from millstream.broker.transactions.errors import error_code
 from millstream.errors import (
     InvalidRequest,
     KafkaError,
     OperationNotAttempted,
+    TopicAuthorizationFailed,
     UnknownTopicOrPartition,
 )
+from millstream.metadata.topic_names import is_internal
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.add_partitions_to_txn import (
@@ -54,31 +60,52 @@ async def handle(
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
     *,
+    access: Access,
     long_work: LongWork,
     metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddPartitionsToTxnResponse:
+    """Adds partitions. Raises ClusterAuthorizationFailed for clients that speak as brokers, TransactionalIdAuthorizationFailed."""
     if context.version >= _BATCHED_VERSION:
-        results = [
-            await _add(
-                each,
-                context,
-                long_work=long_work,
-                metadata=metadata,
-                transaction_coordinator=transaction_coordinator,
+        access.check_cluster(context, Operation.CLUSTER_ACTION)
+        results: list[AddPartitionsToTxnResult] = []
+        # Many together: each waits for the replicas of its coordinator's partition.
+        for some in turns_of(request.transactions):
+            adding = (
+                _add(
+                    each,
+                    context,
+                    long_work=long_work,
+                    metadata=metadata,
+                    transaction_coordinator=transaction_coordinator,
+                )
+                for each in some
             )
-            for each in request.transactions
-        ]
+            results += await asyncio.gather(*adding)
         return AddPartitionsToTxnResponse(results_by_transaction=results)
+    access.check(
+        context,
+        Operation.WRITE,
+        ResourceType.TRANSACTIONAL_ID,
+        request.v3_and_below_transactional_id,
+    )
     asked = AddPartitionsToTxnTransaction(
         transactional_id=request.v3_and_below_transactional_id,
         producer_id=request.v3_and_below_producer_id,
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
+    hidden = await access.denied_of_many(
+        context,
+        Operation.WRITE,
+        ResourceType.TOPIC,
+        (each.topic for each in _partitions_of(asked.topics) if not is_internal(each.topic)),
+        long_work=long_work,
+    )
     result = await _add(
         asked,
         context,
+        hidden | {topic.name for topic in asked.topics if is_internal(topic.name)},
         long_work=long_work,
         metadata=metadata,
         transaction_coordinator=transaction_coordinator,
@@ -108,24 +135,24 @@ def failed(
 async def _add(
     asked: AddPartitionsToTxnTransaction,
     context: RequestContext,
+    denied: AbstractSet[str] = frozenset(),
     *,
     long_work: LongWork,
     metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddPartitionsToTxnResult:
+    """`denied`: topics that the producer may not write to. Where one partition cannot be added none is."""
     image = metadata.image
-    unknown = {
-        each
+    refused = {
+        each: TopicAuthorizationFailed if each.topic in denied else UnknownTopicOrPartition
         async for each in long_work.in_turns(_partitions_of(asked.topics))
-        if image.partition(*each) is None
+        if each.topic in denied or image.partition(*each) is None
     }
-    if unknown:
+    if refused:
         return await _refused(
             asked,
             long_work,
-            lambda partition: (
-                (UnknownTopicOrPartition if partition in unknown else OperationNotAttempted).code
-            ),
+            lambda partition: refused.get(partition, OperationNotAttempted).code,
         )
     try:
         if not asked.transactional_id:

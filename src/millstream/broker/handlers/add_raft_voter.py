@@ -31,6 +31,7 @@ API = ApiSpec(
     ApiKey.ADD_RAFT_VOTER,
     versions=range(2),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 

@@ -2,7 +2,7 @@
 
 Versions 0-1, alike. One result for each entity; each is changed as a whole or not at all, and an entity given twice is
 INVALID_REQUEST, of which the first counts. With `validate_only` nothing changes. Host names in place of addresses are not looked up.
-Not supported: enforcement. Limits are kept and told, and slow no client down yet.
+Not supported: `connection_creation_rate` of addresses is kept and told, and slows no client down yet (KIP-612).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ API = ApiSpec(
     ApiKey.ALTER_CLIENT_QUOTAS,
     versions=range(2),
     permissions=(cluster_permission(Operation.ALTER_CONFIGS),),
+    is_forwarded=True,
 )
 
 

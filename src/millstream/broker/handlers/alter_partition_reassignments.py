@@ -3,7 +3,6 @@
 Versions 0-1; 1 may ask that the number of replicas stays. One result for each partition: UNKNOWN_TOPIC_OR_PARTITION,
 INVALID_REPLICA_ASSIGNMENT for brokers that are not registered, named twice or not at all, NO_REASSIGNMENT_IN_PROGRESS where there is
 nothing to call off.
-Not supported: moves that add replicas, which on one node there are none of, are not driven to their end yet.
 """
 
 from __future__ import annotations
@@ -14,10 +13,13 @@ from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import ALTER_PARTITION_REASSIGNMENTS
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
 )
 from millstream.security.acl import Operation
 
@@ -25,6 +27,7 @@ API = ApiSpec(
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,
     versions=range(2),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 
@@ -35,3 +38,27 @@ def handle(
     controller: ControllerClient,
 ) -> Awaitable[AlterPartitionReassignmentsResponse]:
     return controller.ask(ALTER_PARTITION_REASSIGNMENTS, request, context)
+
+
+def failed(
+    request: AlterPartitionReassignmentsRequest, _version: int, error: KafkaError
+) -> AlterPartitionReassignmentsResponse:
+    """Returns the response; it says the error at its top and in every partition."""
+    return AlterPartitionReassignmentsResponse(
+        error_code=error.code,
+        error_message=str(error),
+        responses=[
+            ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ReassignablePartitionResponse(
+                        partition_index=asked.partition_index,
+                        error_code=error.code,
+                        error_message=str(error),
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )

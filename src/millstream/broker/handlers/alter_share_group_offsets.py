@@ -6,17 +6,21 @@ and not finished is forgotten.
 
 from __future__ import annotations
 
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.offsets import AlterOutcome
 from millstream.coordinator.share.state import SharePartitionKey
-from millstream.errors import InvalidGroupId, KafkaError
+from millstream.errors import InvalidGroupId, KafkaError, TopicAuthorizationFailed
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
 )
 from millstream.security.acl import Operation, ResourceType
 
@@ -34,17 +38,42 @@ async def handle(
     request: AlterShareGroupOffsetsRequest,
     context: RequestContext,
     *,
+    access: Access,
     share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> AlterShareGroupOffsetsResponse:
+    """Alters the offsets of topics that may be read. Raises GroupAuthorizationFailed, InvalidGroupId."""
     share_groups.check_served()
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     if not request.group_id:
         raise InvalidGroupId
+    denied = access.denied(
+        context, Operation.READ, ResourceType.TOPIC, (topic.topic_name for topic in request.topics)
+    )
+    refused = [_refused(topic) for topic in request.topics if topic.topic_name in denied]
+    if refused:
+        allowed = [topic for topic in request.topics if topic.topic_name not in denied]
+        request = request.replaced(topics=allowed)
     outcome = await share_group_state.ask(request.group_id, request, AlterOutcome, context.caller)
     if outcome.to_initialize is not None:
         errors = await share_group_state.initialize(outcome.to_initialize, context.caller)
         _note(outcome.response, request.group_id, errors)
+    if not outcome.response.error_code:
+        outcome.response.responses += refused
     return outcome.response
+
+
+def _refused(topic: AlterShareGroupOffsetsRequestTopic) -> AlterShareGroupOffsetsResponseTopic:
+    error = TopicAuthorizationFailed()
+    return AlterShareGroupOffsetsResponseTopic(
+        topic_name=topic.topic_name,
+        partitions=[
+            AlterShareGroupOffsetsResponsePartition(
+                partition.partition_index, error.code, str(error)
+            )
+            for partition in topic.partitions
+        ],
+    )
 
 
 def _note(

@@ -3,7 +3,6 @@
 Version 0. One result for each user, who can be altered once in a request: DUPLICATE_RESOURCE otherwise. Unknown mechanisms are
 UNSUPPORTED_SASL_MECHANISM, no name or iterations outside 4096-16384 UNACCEPTABLE_CREDENTIAL, a credential to delete that is not
 there RESOURCE_NOT_FOUND. Salted passwords are turned into keys at once and stored nowhere.
-Not supported: logging in with them, until listeners speak SASL.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ API = ApiSpec(
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
     versions=range(1),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 

@@ -5,7 +5,6 @@ higher minimum for a broker without Produce (KAFKA-18659). Version 3 leaves out 
 clients cannot read. The two APIs of client telemetry are listed where millstream.client.telemetry.enable says so, as Kafka lists
 them where a metrics reporter takes client metrics. kraft.version is finalized by the quorum's own log, not by a feature record. A version newer than 4 never
 comes here: dispatch answers it (KIP-511).
-Not supported: telling clients that quotas throttle them.
 """
 
 from __future__ import annotations

@@ -8,16 +8,20 @@ Served while `group.version` is finalized at 1 and `group.coordinator.rebalance.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_consumer_protocol
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.consumer.regex import regex_refusal
 from millstream.coordinator.group.consumer.request_check import check_heartbeat
-from millstream.errors import InvalidRegularExpression
+from millstream.errors import InvalidRegularExpression, TopicAuthorizationFailed
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -35,24 +39,39 @@ API = ApiSpec(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Services:
+    access: Access
+    config: DynamicConfig
+    group_coordinator: GroupCoordination
+    long_work: LongWork
+    metadata: Metadata
+    patterns: PatternMatcher
+
+
 async def handle(
-    request: ConsumerGroupHeartbeatRequest,
-    context: RequestContext,
-    *,
-    config: DynamicConfig,
-    group_coordinator: GroupCoordination,
-    metadata: Metadata,
-    patterns: PatternMatcher,
+    request: ConsumerGroupHeartbeatRequest, context: RequestContext, services: Services
 ) -> ConsumerGroupHeartbeatResponse:
-    check_consumer_protocol(config, metadata)
+    """Takes a heartbeat. Raises GroupAuthorizationFailed, and TopicAuthorizationFailed for all of it where one topic may not be described."""
+    access, config = services.access, services.config
+    check_consumer_protocol(config, services.metadata)
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
+    if await access.denied_of_many(
+        context,
+        Operation.DESCRIBE,
+        ResourceType.TOPIC,
+        dict.fromkeys(request.subscribed_topic_names or ()),
+        long_work=services.long_work,
+    ):
+        raise TopicAuthorizationFailed
     check_heartbeat(request, context.version, config.current.group_consumer_assignors)
     regex = request.subscribed_topic_regex
     if regex:
         try:
-            await patterns.check_fits(regex, context.client_host)
+            await services.patterns.check_fits(regex, context.client_host)
         except InvalidRegularExpression as error:
             raise regex_refusal(regex, error) from None
-    return await group_coordinator.ask(
+    return await services.group_coordinator.ask(
         request.group_id,
         request,
         ConsumerGroupHeartbeatResponse,

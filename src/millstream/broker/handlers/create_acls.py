@@ -2,7 +2,7 @@
 
 Versions 1-3, all alike. One result for each rule; one that exists already is fine. Without `authorizer.class.name` every rule is
 SECURITY_DISABLED, as in Kafka. What cannot be a rule (UNKNOWN or ANY in it, no name, a principal without a type) is INVALID_REQUEST.
-Not supported: enforcement. Rules are kept, told and deleted, and allow or deny nothing yet.
+Rules hold as soon as a node has applied them: where the controller is when the answer leaves, elsewhere a moment later.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ API = ApiSpec(
     ApiKey.CREATE_ACLS,
     versions=range(1, 4),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 

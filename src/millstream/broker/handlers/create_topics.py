@@ -4,18 +4,22 @@ Versions 2-7. 4+ takes -1 for the default numbers of partitions and replicas (se
 the topic's configurations and counts, 7 with its id. One result per name; a name given twice is INVALID_REQUEST. With
 `validate_only` everything is checked and nothing created. Answered when the topics are committed and this broker leads its
 partitions of them. More than 10,000 partitions in one request: POLICY_VIOLATION for all of it.
-Not supported: creation policies, controller mutation quotas.
+Above the quota of changes a topic is THROTTLING_QUOTA_EXCEEDED from version 6 on, and before it is created and waited for (KIP-599).
+Not supported: creation policies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections import Counter
+from collections.abc import Set as AbstractSet
 
 from millstream.broker.node.services import ControllerClient
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_TOPICS
-from millstream.errors import KafkaError
+from millstream.errors import KafkaError, TopicAuthorizationFailed
+from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_topics import (
     CreatableTopicResult,
@@ -32,13 +36,50 @@ API = ApiSpec(
         Permission(Operation.CREATE, ResourceType.TOPIC),
         Permission(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC),
     ),
+    is_forwarded=True,
 )
 
 
-def handle(
-    request: CreateTopicsRequest, context: RequestContext, *, controller: ControllerClient
-) -> Awaitable[CreateTopicsResponse]:
-    return controller.ask(CREATE_TOPICS, request, context)
+async def handle(
+    request: CreateTopicsRequest,
+    context: RequestContext,
+    *,
+    access: Access,
+    controller: ControllerClient,
+) -> CreateTopicsResponse:
+    if access.is_open:
+        return await controller.ask(CREATE_TOPICS, request, context)
+    counts = Counter(topic.name for topic in request.topics)
+    names = [
+        name for name, count in counts.items() if count == 1 and name != CLUSTER_METADATA_TOPIC
+    ]
+    denied: AbstractSet[str] = frozenset()
+    if not access.allows_on_cluster(context, Operation.CREATE, quiet=True):
+        denied = access.denied(context, Operation.CREATE, ResourceType.TOPIC, names)
+    secret = access.denied(
+        context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, names, quiet=True
+    )
+    allowed = [topic for topic in request.topics if topic.name not in denied]
+    response = await controller.ask(CREATE_TOPICS, request.replaced(topics=allowed), context)
+    for result in response.topics:
+        if result.name in secret and not result.error_code:
+            _withhold_configs(result)
+    response.topics += [
+        CreatableTopicResult(
+            name=name,
+            error_code=TopicAuthorizationFailed.code,
+            error_message="Authorization failed.",
+        )
+        for name in names
+        if name in denied
+    ]
+    return response
+
+
+def _withhold_configs(result: CreatableTopicResult) -> None:
+    result.topic_config_error_code = TopicAuthorizationFailed.code
+    result.num_partitions = result.replication_factor = -1
+    result.configs = []
 
 
 def failed(request: CreateTopicsRequest, _version: int, error: KafkaError) -> CreateTopicsResponse:

@@ -26,6 +26,7 @@ API = ApiSpec(
     ApiKey.DELETE_ACLS,
     versions=range(1, 4),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 

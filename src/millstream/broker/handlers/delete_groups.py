@@ -6,6 +6,7 @@ Versions 0-2. Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND.
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
@@ -29,6 +30,7 @@ async def handle(
     request: DeleteGroupsRequest,
     context: RequestContext,
     *,
+    access: Access,
     group_coordinator: GroupCoordination,
     share_group_state: ShareGroupPersistence,
 ) -> DeleteGroupsResponse:
@@ -38,6 +40,7 @@ async def handle(
             await _delete(
                 name,
                 context,
+                access=access,
                 group_coordinator=group_coordinator,
                 share_group_state=share_group_state,
             )
@@ -59,11 +62,13 @@ async def _delete(
     group_id: str,
     context: RequestContext,
     *,
+    access: Access,
     group_coordinator: GroupCoordination,
     share_group_state: ShareGroupPersistence,
 ) -> DeletableGroupResult:
     request = DeleteGroupsRequest(groups_names=[group_id])
     try:
+        access.check(context, Operation.DELETE, ResourceType.GROUP, group_id)
         await share_group_state.delete_group(group_id, context.caller)
         response = await group_coordinator.ask(
             group_id, request, DeleteGroupsResponse, context.caller

@@ -6,13 +6,14 @@ Version 0. Each topic has its own error; one without share state is UNKNOWN_TOPI
 from __future__ import annotations
 
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.offsets import DeleteOutcome, Deletion
 from millstream.coordinator.group.share.requests import OffsetsDeleted
-from millstream.errors import InvalidGroupId, KafkaError
+from millstream.errors import InvalidGroupId, KafkaError, TopicAuthorizationFailed
 from millstream.model import Uuid
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_share_group_offsets import (
@@ -36,15 +37,32 @@ async def handle(
     request: DeleteShareGroupOffsetsRequest,
     context: RequestContext,
     *,
+    access: Access,
     metadata: Metadata,
     share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> DeleteShareGroupOffsetsResponse:
+    """Deletes the offsets of topics that may be read. Raises GroupAuthorizationFailed, InvalidGroupId."""
     share_groups.check_served()
+    access.check(context, Operation.DELETE, ResourceType.GROUP, request.group_id)
     if not request.group_id:
         raise InvalidGroupId
+    denied = access.denied(
+        context, Operation.READ, ResourceType.TOPIC, (topic.topic_name for topic in request.topics)
+    )
+    unauthorized = TopicAuthorizationFailed()
+    refused = [
+        DeleteShareGroupOffsetsResponseTopic(
+            topic.topic_name, error_code=unauthorized.code, error_message=str(unauthorized)
+        )
+        for topic in request.topics
+        if topic.topic_name in denied
+    ]
+    if refused:
+        allowed = [topic for topic in request.topics if topic.topic_name not in denied]
+        request = request.replaced(topics=allowed)
     outcome = await share_group_state.ask(request.group_id, request, DeleteOutcome, context.caller)
-    results = list(outcome.refused)
+    results = [*refused, *outcome.refused]
     if outcome.to_delete.partitions:
         results += await _delete(
             outcome.to_delete, context, metadata=metadata, share_group_state=share_group_state

@@ -12,6 +12,7 @@ from typing import Final
 from millstream.broker.cluster.cluster_view import advertised_brokers, any_broker_for_controller
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import MismatchedEndpointType, UnsupportedEndpointType
@@ -21,8 +22,7 @@ from millstream.protocol.generated.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
-from millstream.security.authorizer import Authorizer, Requester, authorized_operations
+from millstream.security.acl import Operation, ResourceType
 
 API = ApiSpec(
     ApiKey.DESCRIBE_CLUSTER,
@@ -38,7 +38,7 @@ def handle(
     request: DescribeClusterRequest,
     context: RequestContext,
     *,
-    authorizer: Authorizer,
+    access: Access,
     identity: NodeIdentity,
     metadata: Metadata,
 ) -> DescribeClusterResponse:
@@ -68,9 +68,5 @@ def handle(
         ],
     )
     if request.include_cluster_authorized_operations:
-        requester = Requester(context.connection.principal, context.client_host)
-        cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
-        response.cluster_authorized_operations = authorized_operations(
-            authorizer, requester, cluster
-        )
+        response.cluster_authorized_operations = access.cluster_operations(context)
     return response

@@ -17,7 +17,9 @@ from millstream.broker.config.log_levels import log_levels
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.config_permissions import config_refusal
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.config_key import Scope, UpdateMode
@@ -60,8 +62,9 @@ API = ApiSpec(
 
 def handle(
     request: DescribeConfigsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
+    access: Access,
     config: DynamicConfig,
     identity: NodeIdentity,
     metadata: Metadata,
@@ -70,7 +73,18 @@ def handle(
     settings = BrokerSettings.of(image, own_id, config.current.settings)
     return DescribeConfigsResponse(
         results=[
-            _describe(resource, request, image, settings, own_id) for resource in request.resources
+            _refused(resource, refusal)
+            if (
+                refusal := config_refusal(
+                    access,
+                    context,
+                    Operation.DESCRIBE_CONFIGS,
+                    resource.resource_type,
+                    resource.resource_name,
+                )
+            )
+            else _describe(resource, request, image, settings, own_id)
+            for resource in request.resources
         ]
     )
 
@@ -88,6 +102,15 @@ def failed(
             )
             for resource in request.resources
         ]
+    )
+
+
+def _refused(resource: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=error.code,
+        error_message=str(error),
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
     )
 
 

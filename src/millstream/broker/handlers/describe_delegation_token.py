@@ -1,8 +1,8 @@
 """DescribeDelegationToken: the tokens a client may know of, with their secrets (KIP-48).
 
 Versions 1-3; 3 tells who asked for a token besides its owner. Null owners: all tokens; an empty list: none. A client sees tokens it
-owns, asked for or may renew. Refused as CreateDelegationToken is.
-Not supported: DESCRIBE on tokens of others, until rules are enforced.
+owns, asked for or may renew, and with an authorizer those that it may describe, or whose owners' tokens it may describe. Refused as
+CreateDelegationToken is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
@@ -25,7 +26,7 @@ from millstream.protocol.generated.describe_delegation_token import (
 )
 from millstream.security.acl import Operation, ResourceType
 from millstream.security.delegation_token import (
-    is_owner_or_renewer,
+    concerns,
     principal_parts,
     principal_text,
     token_hmac,
@@ -47,6 +48,7 @@ def handle(
     request: DescribeDelegationTokenRequest,
     context: RequestContext,
     *,
+    access: Access,
     config: DynamicConfig,
     metadata: Metadata,
 ) -> DescribeDelegationTokenResponse:
@@ -64,9 +66,22 @@ def handle(
         tokens=[
             _described(token, secret_key, context.version)
             for token in metadata.image.delegation_tokens.values()
-            if is_owner_or_renewer(token, context.connection.principal)
-            and (owners is None or any(is_owner_or_renewer(token, owner) for owner in owners))
+            if (owners is None or any(concerns(token, owner) for owner in owners))
+            and _may_see(token, context, access)
         ]
+    )
+
+
+def _may_see(token: TokenInformation, context: RequestContext, access: Access) -> bool:
+    """Those whom a token concerns may, and who may describe the token, or the tokens of its owner.
+
+    Without an authorizer Kafka tells everybody the secrets of all tokens; here nobody else learns them.
+    """
+    if concerns(token, context.principal.text):
+        return True
+    return not access.is_open and (
+        access.allows(context, Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id)
+        or access.allows(context, Operation.DESCRIBE_TOKENS, ResourceType.USER, token.owner)
     )
 
 

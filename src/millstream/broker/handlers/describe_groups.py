@@ -7,6 +7,7 @@ From version 3 on the operations a client may use can be asked for: without an a
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
@@ -16,7 +17,7 @@ from millstream.protocol.generated.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from millstream.security.acl import GROUP_OPERATIONS, Operation, ResourceType
+from millstream.security.acl import Operation, ResourceType
 
 API = ApiSpec(
     ApiKey.DESCRIBE_GROUPS,
@@ -26,16 +27,22 @@ API = ApiSpec(
 
 
 async def handle(
-    request: DescribeGroupsRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+    request: DescribeGroupsRequest,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
 ) -> DescribeGroupsResponse:
     groups = [
-        await _describe(group_id, context, group_coordinator=group_coordinator)
+        await _describe(group_id, context, access=access, group_coordinator=group_coordinator)
         for group_id in request.groups
     ]
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = access.operations(
+                    context, ResourceType.GROUP, group.group_id
+                )
     return DescribeGroupsResponse(groups=groups)
 
 
@@ -52,10 +59,15 @@ def failed(
 
 
 async def _describe(
-    group_id: str, context: RequestContext, *, group_coordinator: GroupCoordination
+    group_id: str,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
 ) -> DescribedGroup:
     request = DescribeGroupsRequest(groups=[group_id])
     try:
+        access.check(context, Operation.DESCRIBE, ResourceType.GROUP, group_id)
         response = await group_coordinator.ask(
             group_id,
             request,

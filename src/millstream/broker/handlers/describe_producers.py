@@ -6,10 +6,16 @@ Version 0. Answered by the leader, with an error for each partition.
 from __future__ import annotations
 
 from millstream.broker.node.services import Metadata, Partitions
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import InvalidTopic, KafkaError, UnknownTopicOrPartition
+from millstream.errors import (
+    InvalidTopic,
+    KafkaError,
+    TopicAuthorizationFailed,
+    UnknownTopicOrPartition,
+)
 from millstream.metadata.topic_names import check_topic_name
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
@@ -31,18 +37,27 @@ API = ApiSpec(
 
 def handle(
     request: DescribeProducersRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
+    access: Access,
     failures: FailureLog,
     metadata: Metadata,
     partitions: Partitions,
 ) -> DescribeProducersResponse:
+    denied = access.denied(
+        context,
+        Operation.READ,
+        ResourceType.TOPIC,
+        (topic.name for topic in request.topics if _is_legal(topic.name)),
+    )
     return DescribeProducersResponse(
         topics=[
             TopicResponse(
                 topic.name,
                 [
-                    _describe(
+                    _refused(number)
+                    if topic.name in denied
+                    else _describe(
                         topic.name,
                         number,
                         failures=failures,
@@ -72,6 +87,19 @@ def failed(
             for topic in request.topics
         ]
     )
+
+
+def _is_legal(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except InvalidTopic:
+        return False
+    return True
+
+
+def _refused(number: int) -> PartitionResponse:
+    error = TopicAuthorizationFailed()
+    return PartitionResponse(number, error.code, str(error))
 
 
 def _describe(

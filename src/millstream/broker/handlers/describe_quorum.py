@@ -34,6 +34,7 @@ API = ApiSpec(
     ApiKey.DESCRIBE_QUORUM,
     versions=range(3),
     permissions=(cluster_permission(Operation.DESCRIBE),),
+    is_forwarded=True,
 )
 
 _KNOWS_TIMES: Final = 1

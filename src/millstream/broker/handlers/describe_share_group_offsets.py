@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.forwarding.end_offsets import EndOffsets
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
@@ -20,7 +22,7 @@ from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.requests import InitializedPartitions
 from millstream.coordinator.share.state import NO_COUNT, SharePartitionKey, ShareState
 from millstream.coordinator.share.state_batch import NO_START_OFFSET
-from millstream.errors import KafkaError
+from millstream.errors import KafkaError, TopicAuthorizationFailed
 from millstream.metadata.image import TopicImage
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
@@ -48,7 +50,9 @@ _NO_LAG: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    access: Access
     end_offsets: EndOffsets
+    long_work: LongWork
     metadata: Metadata
     share_groups: ShareGroups
     share_group_state: ShareGroupPersistence
@@ -80,7 +84,9 @@ async def _describe(
     group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext, services: Services
 ) -> DescribeShareGroupOffsetsResponseGroup:
     answer = DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id)
+    access, long_work = services.access, services.long_work
     try:
+        access.check(context, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
         topics = (
             await _all_topics(group.group_id, context, services)
             if group.topics is None
@@ -89,9 +95,37 @@ async def _describe(
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return answer
+    hidden = await access.denied_of_many(
+        context,
+        Operation.DESCRIBE,
+        ResourceType.TOPIC,
+        (asked.topic_name for asked in topics),
+        long_work=long_work,
+    )
     for asked in topics:
-        answer.topics.append(await _topic(group.group_id, asked, services))
+        if asked.topic_name not in hidden:
+            answer.topics.append(await _topic(group.group_id, asked, services))
+        elif group.topics is not None:  # of topics that were not asked for nobody learns
+            answer.topics.append(_refused(asked))
     return answer
+
+
+def _refused(
+    asked: DescribeShareGroupOffsetsRequestTopic,
+) -> DescribeShareGroupOffsetsResponseTopic:
+    error = TopicAuthorizationFailed()
+    return DescribeShareGroupOffsetsResponseTopic(
+        topic_name=asked.topic_name,
+        partitions=[
+            DescribeShareGroupOffsetsResponsePartition(
+                partition,
+                start_offset=NO_START_OFFSET,
+                error_code=error.code,
+                error_message=str(error),
+            )
+            for partition in asked.partitions
+        ],
+    )
 
 
 async def _all_topics(

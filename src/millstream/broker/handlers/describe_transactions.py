@@ -6,6 +6,7 @@ Version 0. Answered by the coordinator of each id, with an error for each (TRANS
 from __future__ import annotations
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.requests import DescribeTransaction
@@ -32,10 +33,13 @@ async def handle(
     request: DescribeTransactionsRequest,
     context: RequestContext,
     *,
+    access: Access,
     transaction_coordinator: TransactionCoordination,
 ) -> DescribeTransactionsResponse:
     described = [
-        await _describe(each, context, transaction_coordinator=transaction_coordinator)
+        await _describe(
+            each, context, access=access, transaction_coordinator=transaction_coordinator
+        )
         for each in request.transactional_ids
     ]
     return DescribeTransactionsResponse(transaction_states=described)
@@ -56,12 +60,15 @@ async def _describe(
     transactional_id: str,
     context: RequestContext,
     *,
+    access: Access,
     transaction_coordinator: TransactionCoordination,
 ) -> TransactionState:
+    """Tells of the topics that the client may describe."""
     try:
+        access.check(context, Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, transactional_id)
         if not transactional_id:
             raise InvalidRequest("a transactional id must not be empty")
-        return await transaction_coordinator.ask(
+        state = await transaction_coordinator.ask(
             transactional_id,
             DescribeTransaction(transactional_id),
             TransactionState,
@@ -69,3 +76,9 @@ async def _describe(
         )
     except KafkaError as error:
         return TransactionState(error_code=error.code, transactional_id=transactional_id)
+    hidden = access.denied(
+        context, Operation.DESCRIBE, ResourceType.TOPIC, (topic.topic for topic in state.topics)
+    )
+    if hidden:
+        state.topics = [topic for topic in state.topics if topic.topic not in hidden]
+    return state

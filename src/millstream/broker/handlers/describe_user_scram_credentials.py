@@ -48,6 +48,20 @@ def handle(
     )
 
 
+def failed(
+    request: DescribeUserScramCredentialsRequest, _version: int, error: KafkaError
+) -> DescribeUserScramCredentialsResponse:
+    """Returns the response; it says the error once more for each user, whose name it leaves out, as Kafka does."""
+    return DescribeUserScramCredentialsResponse(
+        error_code=error.code,
+        error_message=str(error),
+        results=[
+            DescribeUserScramCredentialsResult(error_code=error.code, error_message=None)
+            for _ in request.users or ()
+        ],
+    )
+
+
 def _credentials(image: MetadataImage) -> dict[str, list[CredentialInfo]]:
     by_user: dict[str, list[CredentialInfo]] = {}
     for user, credential in image.scram.items():

@@ -27,6 +27,7 @@ API = ApiSpec(
     ApiKey.ELECT_LEADERS,
     versions=range(3),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 

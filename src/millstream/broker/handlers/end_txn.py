@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
@@ -32,8 +33,11 @@ async def handle(
     request: EndTxnRequest,
     context: RequestContext,
     *,
+    access: Access,
     transaction_coordinator: TransactionCoordination,
 ) -> EndTxnResponse:
+    """Ends a transaction. Raises TransactionalIdAuthorizationFailed, InvalidRequest."""
+    access.check(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
     try:

@@ -1,4 +1,4 @@
-"""Fetch: committed records from given offsets on, for consumers.
+"""Fetch: records from given offsets on, for consumers and for followers.
 
 Versions 4-18. Topics by name up to 12, by topic id from 13 on. Waits up to max_wait_ms for min_bytes (bounded by max_bytes), but
 answers at once when a partition fails or diverged. Whole batches; each partition up to its own limit, all together up to
@@ -11,24 +11,35 @@ Thousands of partitions are read, waited for and answered in turns with other re
 that is waited for is registered with the purgatory before its bytes are counted, and one that is answered is quiet in its session
 only if it has nothing more by then (`fetch_session.py`). So no progress is missed.
 
-Not supported: fetching as a replica (no partition has followers yet: NOT_LEADER_OR_FOLLOWER, as Kafka tells brokers that are no
-replica), fetching from followers (rack id is ignored, as without a replica selector).
+A follower (its id in the request, its broker epoch too from 15 on) reads to the log end, and what it asks for says what it has: that is
+noted once a request, when its partitions are read first. What is appended wakes it.
+A consumer may read from followers from version 11 on (KIP-392), as far as they know what is committed. If it tells its rack and
+`replica.selector.class` looks at racks, the leader names an in-sync follower in that rack and sends no records.
+Consumers above their quota get an answer without records, and their session stays as it is (KIP-219).
+Who is out of sync and throttled (KIP-73) is sent nothing while the leader's rate is exceeded, and waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
-from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.cluster.leader_hints import leader_endpoints
 from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.fetch.fetch_guard import FetchGuard
+from millstream.broker.fetch.fetch_refusals import failed_fetch, refused, topic_name
 from millstream.broker.fetch.fetch_session import Answer, FetchKey
-from millstream.broker.fetch.fetch_sessions import FetchContext, FetchSessions
+from millstream.broker.fetch.fetch_sessions import FetchContext, FetchSessions, fetching_replica
+from millstream.broker.fetch.preferred_replica import counted_rack, preferred_replica
+from millstream.broker.fetch.replicated_bytes import count_replicated, is_held
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata, Partitions
+from millstream.broker.quotas.fetch_quota import held_back
+from millstream.broker.quotas.node_quotas import NodeQuotas
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
@@ -38,12 +49,10 @@ from millstream.errors import (
     CorruptMessage,
     InconsistentTopicId,
     KafkaError,
-    NotLeaderOrFollower,
     UnknownServerError,
     UnknownTopicId,
-    UnknownTopicOrPartition,
 )
-from millstream.model import ZERO_UUID, TopicPartition
+from millstream.model import BrokerId, TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import (
     AbortedTransaction,
@@ -52,12 +61,20 @@ from millstream.protocol.generated.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
+    ReplicaState,
 )
-from millstream.replication.fetch_position import NO_EPOCH, FetchPosition, FetchRead
+from millstream.replication.fetch_position import (
+    NO_EPOCH,
+    FetchingReplica,
+    FetchPosition,
+    FetchRead,
+)
 from millstream.replication.partition import Partition
+from millstream.replication.replica_progress import FetchPulse
+from millstream.replication.throttle import ReplicationThrottles
+from millstream.runtime import Clock
 from millstream.security.acl import Operation, ResourceType
 
 API = ApiSpec(
@@ -71,15 +88,15 @@ API = ApiSpec(
 
 _READ_COMMITTED: Final = 1
 _TOPIC_ID_VERSION: Final = 13
-_LEADER_HINT_VERSION: Final = 16
+_FOLLOWERS_VERSION: Final = 11
 _BROKERS_FAULT: Final = (CorruptMessage.code, UnknownServerError.code)
 Asked = tuple[FetchKey, FetchPartition]
-_NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
-"""Told by Kafka before it looks at logs, where no list of aborted transactions is empty instead of null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    access: Access
+    clock: Clock
     config: DynamicConfig
     failures: FailureLog
     fetch_sessions: FetchSessions
@@ -88,6 +105,8 @@ class Services:
     metrics: NodeMetrics
     partitions: Partitions
     purgatory: Purgatory
+    quotas: NodeQuotas
+    throttles: ReplicationThrottles
 
 
 class _Limits(NamedTuple):
@@ -95,51 +114,41 @@ class _Limits(NamedTuple):
     min_bytes: int
     max_bytes: int
     is_read_committed: bool
-    is_replica: bool = False
+    replica: ReplicaState | None = None
+    """The follower that fetches."""
+    may_follow: bool = False
+    rack: str = ""
+    """Where it is to be looked for a replica near the consumer."""
+    guard: FetchGuard | None = None  # where not everybody may read everything
 
 
 def handle(
     request: FetchRequest, context: RequestContext, services: Services
 ) -> FetchResponse | Awaitable[FetchResponse]:
-    limits = _limits(request, services.config.current.fetch_max_bytes)
+    limits = _limits(request, context, services)
     session = services.fetch_sessions.begin(
         request,
         context.version,
         context.now,
         partial(_quiet, limits=limits, context=context, services=services),
+        rules_version=services.access.rules_version,
     )
     asked = session.partitions()
+    if limits.guard is not None:
+        limits.guard.begin([key for key, _ in asked])
     if len(asked) > AT_ONCE:
         return _handle_in_turns(asked, session, limits, context, services)
-    reader = _FetchReader(limits, context, services)
+    reader = _FetchReader(limits, context, services, is_first=True)
     reader.add(asked)
     if session.is_empty or reader.is_enough:
-        return _answer(reader.answers, session, context, services)
+        return _answer(reader.answers, session, limits, context, services)
     delayed = _DelayedFetch(limits, context, services)
     session.when_stirred(delayed.stirred)
     delayed.add(asked)
     return _wait_and_answer(delayed, session, limits, context, services)
 
 
-def failed(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
-    """Returns the response; from version 7 on, it is the top-level error alone."""
-    if version >= 7:
-        return FetchResponse(error_code=error.code)
-    return FetchResponse(
-        responses=[
-            FetchableTopicResponse(
-                topic=topic.topic,
-                topic_id=topic.topic_id,
-                partitions=[
-                    PartitionData(
-                        partition_index=asked.partition, error_code=error.code, high_watermark=-1
-                    )
-                    for asked in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+failed = failed_fetch
 
 
 async def _handle_in_turns(
@@ -149,9 +158,9 @@ async def _handle_in_turns(
     context: RequestContext,
     services: Services,
 ) -> FetchResponse:
-    reader = await _read_in_turns(asked, limits, context, services)
+    reader = await _read_in_turns(asked, limits, context, services, is_first=True)
     if reader.is_enough:
-        return await _answer_in_turns(reader.answers, session, context, services)
+        return await _answer_in_turns(reader.answers, session, limits, context, services)
     delayed = _DelayedFetch(limits, context, services)
     session.when_stirred(delayed.stirred)
     try:
@@ -180,21 +189,28 @@ async def _wait_and_answer(
         session.when_stirred(None)
     asked = session.partitions()
     if len(asked) > AT_ONCE:
-        reader = await _read_in_turns(asked, limits, context, services)
-        return await _answer_in_turns(reader.answers, session, context, services)
-    reader = _FetchReader(limits, context, services)
+        reader = await _read_in_turns(asked, limits, context, services, is_first=False)
+        return await _answer_in_turns(reader.answers, session, limits, context, services)
+    reader = _FetchReader(limits, context, services, is_first=False)
     reader.add(asked)
-    return _answer(reader.answers, session, context, services)
+    return _answer(reader.answers, session, limits, context, services)
 
 
-def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
-    max_bytes = min(request.max_bytes, bytes_max)
+def _limits(request: FetchRequest, context: RequestContext, services: Services) -> _Limits:
+    config = services.config.current
+    replica = fetching_replica(request)
+    max_bytes = min(request.max_bytes, config.fetch_max_bytes)
+    if services.quotas.is_enabled and replica is None:
+        max_bytes = min(max_bytes, services.quotas.fetch_bytes_max(context))
     return _Limits(
         request.max_wait_ms,
         min(request.min_bytes, max_bytes),
         max_bytes,
         request.isolation_level == _READ_COMMITTED,
-        is_replica=request.replica_id >= 0 or request.replica_state.replica_id >= 0,
+        replica,
+        may_follow=replica is None and context.version >= _FOLLOWERS_VERSION,
+        rack=counted_rack(request.rack_id, config.replica_selector_class),
+        guard=FetchGuard.of(services.access, context, services.metadata, replica),
     )
 
 
@@ -202,15 +218,21 @@ def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
 
 
 class _FetchReader:
-    """Reads the records of one answer, partition after partition."""
+    """Reads the records of one answer, partition after partition.
 
-    def __init__(self, limits: _Limits, context: RequestContext, services: Services) -> None:
+    `is_first`: the request was not read for before, so that a follower's says how far it is.
+    """
+
+    def __init__(
+        self, limits: _Limits, context: RequestContext, services: Services, *, is_first: bool
+    ) -> None:
         self._limits = limits
         self._context = context
         self._services = services
         self._size_bytes = 0
         self._must_answer = False
-        """A partition failed or diverged: waiting longer would not help the fetcher."""
+        """A partition failed, diverged or is to be read elsewhere: waiting longer would not help the fetcher."""
+        self._notes = limits.replica if is_first else None
         self.answers: list[Answer] = []
 
     @property
@@ -233,15 +255,20 @@ class _FetchReader:
         for key, partition in asked:
             remaining = max(0, limits.max_bytes - size_bytes)
             try:
+                if limits.guard is not None:
+                    limits.guard.check(key)
                 found = _find_partition(key, context, services)
-                if limits.is_replica:
-                    _refuse_replica()
-                read = found.read(
-                    _position(partition, limits, remaining), min_one_batch=size_bytes == 0
-                )
+                position = _position(partition, limits, remaining)
+                if limits.rack and limits.replica is None:
+                    elsewhere = self._found_elsewhere(key, found, position)
+                    if elsewhere is not None:
+                        answers.append((key, elsewhere))
+                        self._must_answer = True
+                        continue
+                read = self._read(found, partition, position, min_one_batch=size_bytes == 0)
             except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
                 told = services.failures.of(_name(key, services), error)
-                answers.append((key, _refused(key, told, context, services)))
+                answers.append((key, refused(key, told, context.version, services.metadata)))
                 self._must_answer = True
                 continue
             size_bytes += len(read.records)
@@ -250,11 +277,57 @@ class _FetchReader:
             answers.append((key, _partition_data(key.partition, read)))
         self._size_bytes = size_bytes
 
+    def _read(
+        self,
+        found: Partition,
+        asked: FetchPartition,
+        position: FetchPosition,
+        *,
+        min_one_batch: bool,
+    ) -> FetchRead:
+        follower = self._limits.replica
+        if follower is not None and is_held(found, follower, self._services):
+            position, min_one_batch = replace(position, bytes_max=0), False
+        replica = self._notes
+        if replica is None:
+            return found.read(position, min_one_batch=min_one_batch)
+        fetching = FetchingReplica(
+            BrokerId(replica.replica_id), replica.replica_epoch, asked.log_start_offset
+        )
+        return found.read_as_replica(
+            position, fetching, self._context.now, min_one_batch=min_one_batch
+        )
+
+    def _found_elsewhere(
+        self, key: FetchKey, found: Partition, position: FetchPosition
+    ) -> PartitionData | None:
+        """Returns what tells the consumer of a replica near it; None where it is to read here."""
+        preferred = preferred_replica(
+            found,
+            position.offset,
+            self._limits.rack,
+            self._context.listener_name,
+            self._services.metadata.image,
+        )
+        if preferred is None:
+            return None
+        # Of no bytes: the epochs are checked, and what is told beside records is told.
+        data = _partition_data(
+            key.partition, found.read(replace(position, bytes_max=0), min_one_batch=False)
+        )
+        data.preferred_read_replica = preferred
+        return data
+
 
 async def _read_in_turns(
-    asked: Sequence[Asked], limits: _Limits, context: RequestContext, services: Services
+    asked: Sequence[Asked],
+    limits: _Limits,
+    context: RequestContext,
+    services: Services,
+    *,
+    is_first: bool,
 ) -> _FetchReader:
-    reader = _FetchReader(limits, context, services)
+    reader = _FetchReader(limits, context, services, is_first=is_first)
     for part in turns_of(asked):
         await services.long_work.next_turn()
         reader.add(part)
@@ -277,25 +350,28 @@ def _quiet(
     key: FetchKey,
     asked: FetchPartition,
     told: PartitionData,
+    pulse: FetchPulse,
     *,
     limits: _Limits,
     context: RequestContext,
     services: Services,
 ) -> TopicPartition | None:
     """See `FindQuiet`."""
+    replica = limits.replica
     end = told.last_stable_offset if limits.is_read_committed else told.high_watermark
     if asked.fetch_offset < end:
         return None  # others took all the room of the answer
     try:
         partition = _find_partition(key, context, services)
-        partition.check_leader(max(NO_EPOCH, asked.current_leader_epoch))
+        partition.check_reader(_position(asked, limits, 0))
     except KafkaError:
         return None  # the next fetch tells which error
-    made_no_progress = (
-        told.high_watermark == partition.high_watermark
-        and told.log_start_offset == partition.log_start_offset
-    )
-    return partition.topic_partition if made_no_progress else None
+    progressed = told.high_watermark != partition.high_watermark
+    if progressed or told.log_start_offset != partition.log_start_offset:
+        return None
+    if replica is not None and not partition.let_rest(BrokerId(replica.replica_id), pulse):
+        return None  # it has to ask again
+    return partition.topic_partition
 
 
 def _position(asked: FetchPartition, limits: _Limits, remaining_bytes: int) -> FetchPosition:
@@ -305,6 +381,8 @@ def _position(asked: FetchPartition, limits: _Limits, remaining_bytes: int) -> F
         limits.is_read_committed,
         max(NO_EPOCH, asked.current_leader_epoch),
         asked.last_fetched_epoch,
+        limits.replica is not None,
+        limits.may_follow,
     )
 
 
@@ -327,37 +405,8 @@ def _partition_data(index: int, read: FetchRead) -> PartitionData:
     return data
 
 
-def _refused(
-    key: FetchKey, error: KafkaError, context: RequestContext, services: Services
-) -> PartitionData:
-    data = PartitionData(
-        partition_index=key.partition,
-        error_code=error.code,
-        high_watermark=-1,
-        aborted_transactions=[] if isinstance(error, _NOT_HOSTED) else None,
-        records=b"",
-    )
-    if context.version >= _LEADER_HINT_VERSION:
-        topic = _topic_name(key, services)
-        hint = leader_hint(error, topic, key.partition, services.metadata)
-        if hint is not None:
-            data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
-    return data
-
-
-def _refuse_replica() -> NoReturn:
-    raise NotLeaderOrFollower("the broker that fetches is no replica of the partition")
-
-
-def _topic_name(key: FetchKey, services: Services) -> str:
-    if key.topic_id == ZERO_UUID:
-        return key.topic
-    found = services.metadata.image.topic_by_id(key.topic_id)
-    return found.name if found is not None else ""
-
-
 def _name(key: FetchKey, services: Services) -> str:
-    return str(TopicPartition(_topic_name(key, services), key.partition))
+    return str(TopicPartition(topic_name(key, services.metadata), key.partition))
 
 
 # --- waiting
@@ -374,7 +423,9 @@ class _DelayedFetch:
         self._readable: dict[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, tuple[Partition, FetchPosition]] = {}
         self._total = 0
-        self._operation = purgatory.watch((), limits.max_wait_ms, self._is_satisfied)
+        self._operation = purgatory.watch(
+            (), limits.max_wait_ms, self._is_satisfied, minds_growth=limits.replica is not None
+        )
 
     @property
     def is_over(self) -> bool:
@@ -411,6 +462,9 @@ class _DelayedFetch:
     def _is_satisfied(self, progressed: TopicPartition) -> bool:
         partition, position = self._positions[progressed]
         try:
+            follower = self._limits.replica
+            if follower is not None and is_held(partition, follower, self._services):
+                return False
             readable = partition.readable_bytes(position)
         except KafkaError:
             return True  # see above
@@ -422,26 +476,36 @@ class _DelayedFetch:
 # --- answering
 
 
-def _count(key: FetchKey, data: PartitionData, services: Services) -> None:
+def _count(
+    key: FetchKey, data: PartitionData, services: Services, replica: ReplicaState | None
+) -> None:
     """Errors that clients bring about by what they ask for are not failures of the broker, as in Kafka."""
     if data.error_code and data.error_code not in _BROKERS_FAULT:
         return
-    name = key.topic
-    if key.topic_id != ZERO_UUID:
-        found = services.metadata.image.topic_by_id(key.topic_id)
-        if found is None:
-            return  # it was deleted a moment ago
-        name = found.name
+    name = topic_name(key, services.metadata)
+    if not name:
+        return  # it was deleted a moment ago
     metrics = services.metrics.topics.of(name)
     metrics.totalfetchrequests += 1
     metrics.failedfetchrequests += bool(data.error_code)
-    metrics.bytesout += len(data.records or b"")
+    sent = len(data.records or b"")
+    if replica is None:
+        metrics.bytesout += sent
+    elif sent:
+        count_replicated(TopicPartition(name, key.partition), sent, replica, services)
 
 
 class _ResponseBuilder:
     """A response that is made partition after partition."""
 
-    def __init__(self, session: FetchContext, context: RequestContext, services: Services) -> None:
+    def __init__(
+        self,
+        session: FetchContext,
+        limits: _Limits,
+        context: RequestContext,
+        services: Services,
+    ) -> None:
+        self._replica = limits.replica
         self.response = FetchResponse(session_id=session.begin_answer())
         self._session = session
         self._context = context
@@ -460,7 +524,7 @@ class _ResponseBuilder:
                 self._topics[key[:2]] = topic
                 self.response.responses.append(topic)
             topic.partitions.append(data)
-            _count(key, data, self._services)
+            _count(key, data, self._services, self._replica)
             if data.error_code and data.current_leader.leader_id >= 0:
                 self._leaders[data.current_leader.leader_id] = None
         if len(self._leaders) > known_leaders:
@@ -473,17 +537,33 @@ class _ResponseBuilder:
 
 
 def _answer(
-    answers: Sequence[Answer], session: FetchContext, context: RequestContext, services: Services
+    answers: Sequence[Answer],
+    session: FetchContext,
+    limits: _Limits,
+    context: RequestContext,
+    services: Services,
 ) -> FetchResponse:
-    builder = _ResponseBuilder(session, context, services)
+    if services.quotas.is_enabled and limits.replica is None:
+        held = held_back(answers, session, context, services.quotas)
+        if held is not None:
+            return held
+    builder = _ResponseBuilder(session, limits, context, services)
     builder.add(answers)
     return builder.response
 
 
 async def _answer_in_turns(
-    answers: Sequence[Answer], session: FetchContext, context: RequestContext, services: Services
+    answers: Sequence[Answer],
+    session: FetchContext,
+    limits: _Limits,
+    context: RequestContext,
+    services: Services,
 ) -> FetchResponse:
-    builder = _ResponseBuilder(session, context, services)
+    if services.quotas.is_enabled and limits.replica is None:
+        held = held_back(answers, session, context, services.quotas)
+        if held is not None:
+            return held
+    builder = _ResponseBuilder(session, limits, context, services)
     for part in turns_of(answers):
         await services.long_work.next_turn()
         builder.add(part)

@@ -7,6 +7,7 @@ of its coordinators created behind the answer, which is COORDINATOR_NOT_AVAILABL
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -19,6 +20,7 @@ from millstream.broker.coordination.internal_topics import (
     TRANSACTION_STATE,
 )
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
@@ -58,18 +60,31 @@ _TOPICS: Final = MappingProxyType(
     }
 )
 
+_DESCRIBED: Final[Mapping[int, ResourceType]] = MappingProxyType(
+    {
+        CoordinatorType.GROUP: ResourceType.GROUP,
+        CoordinatorType.TRANSACTION: ResourceType.TRANSACTIONAL_ID,
+    }
+)
+"""What the key of a coordinator names."""
+
 
 def handle(
     request: FindCoordinatorRequest,
     context: RequestContext,
     *,
+    access: Access,
     auto_topic_creation: AutoTopicCreation,
     metadata: Metadata,
 ) -> FindCoordinatorResponse:
+    """Finds the coordinator of each key. Raises ClusterAuthorizationFailed: coordinators of share state are for brokers."""
+    if request.key_type == CoordinatorType.SHARE and context.version >= _SHARE_VERSION:
+        access.check_cluster(context, Operation.CLUSTER_ACTION)
     find = partial(
         _find,
         key_type=request.key_type,
         context=context,
+        access=access,
         auto_topic_creation=auto_topic_creation,
         metadata=metadata,
     )
@@ -108,10 +123,14 @@ def _find(
     *,
     key_type: int,
     context: RequestContext,
+    access: Access,
     auto_topic_creation: AutoTopicCreation,
     metadata: Metadata,
 ) -> Coordinator:
     try:
+        resource_type = _DESCRIBED.get(key_type)
+        if resource_type is not None:
+            access.check(context, Operation.DESCRIBE, resource_type, key)
         topic = check_key_type(key_type, context.version)
         if key_type == CoordinatorType.SHARE:
             check_share_key(key)
@@ -159,7 +178,7 @@ def _leader(
     topic = metadata.image.topic(topic_name)
     if topic is None:
         refusal = auto_topic_creation.refusal_of(topic_name)
-        auto_topic_creation.create([topic_name], context.client_id)
+        auto_topic_creation.create([topic_name], context, as_broker=True)
         raise CoordinatorNotAvailable(
             f"{topic_name} cannot be created: {refusal}"
             if refusal

@@ -6,7 +6,10 @@ welcome: whether the member is known cannot be told yet.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import CoordinatorLoadInProgress
@@ -22,14 +25,21 @@ API = ApiSpec(
 
 
 async def handle(
-    request: HeartbeatRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+    request: HeartbeatRequest,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
 ) -> HeartbeatResponse:
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     try:
         return await group_coordinator.ask(
             request.group_id,
             request,
             HeartbeatResponse,
-            context.caller,
+            # As Kafka: it tells nothing of what is written, and a member must not be taken for lost, by itself or by its client, for as long
+            # as the high watermark waits for a replica that has fallen silent.
+            replace(context.caller, sees_uncommitted=True),
         )
     except CoordinatorLoadInProgress:
         return HeartbeatResponse()

@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
 from millstream.broker.transactions.producer_ids import ProducerIds
-from millstream.errors import InvalidRequest, KafkaError
+from millstream.errors import ClusterAuthorizationFailed, InvalidRequest, KafkaError
 from millstream.model import NO_PRODUCER_ID
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.init_producer_id import (
@@ -43,9 +44,12 @@ async def handle(
     request: InitProducerIdRequest,
     context: RequestContext,
     *,
+    access: Access,
     producer_ids: ProducerIds,
     transaction_coordinator: TransactionCoordination,
 ) -> InitProducerIdResponse:
+    """Gives a producer its id. Raises TransactionalIdAuthorizationFailed, ClusterAuthorizationFailed, InvalidRequest."""
+    _check_allowed(request, context, access)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == _NO_EPOCH):
         raise InvalidRequest("a producer names both its id and its epoch, or neither")
     if request.transactional_id is None:
@@ -68,6 +72,19 @@ async def handle(
             producer_id=NO_PRODUCER_ID,
             producer_epoch=_NO_EPOCH,
         )
+
+
+def _check_allowed(request: InitProducerIdRequest, context: RequestContext, access: Access) -> None:
+    """Whoever may write to some topic may be an idempotent producer."""
+    name = request.transactional_id
+    if name is not None:
+        access.check(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, name)
+        if request.enable_2pc:
+            access.check(context, Operation.TWO_PHASE_COMMIT, ResourceType.TRANSACTIONAL_ID, name)
+    elif not access.allows_on_cluster(
+        context, Operation.IDEMPOTENT_WRITE, quiet=True
+    ) and not access.allows_any(context, Operation.WRITE, ResourceType.TOPIC):
+        raise ClusterAuthorizationFailed
 
 
 def failed(

@@ -8,6 +8,7 @@ leader is told to skip the assignment (KIP-814). Version 0 has no rebalance time
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
@@ -24,8 +25,13 @@ _NULL_PROTOCOL_VERSION = 7
 
 
 async def handle(
-    request: JoinGroupRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+    request: JoinGroupRequest,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
 ) -> JoinGroupResponse:
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     if context.version == 0:
         request.rebalance_timeout_ms = request.session_timeout_ms
     try:
@@ -42,3 +48,9 @@ async def handle(
     if response.protocol_name is None and context.version < _NULL_PROTOCOL_VERSION:
         response.protocol_name = ""
     return response
+
+
+def failed(_request: JoinGroupRequest, version: int, error: KafkaError) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=error.code, protocol_name="" if version < _NULL_PROTOCOL_VERSION else None
+    )

@@ -7,6 +7,7 @@ From version 3 on a static member can be removed by its instance id alone. The r
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.protocol.api import ApiKey
@@ -26,8 +27,13 @@ _SEVERAL_MEMBERS_VERSION = 3
 
 
 async def handle(
-    request: LeaveGroupRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+    request: LeaveGroupRequest,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
 ) -> LeaveGroupResponse:
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     has_list = context.version >= _SEVERAL_MEMBERS_VERSION
     if not has_list:
         request.members = [MemberIdentity(member_id=request.member_id)]

@@ -6,7 +6,11 @@ partition of `__consumer_offsets` loads, the answer holds the other groups and C
 
 from __future__ import annotations
 
+from functools import partial
+
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.protocol.api import ApiKey
@@ -24,10 +28,16 @@ API = ApiSpec(
 
 
 async def handle(
-    request: ListGroupsRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+    request: ListGroupsRequest,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
+    long_work: LongWork,
 ) -> ListGroupsResponse:
     answers, failure = await group_coordinator.ask_all(request, ListGroupsResponse, context.caller)
-    return ListGroupsResponse(
-        error_code=0 if failure is None else failure.code,
-        groups=[group for answer in answers for group in answer.groups],
-    )
+    groups = [group for answer in answers for group in answer.groups]
+    if not access.allows_on_cluster(context, Operation.DESCRIBE, quiet=True):
+        may = partial(access.allows, context, Operation.DESCRIBE, ResourceType.GROUP, quiet=True)
+        groups = [group async for group in long_work.in_turns(groups) if may(group.group_id)]
+    return ListGroupsResponse(error_code=0 if failure is None else failure.code, groups=groups)

@@ -5,8 +5,9 @@ Versions 1-11. Special timestamps: -1 latest (last stable offset at read_committ
 answered with UNSUPPORTED_VERSION, and so are lower numbers. A timestamp gives the first committed record that is not older, exactly; none
 gives offset -1. Answered by the leader only; a leader epoch (4+) fences clients with old metadata. A partition named twice
 is answered once, with INVALID_REQUEST. The time limit of version 10 is not needed: nothing here waits.
-Not supported: tiered positions (-5, -6) answer -1, as a broker without remote storage does. A replica id is not looked at:
-every asker is answered as a consumer.
+A consumer that asks for an end that a new leader does not know yet gets OFFSET_NOT_AVAILABLE, LEADER_NOT_AVAILABLE below version 5. To
+a replica (an id that is not -1) the end is that of the log.
+Not supported: tiered positions (-5, -6) answer -1, as a broker without remote storage does. Id -2, for debugging, asks the leader too.
 """
 
 from __future__ import annotations
@@ -16,11 +17,19 @@ from typing import Final
 from millstream.broker.fetch.time_search import first_found
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
+from millstream.errors import (
+    InvalidRequest,
+    KafkaError,
+    LeaderNotAvailable,
+    OffsetNotAvailable,
+    TopicAuthorizationFailed,
+    UnsupportedVersion,
+)
 from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
@@ -54,6 +63,8 @@ _SINCE_VERSION: Final = {
 }
 _READ_COMMITTED: Final = 1
 _LEADER_EPOCH_VERSION: Final = 4
+_OFFSET_NOT_AVAILABLE_VERSION: Final = 5
+_CONSUMER: Final = -1
 _NOTHING_FOUND: Final = TimestampedOffset(-1, -1, -1)
 
 
@@ -61,6 +72,7 @@ async def handle(
     request: ListOffsetsRequest,
     context: RequestContext,
     *,
+    access: Access,
     disk_pool: DiskPool,
     failures: FailureLog,
     long_work: LongWork,
@@ -69,9 +81,15 @@ async def handle(
     answered: dict[str, dict[int, ListOffsetsPartitionResponse]] = {
         topic.name: {} for topic in request.topics
     }
+    denied = access.denied(
+        context, Operation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in request.topics)
+    )
     every = ((topic.name, asked) for topic in request.topics for asked in topic.partitions)
     async for name, asked in long_work.in_turns(every):
         index, of_topic = asked.partition_index, answered[name]
+        if name in denied:
+            of_topic[index] = ListOffsetsPartitionResponse(index, TopicAuthorizationFailed.code)
+            continue
         if index in of_topic:
             of_topic[index] = ListOffsetsPartitionResponse(index, InvalidRequest.code)
             continue
@@ -81,6 +99,11 @@ async def handle(
             )
         except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
             told = failures.of(str(TopicPartition(name, index)), error)
+            if (
+                isinstance(told, OffsetNotAvailable)
+                and context.version < _OFFSET_NOT_AVAILABLE_VERSION
+            ):
+                told = LeaderNotAvailable(told.detail)
             of_topic[index] = ListOffsetsPartitionResponse(index, told.code)
     return ListOffsetsResponse(
         topics=[
@@ -127,7 +150,10 @@ async def _answer(
     partition = partitions.get(topic, asked.partition_index)
     partition.check_leader(asked.current_leader_epoch)
     is_read_committed = request.isolation_level == _READ_COMMITTED
-    found = _named_position(partition, asked.timestamp, is_read_committed=is_read_committed)
+    is_replica = request.replica_id != _CONSUMER
+    found = _named_position(
+        partition, asked.timestamp, is_read_committed=is_read_committed, is_replica=is_replica
+    )
     if found is None:
         searches = (
             partition.log.max_timestamp_searches()
@@ -135,7 +161,11 @@ async def _answer(
             else partition.log.timestamp_searches(asked.timestamp)
         )
         found = await first_found(searches, disk_pool) or _NOTHING_FOUND
-        if not partition.is_visible(found, is_read_committed=is_read_committed):
+        if not partition.is_visible(
+            found, is_read_committed=is_read_committed, is_replica=is_replica
+        ):
+            if not is_replica:
+                partition.check_offsets_are_available()
             found = _NOTHING_FOUND
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
@@ -146,12 +176,14 @@ async def _answer(
 
 
 def _named_position(
-    partition: Partition, timestamp: int, *, is_read_committed: bool
+    partition: Partition, timestamp: int, *, is_read_committed: bool, is_replica: bool
 ) -> TimestampedOffset | None:
     """None for what has to be looked for in the log."""
     match timestamp:
         case -1:  # LATEST
-            return partition.latest_offset(is_read_committed=is_read_committed)
+            return partition.latest_offset(
+                is_read_committed=is_read_committed, is_replica=is_replica
+            )
         case -2 | -4:  # EARLIEST, EARLIEST_LOCAL: without remote storage everything is local
             return partition.earliest_offset()
         case -5 | -6:  # LATEST_TIERED, EARLIEST_PENDING_UPLOAD

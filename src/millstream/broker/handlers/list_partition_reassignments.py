@@ -1,18 +1,19 @@
 """ListPartitionReassignments: the partitions whose replicas are on their way to other brokers (KIP-455).
 
-Version 0. Null topics: all. Partitions that do not move, and unknown ones, are left out.
+Version 0. Null topics: all. Partitions that do not move, and unknown ones, are left out. The active controller answers: whoever has begun a
+move sees it at once, and takes no throttle away because a broker has not heard of it yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 
-from millstream.broker.node.services import Metadata
+from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.partitions.reassignments import is_reassigning
+from millstream.controller.partitions.replica_health import is_reassigning
 from millstream.metadata.image import MetadataImage, PartitionImage
-from millstream.protocol.api import ApiKey
+from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
@@ -25,12 +26,20 @@ API = ApiSpec(
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
     versions=range(1),
     permissions=(cluster_permission(Operation.DESCRIBE),),
+    is_forwarded=True,
 )
 
 
 def handle(
-    request: ListPartitionReassignmentsRequest, _context: RequestContext, *, metadata: Metadata
-) -> ListPartitionReassignmentsResponse:
+    request: ListPartitionReassignmentsRequest,
+    context: RequestContext,
+    *,
+    controller: ControllerClient,
+    metadata: Metadata,
+) -> ListPartitionReassignmentsResponse | Awaitable[Message]:
+    """Describes the moves where the controller leads; other nodes ask that one."""
+    if not controller.leads():
+        return controller.forward(ApiKey.LIST_PARTITION_REASSIGNMENTS, request, context)
     image = metadata.image
     response = ListPartitionReassignmentsResponse(error_message=None)
     for name, partitions in _asked(request, image):

@@ -7,8 +7,12 @@ named in the answer and match nothing. While a partition of `__transaction_state
 
 from __future__ import annotations
 
+from functools import partial
+
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.state import TRANSITIONS
@@ -30,6 +34,8 @@ async def handle(
     request: ListTransactionsRequest,
     context: RequestContext,
     *,
+    access: Access,
+    long_work: LongWork,
     patterns: PatternMatcher,
     transaction_coordinator: TransactionCoordination,
 ) -> ListTransactionsResponse:
@@ -46,6 +52,11 @@ async def handle(
         ids = [state.transactional_id for state in states]
         wanted = await patterns.matching(pattern, ids, context.client_host)
         states = [state for state in states if state.transactional_id in wanted]
+    if not access.is_open:
+        may = partial(access.allows, context, Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID)
+        states = [
+            state async for state in long_work.in_turns(states) if may(state.transactional_id)
+        ]
     return ListTransactionsResponse(
         unknown_state_filters=[name for name in request.state_filters if name not in TRANSITIONS],
         transaction_states=states,

@@ -4,13 +4,16 @@ Versions 0-13. No list of topics (an empty one in version 0) means all. 4+ may f
 also up to `auto.create.topics.enable`: they are created behind the answer, in which they are unknown (UNKNOWN_TOPIC_OR_PARTITION),
 and the client asks again. 8+ tells on request which operations are
 allowed, for the cluster in 8-10 only. 10+ gives topic ids, 12+ finds topics by them (UNKNOWN_TOPIC_ID). 13+ has a top-level error.
+A topic that the client may not describe is TOPIC_AUTHORIZATION_FAILED whether or not it exists, and left out of all topics; so is one that
+it may not have created.
 A partition without a leader that this listener's clients can reach is LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND when the
 leader lacks the listener (6+). 5+ lists offline replicas; version 0 leaves them out of the replicas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final, cast
 
@@ -24,6 +27,7 @@ from millstream.broker.cluster.cluster_view import (
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
@@ -33,6 +37,7 @@ from millstream.errors import (
     LeaderNotAvailable,
     ListenerNotFound,
     ReplicaNotAvailable,
+    TopicAuthorizationFailed,
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
@@ -48,8 +53,7 @@ from millstream.protocol.generated.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
-from millstream.security.authorizer import Authorizer, Requester, authorized_operations
+from millstream.security.acl import Operation, ResourceType
 
 API = ApiSpec(
     ApiKey.METADATA,
@@ -70,7 +74,7 @@ def handle(
     request: MetadataRequest,
     context: RequestContext,
     *,
-    authorizer: Authorizer,
+    access: Access,
     auto_topic_creation: AutoTopicCreation,
     identity: NodeIdentity,
     long_work: LongWork,
@@ -79,27 +83,32 @@ def handle(
     """Answers at once, unless very many names may have to be created. Raises InvalidRequest for an entry without name and usable id."""
     for topic in request.topics or ():
         _check_entry(topic, context.version)
-    answer = partial(
-        _answer, request, context, metadata=metadata, identity=identity, authorizer=authorizer
-    )
-    if not (request.allow_auto_topic_creation and auto_topic_creation.is_enabled):
-        return answer()
+    may_create = request.allow_auto_topic_creation and auto_topic_creation.is_enabled
+    answer = partial(_answer, request, context, metadata=metadata, identity=identity, access=access)
+    if request.topics is None or (context.version == 0 and not request.topics):
+        if access.is_open:
+            return answer(frozenset())
+        return _answer_about_all(answer, context, access, metadata, long_work=long_work)
+    names = [name for each in request.topics if (name := _name(each, metadata.image)) is not None]
+    refuse = partial(_refused_names, context=context, access=access, may_create=may_create)
     if context.cut_from is None:
-        image = metadata.image
-        missing = [name for name in _names(request) if _may_be_created(name, image)]
-        auto_topic_creation.create(missing, context.client_id)
-        return answer()
+        refused = refuse(names, metadata.image)
+        if may_create:
+            missing = _creatable(_names(request), refused, metadata.image)
+            auto_topic_creation.create(missing, context)
+        return answer(refused)
     whole = cast("MetadataRequest", context.cut_from)
-    if (request.topics or [])[0] is not (whole.topics or [])[0]:
-        return answer()  # the first part has seen to it
+    if not may_create or request.topics[0] is not (whole.topics or [])[0]:
+        return answer(refuse(names, metadata.image))  # the first part sees to what is created
     creation = _create_of_many(
         whole,
-        context.client_id,
+        context,
+        refuse,
         auto_topic_creation=auto_topic_creation,
         long_work=long_work,
         metadata=metadata,
     )
-    return _answer_after(creation, answer)
+    return _answer_after(creation, lambda: answer(refuse(names, metadata.image)))
 
 
 def failed(request: MetadataRequest, version: int, error: KafkaError) -> MetadataResponse:
@@ -130,9 +139,32 @@ def _check_entry(topic: MetadataRequestTopic, version: int) -> None:
         raise InvalidRequest("A topic needs a name or an id")
 
 
+async def _answer_about_all(
+    answer: Callable[[AbstractSet[str]], MetadataResponse],
+    context: RequestContext,
+    access: Access,
+    metadata: Metadata,
+    *,
+    long_work: LongWork,
+) -> MetadataResponse:
+    """A topic that is made while others are asked about is left out: nobody has decided about it."""
+    asked_about = metadata.image.topics.by_name
+    hidden = await access.denied_of_many(
+        context,
+        Operation.DESCRIBE,
+        ResourceType.TOPIC,
+        asked_about,
+        long_work=long_work,
+        quiet=True,
+    )
+    made_since = metadata.image.topics.by_name.keys() - asked_about.keys()
+    return answer(hidden | made_since)
+
+
 async def _create_of_many(
     whole: MetadataRequest,
-    client_id: str,
+    context: RequestContext,
+    refuse: Callable[[Sequence[str], MetadataImage], AbstractSet[str]],
     *,
     auto_topic_creation: AutoTopicCreation,
     long_work: LongWork,
@@ -141,28 +173,54 @@ async def _create_of_many(
     """All that one request asks for is one creation: as a whole it may be too much."""
     missing = [
         name
-        async for name in long_work.in_turns(_names(whole))
-        if _may_be_created(name, metadata.image)
+        async for each in long_work.in_turns(_names(whole))
+        for name in _creatable([each], refuse([each], metadata.image), metadata.image)
     ]
-    auto_topic_creation.create(missing, client_id)
+    auto_topic_creation.create(missing, context)
+
+
+def _refused_names(
+    names: Sequence[str],
+    image: MetadataImage,
+    *,
+    context: RequestContext,
+    access: Access,
+    may_create: bool,
+) -> AbstractSet[str]:
+    """Returns the topics that the client may not describe, and those that it would have created and may not."""
+    if access.is_open:
+        return frozenset()
+    hidden = access.denied(context, Operation.DESCRIBE, ResourceType.TOPIC, dict.fromkeys(names))
+    missing = {name: None for name in names if name not in hidden and name not in image.topics}
+    if not may_create or not missing:
+        return hidden
+    if access.allows_on_cluster(context, Operation.CREATE, quiet=True):
+        return hidden
+    return hidden | access.denied(context, Operation.CREATE, ResourceType.TOPIC, missing)
+
+
+def _creatable(names: Sequence[str], refused: AbstractSet[str], image: MetadataImage) -> list[str]:
+    return [
+        name
+        for name in names
+        if name not in refused and name not in image.topics and _is_legal(name)
+    ]
 
 
 def _names(request: MetadataRequest) -> list[str]:
     return [t.name for t in request.topics or () if t.name is not None and t.topic_id == ZERO_UUID]
 
 
-def _may_be_created(name: str, image: MetadataImage) -> bool:
-    return name not in image.topics and _is_legal(name)
-
-
 def _answer(
     request: MetadataRequest,
     context: RequestContext,
+    refused: AbstractSet[str],
     *,
     metadata: Metadata,
     identity: NodeIdentity,
-    authorizer: Authorizer,
+    access: Access,
 ) -> MetadataResponse:
+    """`refused`: names of topics of which nothing is told."""
     image = metadata.image
     brokers = advertised_brokers(image, context.listener_name)
     response = MetadataResponse(
@@ -172,32 +230,59 @@ def _answer(
             MetadataResponseBroker(node_id=b.id, host=b.host, port=b.port, rack=b.rack)
             for b in brokers
         ],
-        topics=_topics(request, image, frozenset(b.id for b in brokers), context.version),
+        topics=_topics(
+            request, image, frozenset(b.id for b in brokers), context.version, refused=refused
+        ),
     )
-    requester = Requester(context.connection.principal, context.client_host)
     if request.include_cluster_authorized_operations:
-        cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
-        response.cluster_authorized_operations = authorized_operations(
-            authorizer, requester, cluster
-        )
+        response.cluster_authorized_operations = access.cluster_operations(context)
     if request.include_topic_authorized_operations:
         for topic in response.topics:
             if topic.error_code == 0:
-                resource = Resource(ResourceType.TOPIC, topic.name or "")
-                topic.topic_authorized_operations = authorized_operations(
-                    authorizer, requester, resource
+                topic.topic_authorized_operations = access.operations(
+                    context, ResourceType.TOPIC, topic.name or ""
                 )
     return response
 
 
 def _topics(
-    request: MetadataRequest, image: MetadataImage, reachable: frozenset[BrokerId], version: int
+    request: MetadataRequest,
+    image: MetadataImage,
+    reachable: frozenset[BrokerId],
+    version: int,
+    *,
+    refused: AbstractSet[str],
 ) -> list[MetadataResponseTopic]:
     if request.topics is None or (version == 0 and not request.topics):
-        return [_described(topic, image, reachable, version) for topic in image.topics]
+        return [
+            _described(topic, image, reachable, version)
+            for topic in image.topics
+            if topic.name not in refused
+        ]
     asked = {(topic.name, topic.topic_id): topic for topic in request.topics}
-    found = [_asked(topic, image, reachable, version) for topic in asked.values()]
+    found = [
+        _refused(topic)
+        if refused and _name(topic, image) in refused
+        else _asked(topic, image, reachable, version)
+        for topic in asked.values()
+    ]
     return list({(topic.name, topic.topic_id): topic for topic in found}.values())
+
+
+def _name(asked: MetadataRequestTopic, image: MetadataImage) -> str | None:
+    """Returns the name of the topic, whether or not there is one; None for an id that is unknown."""
+    if asked.topic_id == ZERO_UUID:
+        return asked.name or ""
+    topic = image.topic_by_id(asked.topic_id)
+    return None if topic is None else topic.name
+
+
+def _refused(asked: MetadataRequestTopic) -> MetadataResponseTopic:
+    """Tells no more of a topic than the client has said, and nothing that only an existing one has."""
+    code = TopicAuthorizationFailed.code
+    if asked.topic_id != ZERO_UUID:
+        return MetadataResponseTopic(error_code=code, name=None, topic_id=asked.topic_id)
+    return MetadataResponseTopic(error_code=code, name=asked.name or "")
 
 
 def _asked(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     KafkaError,
+    TopicAuthorizationFailed,
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
@@ -45,15 +47,25 @@ async def handle(
     request: OffsetCommitRequest,
     context: RequestContext,
     *,
+    access: Access,
     group_coordinator: GroupCoordination,
     metadata: Metadata,
 ) -> OffsetCommitResponse:
+    """Commits what exists and may be read. Raises GroupAuthorizationFailed."""
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     image = metadata.image
     topics = [_resolve(image, topic, context.version) for topic in request.topics]
+    names = [
+        _name(asked, topic, context.version)
+        for asked, topic in zip(request.topics, topics, strict=True)
+    ]
+    denied = access.denied(
+        context, Operation.READ, ResourceType.TOPIC, (name for name in names if name is not None)
+    )
     known = [
         _known_part(asked, topic)
         for asked, topic in zip(request.topics, topics, strict=True)
-        if topic is not None
+        if topic is not None and topic.name not in denied
     ]
     storable = [part for part in known if part.partitions]
     committed = (
@@ -66,14 +78,20 @@ async def handle(
     unknown_topic = (
         UnknownTopicId if context.version >= _TOPIC_ID_VERSION else UnknownTopicOrPartition
     )
+
+    def code_of_others(name: str | None, topic: TopicImage | None) -> int:
+        if name in denied:
+            return TopicAuthorizationFailed.code
+        return unknown_topic.code if topic is None else UnknownTopicOrPartition.code
+
     return OffsetCommitResponse(
         topics=[
             _answer(
                 asked,
                 committed.get("" if topic is None else topic.name, {}),
-                unknown_topic.code if topic is None else UnknownTopicOrPartition.code,
+                code_of_others(name, topic),
             )
-            for asked, topic in zip(request.topics, topics, strict=True)
+            for asked, topic, name in zip(request.topics, topics, names, strict=True)
         ]
     )
 
@@ -102,6 +120,13 @@ def _resolve(
     if version >= _TOPIC_ID_VERSION:
         return image.topic_by_id(topic.topic_id)
     return image.topic(topic.name)
+
+
+def _name(asked: OffsetCommitRequestTopic, topic: TopicImage | None, version: int) -> str | None:
+    """Returns the name of the topic, whether or not there is one; None for an id that is unknown."""
+    if version >= _TOPIC_ID_VERSION:
+        return None if topic is None else topic.name
+    return asked.name
 
 
 def _known_part(asked: OffsetCommitRequestTopic, topic: TopicImage) -> OffsetCommitRequestTopic:

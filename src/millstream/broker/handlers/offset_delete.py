@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import UnknownTopicOrPartition
+from millstream.errors import TopicAuthorizationFailed, UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.offset_delete import (
@@ -37,11 +38,17 @@ async def handle(
     request: OffsetDeleteRequest,
     context: RequestContext,
     *,
+    access: Access,
     group_coordinator: GroupCoordination,
     metadata: Metadata,
 ) -> OffsetDeleteResponse:
+    """Deletes what exists and may be read. Raises GroupAuthorizationFailed."""
+    access.check(context, Operation.DELETE, ResourceType.GROUP, request.group_id)
     image = metadata.image
-    known = [_known_part(topic, image) for topic in request.topics]
+    denied = access.denied(
+        context, Operation.READ, ResourceType.TOPIC, (topic.name for topic in request.topics)
+    )
+    known = [_known_part(topic, image) for topic in request.topics if topic.name not in denied]
     response = await group_coordinator.ask(
         request.group_id,
         request.replaced(topics=[topic for topic in known if topic.partitions]),
@@ -60,7 +67,11 @@ async def handle(
                 [
                     OffsetDeleteResponsePartition(
                         p.partition_index,
-                        codes.get((asked.name, p.partition_index), UnknownTopicOrPartition.code),
+                        TopicAuthorizationFailed.code
+                        if asked.name in denied
+                        else codes.get(
+                            (asked.name, p.partition_index), UnknownTopicOrPartition.code
+                        ),
                     )
                     for p in asked.partitions
                 ],

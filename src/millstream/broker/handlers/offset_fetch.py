@@ -15,10 +15,16 @@ from functools import partial
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.result import Caller
-from millstream.errors import KafkaError, UnknownTopicId
+from millstream.errors import (
+    GroupAuthorizationFailed,
+    KafkaError,
+    TopicAuthorizationFailed,
+    UnknownTopicId,
+)
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.offset_fetch import (
@@ -53,12 +59,15 @@ async def handle(
     request: OffsetFetchRequest,
     context: RequestContext,
     *,
+    access: Access,
     group_coordinator: GroupCoordination,
     metadata: Metadata,
 ) -> OffsetFetchResponse:
     fetch: _FetchGroup = partial(
         _fetch, request.require_stable, context.caller, group_coordinator=group_coordinator
     )
+    if not access.is_open:
+        fetch = partial(_fetch_allowed, fetch, context, access)
     if context.version < _SEVERAL_GROUPS_VERSION:
         return await _handle_one_group(request, context.version, fetch)
     if context.version >= _TOPIC_ID_VERSION:
@@ -132,6 +141,31 @@ async def _fetch(
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
     return response.groups[0]
+
+
+async def _fetch_allowed(
+    fetch: _FetchGroup, context: RequestContext, access: Access, group: OffsetFetchRequestGroup
+) -> OffsetFetchResponseGroup:
+    """Topics that the client may not describe are refused, and left out where it asks for all."""
+    if not access.allows(context, Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
+        return OffsetFetchResponseGroup(
+            group_id=group.group_id, error_code=GroupAuthorizationFailed.code
+        )
+    denied = partial(access.denied, context, Operation.DESCRIBE, ResourceType.TOPIC)
+    if group.topics is None:
+        answer = await fetch(group)
+        hidden = denied(topic.name for topic in answer.topics)
+        answer.topics = [topic for topic in answer.topics if topic.name not in hidden]
+        return answer
+    hidden = denied(topic.name for topic in group.topics)
+    allowed = [topic for topic in group.topics if topic.name not in hidden]
+    answer = await fetch(
+        OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, allowed)
+    )
+    if not answer.error_code:
+        refused = [topic for topic in group.topics if topic.name in hidden]
+        answer.topics += _failed(refused, TopicAuthorizationFailed.code)
+    return answer
 
 
 async def _fetch_by_id(

@@ -3,16 +3,19 @@
 Versions 2-4. Consumers ask whenever a partition's leader epoch has changed, which every restart of its leader does, and some
 (kafka-python) read nothing until they are answered. An epoch that is newer than the leader's answers -1 for both.
 Errors per partition: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION.
-Not supported: asking as a replica; every asker is answered as a consumer.
+Replicas, which no longer ask in Kafka 4, are answered as consumers are, as there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from millstream.broker.node.services import Partitions
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import KafkaError
+from millstream.errors import KafkaError, TopicAuthorizationFailed
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.offset_for_leader_epoch import (
@@ -36,17 +39,26 @@ API = ApiSpec(
 
 def handle(
     request: OffsetForLeaderEpochRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
+    access: Access,
     failures: FailureLog,
     partitions: Partitions,
 ) -> OffsetForLeaderEpochResponse:
+    denied: AbstractSet[str] = frozenset()
+    if not access.allows_on_cluster(context, Operation.CLUSTER_ACTION, quiet=True):
+        names = (topic.topic for topic in request.topics)
+        denied = access.denied(context, Operation.DESCRIBE, ResourceType.TOPIC, names)
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
                 partitions=[
-                    _answer(topic.topic, asked, failures=failures, partitions=partitions)
+                    EpochEndOffset(
+                        error_code=TopicAuthorizationFailed.code, partition=asked.partition
+                    )
+                    if topic.topic in denied
+                    else _answer(topic.topic, asked, failures=failures, partitions=partitions)
                     for asked in topic.partitions
                 ],
             )

@@ -31,6 +31,8 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.produce.produce_guard import ProduceGuard
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.failure_log import FailureLog
@@ -117,6 +119,7 @@ _TELLS_LOG_START: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    access: Access
     clock: Clock
     config: DynamicConfig
     disk_pool: DiskPool
@@ -198,6 +201,17 @@ def _parts(
 
 
 def handle(
+    request: ProduceRequest, context: RequestContext, services: Services
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+    """Appends what the producer may write. Raises TransactionalIdAuthorizationFailed, InvalidProducerIdMapping."""
+    if services.access.is_open:
+        return _handle(request, context, services)
+    produce = partial(_handle, context=context, services=services)
+    guard = ProduceGuard(services.access, services.metadata, services.long_work, produce, failed)
+    return guard.handle(request, context)
+
+
+def _handle(
     request: ProduceRequest, context: RequestContext, services: Services
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
     produce = _ProduceAppend.of(request, context, services)
@@ -425,7 +439,13 @@ def _append(
     if waits_for_disk and request.acks == _NO_ACKS:
         services.log_flusher.start_flush(partition.log)
     if waits_for_disk or request.acks == ACKS_ALL:
-        written = AppendedRecords(partition, end_offset, waits_for_disk)
+        written = AppendedRecords(
+            partition,
+            end_offset,
+            partition.leader_epoch,
+            waits_for_disk,
+            must_replicate=request.acks == ACKS_ALL,
+        )
         if not written.is_safe:
             produce.unacknowledged.append((written, response))
     return response
@@ -549,10 +569,12 @@ async def _until_safe(
             await services.durability.sync(written)
         if await services.durability.replicate(written, timeout_ms):
             _check_replicas(written.partition)
+            async with room:
+                await services.durability.sync_alone(written)
     except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
         _refuse(response, services.failures.of(str(written.partition.topic_partition), error))
 
 
 def _check_replicas(partition: Partition) -> None:
-    if partition.is_short_of_replicas:
+    if partition.is_short_after_append:
         raise NotEnoughReplicasAfterAppend

@@ -28,6 +28,7 @@ API = ApiSpec(
     ApiKey.REMOVE_RAFT_VOTER,
     versions=range(1),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 

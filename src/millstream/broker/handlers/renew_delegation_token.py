@@ -13,7 +13,7 @@ from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.controller.apis import RENEW_DELEGATION_TOKEN
-from millstream.errors import KafkaError
+from millstream.errors import DelegationTokenRequestNotAllowed, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenRequest,
@@ -35,4 +35,8 @@ def handle(
 def failed(
     _request: RenewDelegationTokenRequest, _version: int, error: KafkaError
 ) -> RenewDelegationTokenResponse:
-    return RenewDelegationTokenResponse(error_code=error.code, expiry_timestamp_ms=-1)
+    """Returns the response. Kafka's brokers say -1 where its controllers say 0."""
+    is_brokers = isinstance(error, DelegationTokenRequestNotAllowed)
+    return RenewDelegationTokenResponse(
+        error_code=error.code, expiry_timestamp_ms=-1 if is_brokers else 0
+    )

@@ -1,8 +1,7 @@
 """SaslHandshake: which mechanism a client logs in with.
 
-Versions 0-1. Served before a client has logged in to a listener that asks for it; there is none such yet, and on a plaintext listener
-the answer is ILLEGAL_SASL_STATE, as Kafka's.
-Not supported: SASL listeners.
+Versions 0-1. Logins are served before dispatch, by `net.server.login_gate`. What comes here is one too many: on a listener without SASL, after
+a login whose session has no end, or too soon after the last one. The answer is ILLEGAL_SASL_STATE, as Kafka's.
 """
 
 from __future__ import annotations

@@ -11,9 +11,15 @@ from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.acknowledgements import Outcomes, acknowledge, acknowledgements_of
+from millstream.broker.share.acknowledgements import (
+    Outcomes,
+    acknowledge,
+    acknowledgements_of,
+    without_hidden,
+)
 from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -23,7 +29,7 @@ from millstream.broker.share.sessions import (
     check_member_id,
 )
 from millstream.broker.share.share_groups import ShareGroups
-from millstream.errors import InvalidShareSessionEpoch, KafkaError
+from millstream.errors import InvalidShareSessionEpoch, KafkaError, TopicAuthorizationFailed
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_acknowledge import (
     LeaderIdAndEpoch,
@@ -50,24 +56,37 @@ async def handle(
     request: ShareAcknowledgeRequest,
     context: RequestContext,
     *,
+    access: Access,
     metadata: Metadata,
     share_groups: ShareGroups,
 ) -> ShareAcknowledgeResponse:
     share_groups.check_served()
-    key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
+    group_id = check_group_id(request.group_id)
+    access.check(context, Operation.READ, ResourceType.GROUP, group_id)
+    key = SessionKey(group_id, check_member_id(request.member_id))
     if request.share_session_epoch == INITIAL_EPOCH:
         raise InvalidShareSessionEpoch("a session begins with a fetch")
     if request.share_session_epoch == FINAL_EPOCH:
         share_groups.sessions.find(key)
     else:
         share_groups.sessions.proceed(key, request.share_session_epoch)
-    outcomes = await acknowledge(
-        share_groups,
-        metadata.image,
-        key,
-        await acknowledgements_of(request.topics, share_groups.long_work),
-        may_renew=request.is_renew_ack,
+    acknowledgements = await acknowledgements_of(request.topics, share_groups.long_work)
+    allowed, _ = await without_hidden(
+        acknowledgements,
+        (),
+        context,
+        access,
+        image=metadata.image,
+        long_work=share_groups.long_work,
     )
+    outcomes = await acknowledge(
+        share_groups, metadata.image, key, allowed, may_renew=request.is_renew_ack
+    )
+    refused: Outcomes = {
+        partition: TopicAuthorizationFailed()
+        for partition in acknowledgements.keys() - allowed.keys()
+    }
+    outcomes |= refused
     if request.share_session_epoch == FINAL_EPOCH:
         await share_groups.close_session(key)
     return await _response(key, outcomes, context, metadata=metadata, share_groups=share_groups)

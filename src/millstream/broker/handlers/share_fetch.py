@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
@@ -27,6 +29,7 @@ from millstream.broker.share.acknowledgements import (
     Outcomes,
     acknowledge,
     acknowledgements_of,
+    without_hidden,
 )
 from millstream.broker.share.sessions import (
     FINAL_EPOCH,
@@ -44,6 +47,7 @@ from millstream.errors import (
     InvalidRequest,
     KafkaError,
     ShareSessionLimitReached,
+    TopicAuthorizationFailed,
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
@@ -76,6 +80,7 @@ _RECORD_LIMIT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    access: Access
     clock: Clock
     config: DynamicConfig
     failures: FailureLog
@@ -89,22 +94,38 @@ async def handle(
 ) -> ShareFetchResponse:
     share = services.share_groups
     share.check_served()
-    key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
+    group_id = check_group_id(request.group_id)
+    services.access.check(context, Operation.READ, ResourceType.GROUP, group_id)
+    key = SessionKey(group_id, check_member_id(request.member_id))
     acknowledgements = await acknowledgements_of(request.topics, share.long_work)
     check_mode(request)
     if request.is_renew_ack:
         check_renewal(request)
     partitions = await _begin(request, key, acknowledgements, context, services)
+    image = services.metadata.image
+    allowed, hidden = await without_hidden(
+        acknowledgements,
+        (partition for partition, _ in partitions),
+        context,
+        services.access,
+        image=image,
+        long_work=share.long_work,
+    )
     outcomes = await acknowledge(
         share,
         services.metadata.image,
         key,
-        acknowledgements,
+        allowed,
         may_renew=request.is_renew_ack,
     )
+    refused: Outcomes = {
+        partition: TopicAuthorizationFailed()
+        for partition in acknowledgements.keys() - allowed.keys()
+    }
+    outcomes |= refused
     answers: dict[ShareSessionPartition, Answer | None] = {}
     if not request.is_renew_ack and request.max_bytes > 0:
-        answers = await _fetch(request, key, partitions, services)
+        answers = await _fetch(request, key, partitions, services, hidden)
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
     if request.share_session_epoch != INITIAL_EPOCH:
@@ -189,6 +210,7 @@ async def _fetch(
     key: SessionKey,
     partitions: ShareSessionPartitions,
     services: Services,
+    hidden: AbstractSet[str],
 ) -> dict[ShareSessionPartition, Answer | None]:
     """Every partition that was asked for; None where there is nothing for this member."""
     answers: dict[ShareSessionPartition, Answer | None] = dict.fromkeys(
@@ -196,6 +218,9 @@ async def _fetch(
     )
     loaded: dict[LoadedSharePartition, ShareSessionPartition] = {}
     async for partition, topic in services.share_groups.long_work.in_turns(partitions):
+        if topic in hidden:
+            answers[partition] = TopicAuthorizationFailed()
+            continue
         try:
             loaded[await _load(key, partition, topic, services)] = partition
         except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request

@@ -7,13 +7,15 @@ the answer leaves, and assigned with one of the next heartbeats. Intervals and s
 
 from __future__ import annotations
 
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
+from millstream.broker.share.sessions import check_member_id
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.request_check import check_heartbeat
-from millstream.errors import error_for
+from millstream.errors import TopicAuthorizationFailed, error_for
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -35,10 +37,22 @@ async def handle(
     request: ShareGroupHeartbeatRequest,
     context: RequestContext,
     *,
+    access: Access,
     share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> ShareGroupHeartbeatResponse:
+    """Takes a heartbeat. Raises GroupAuthorizationFailed, and TopicAuthorizationFailed for all of it where one topic may not be described."""
     share_groups.check_served()
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
+    check_member_id(request.member_id)
+    if await access.denied_of_many(
+        context,
+        Operation.DESCRIBE,
+        ResourceType.TOPIC,
+        dict.fromkeys(request.subscribed_topic_names or ()),
+        long_work=share_groups.long_work,
+    ):
+        raise TopicAuthorizationFailed
     check_heartbeat(request)
     outcome = await share_group_state.ask(
         request.group_id, request, HeartbeatOutcome, context.caller

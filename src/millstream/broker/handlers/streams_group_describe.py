@@ -6,20 +6,23 @@ numbers of partitions once it can run. The operations a client may use can be as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_streams_protocol
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access, withhold_groups
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import InvalidGroupId, KafkaError
+from millstream.errors import InvalidGroupId, KafkaError, TopicAuthorizationFailed
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.streams_group_describe import (
     DescribedGroup,
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
-from millstream.security.acl import GROUP_OPERATIONS, Operation, ResourceType
+from millstream.security.acl import Operation, ResourceType
 
 API = ApiSpec(
     ApiKey.STREAMS_GROUP_DESCRIBE,
@@ -35,20 +38,25 @@ async def handle(
     request: StreamsGroupDescribeRequest,
     context: RequestContext,
     *,
+    access: Access,
     config: DynamicConfig,
     group_coordinator: GroupCoordination,
     metadata: Metadata,
 ) -> StreamsGroupDescribeResponse:
     check_streams_protocol(config, metadata)
     groups = [
-        await _describe(group_id, context, group_coordinator=group_coordinator)
+        await _describe(group_id, context, access=access, group_coordinator=group_coordinator)
         for group_id in request.group_ids
     ]
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
-    return StreamsGroupDescribeResponse(groups=groups)
+                group.authorized_operations = access.operations(
+                    context, ResourceType.GROUP, group.group_id
+                )
+    return StreamsGroupDescribeResponse(
+        groups=withhold_groups(access, context, groups, _topics, _withheld)
+    )
 
 
 def failed(
@@ -62,10 +70,15 @@ def failed(
 
 
 async def _describe(
-    group_id: str, context: RequestContext, *, group_coordinator: GroupCoordination
+    group_id: str,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
 ) -> DescribedGroup:
     request = StreamsGroupDescribeRequest(group_ids=[group_id])
     try:
+        access.check(context, Operation.DESCRIBE, ResourceType.GROUP, group_id)
         if not group_id:
             raise InvalidGroupId
         response = await group_coordinator.ask(
@@ -77,3 +90,21 @@ async def _describe(
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)
     return response.groups[0]
+
+
+def _withheld(group: DescribedGroup) -> DescribedGroup:
+    """Returns the answer for a group with a topic that the client may not describe."""
+    return DescribedGroup(
+        group_id=group.group_id,
+        error_code=TopicAuthorizationFailed.code,
+        error_message="The described group uses topics that the client is not authorized to describe.",
+    )
+
+
+def _topics(group: DescribedGroup) -> Iterator[str]:
+    """Yields the topics of its topology."""
+    for subtopology in () if group.topology is None else group.topology.subtopologies or ():
+        yield from subtopology.source_topics
+        yield from subtopology.repartition_sink_topics
+        for topic in (*subtopology.repartition_source_topics, *subtopology.state_changelog_topics):
+            yield topic.name

@@ -7,6 +7,7 @@ protocol it is about; it is refused with INCONSISTENT_GROUP_PROTOCOL when it doe
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InconsistentGroupProtocol
@@ -23,9 +24,14 @@ _PROTOCOL_VERSION = 5
 
 
 async def handle(
-    request: SyncGroupRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+    request: SyncGroupRequest,
+    context: RequestContext,
+    *,
+    access: Access,
+    group_coordinator: GroupCoordination,
 ) -> SyncGroupResponse:
     says_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.version >= _PROTOCOL_VERSION and not says_protocol:
         raise InconsistentGroupProtocol
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     return await group_coordinator.ask(request.group_id, request, SyncGroupResponse, context.caller)

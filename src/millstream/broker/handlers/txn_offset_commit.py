@@ -16,6 +16,7 @@ from millstream.broker.coordination.coordinator_topic import ask_shard
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Metadata
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
@@ -31,6 +32,7 @@ from millstream.errors import (
     InvalidGroupId,
     InvalidTxnState,
     KafkaError,
+    TopicAuthorizationFailed,
     UnknownTopicOrPartition,
 )
 from millstream.metadata.image import MetadataImage
@@ -63,6 +65,7 @@ ErrorCodes = dict[tuple[str, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    access: Access
     config: DynamicConfig
     group_coordinator: GroupCoordination
     metadata: Metadata
@@ -72,8 +75,18 @@ class Services:
 async def handle(
     request: TxnOffsetCommitRequest, context: RequestContext, services: Services
 ) -> TxnOffsetCommitResponse:
-    image = services.metadata.image
-    known = [part for topic in request.topics if (part := _known_part(topic, image)).partitions]
+    """Commits what exists and may be read. Raises TransactionalIdAuthorizationFailed, GroupAuthorizationFailed."""
+    access, image = services.access, services.metadata.image
+    access.check(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
+    access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
+    denied = access.denied(
+        context, Operation.READ, ResourceType.TOPIC, (topic.name for topic in request.topics)
+    )
+    known = [
+        part
+        for topic in request.topics
+        if topic.name not in denied and (part := _known_part(topic, image)).partitions
+    ]
     topic_ids = {part.name: image.topics.by_name[part.name].topic_id for part in known}
     asked = TransactionalCommit(request.replaced(topics=known), topic_ids)
     codes = await _commit(asked, context, services) if known else {}
@@ -84,7 +97,11 @@ async def handle(
                 [
                     TxnOffsetCommitResponsePartition(
                         each.partition_index,
-                        codes.get((topic.name, each.partition_index), UnknownTopicOrPartition.code),
+                        TopicAuthorizationFailed.code
+                        if topic.name in denied
+                        else codes.get(
+                            (topic.name, each.partition_index), UnknownTopicOrPartition.code
+                        ),
                     )
                     for each in topic.partitions
                 ],

@@ -23,6 +23,7 @@ API = ApiSpec(
     ApiKey.UNREGISTER_BROKER,
     versions=range(1),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 

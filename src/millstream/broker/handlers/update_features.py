@@ -25,6 +25,7 @@ API = ApiSpec(
     ApiKey.UPDATE_FEATURES,
     versions=range(3),
     permissions=(cluster_permission(Operation.ALTER),),
+    is_forwarded=True,
 )
 
 _KNOWS_UPGRADE_TYPES: Final = 1

@@ -7,8 +7,12 @@ committed in the transaction count, or are forgotten, when the marker is in `__c
 
 from __future__ import annotations
 
+import asyncio
+
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import turns_of
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
@@ -36,11 +40,18 @@ API = ApiSpec(
 
 async def handle(
     request: WriteTxnMarkersRequest,
-    _context: RequestContext,
+    context: RequestContext,
     *,
+    access: Access,
     transaction_markers: TransactionMarkers,
 ) -> WriteTxnMarkersResponse:
-    results = [await _write(each, transaction_markers) for each in request.markers]
+    """Writes markers. Raises ClusterAuthorizationFailed."""
+    if not access.allows_on_cluster(context, Operation.ALTER, quiet=True):
+        access.check_cluster(context, Operation.CLUSTER_ACTION)
+    results: list[WritableTxnMarkerResult] = []
+    # Many together: each waits for the replicas of its partitions.
+    for some in turns_of(request.markers):
+        results += await asyncio.gather(*(_write(each, transaction_markers) for each in some))
     return WriteTxnMarkersResponse(markers=results)
 
 

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Final
 
-from millstream.broker.http.health import cluster_health, reasons_not_ready
+from millstream.broker.http.health import cluster_health, reasons_not_ready, replicas_to_tell
 from millstream.broker.metrics.catalogue import families
 from millstream.broker.metrics.exposition import CONTENT_TYPE, render
-from millstream.broker.metrics.loop_lag import watch_loop_lag
+from millstream.broker.metrics.loop_lag import watch_loop_idleness, watch_loop_lag
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.services import BackgroundTasks
 from millstream.net.server.http_server import (
@@ -31,6 +31,7 @@ def start_http(server: HttpServer, node: NodeView, tasks: BackgroundTasks) -> No
     """Starts the HTTP server. It runs from the first moment of the start to the last of the shutdown, so that probes see both."""
     tasks.start(server.serve(responder(node)), "http")
     tasks.start(watch_loop_lag(node.metrics), "event loop lag")
+    tasks.start(watch_loop_idleness(node.metrics, node.clock), "event loop idleness")
     _LOGGER.info("metrics and health at %s", server.url)
 
 
@@ -64,7 +65,7 @@ def _ready(node: NodeView) -> HttpResponse:
     if reasons:
         told = {"status": "not ready", "state": node.life.state.name, "reasons": reasons}
         return _json(HTTPStatus.SERVICE_UNAVAILABLE, told)
-    return _json(HTTPStatus.OK, {"status": "ready"})
+    return _json(HTTPStatus.OK, {"status": "ready", "replicas": replicas_to_tell(node)})
 
 
 def _health(node: NodeView) -> HttpResponse:

@@ -18,6 +18,8 @@ from typing import Final, TypeVar, cast
 
 from millstream.broker.metadata_log.driver import MetadataDriver, QuorumDescription
 from millstream.broker.metadata_log.snapshots import image_of
+from millstream.broker.metrics.controller_metrics import ControllerMetrics
+from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.apis import ControllerApi
@@ -33,25 +35,28 @@ from millstream.errors import (
     RequestTimedOut,
 )
 from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.features import metadata_version_of_image
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
-from millstream.metadata.record_versions import metadata_version_of_image, record_version
-from millstream.model import LeaderEpoch, Offset
+from millstream.metadata.record_versions import record_version
+from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated import metadata_records
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.record_frames import encode_metadata_record
+from millstream.raft.election_state import NOBODY
 from millstream.raft.messages import VoterChangeRequest, VoterChangeResponse
 from millstream.raft.ready import LeaderAndEpoch
 from millstream.raft.snapshot import Snapshot
 from millstream.runtime import Clock, Random
-from millstream.security.authorizer import ANONYMOUS
+from millstream.security.principal import ANONYMOUS
 
 _LOGGER = logging.getLogger(__name__)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 _PLANNED_AT_ONCE: Final = 500
 """Records, in some milliseconds."""
+_US_IN_MS: Final = 1_000
 
 
 class ControllerRunner:
@@ -66,6 +71,7 @@ class ControllerRunner:
         timeout_ms: int,
         *,
         pool: DiskPool,
+        quotas: NodeQuotas,
     ) -> None:
         """`image`: what a snapshot holds, or nothing. `timeout_ms`: how long a request may wait for its records' commit."""
         self._settings = settings
@@ -75,6 +81,7 @@ class ControllerRunner:
         self._random = random
         self._timeout_ms = timeout_ms
         self._pool = pool
+        self._quotas = quotas
         self._planning = asyncio.Lock()
         """Held between the plan of a request and its records in the log, so that no other request is planned in between."""
         self._driver: MetadataDriver | None = None
@@ -83,11 +90,19 @@ class ControllerRunner:
         self._committed_offset = image.offset + 1
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._subscribers: list[Callable[[PublishedImage], None]] = []
+        self.metrics = ControllerMetrics()
+        self._known_leader = NOBODY
 
     @property
     def image(self) -> MetadataImage:
         """The metadata image of everything that is committed and applied."""
         return self._image
+
+    def silences_ms(self) -> dict[BrokerId, int]:
+        """Returns how long ago each broker sent its last heartbeat to the controller of this node; nothing where it is not active."""
+        if self._controller is None:
+            return {}
+        return self._controller.silences_ms(self._clock.now().monotonic_ms)
 
     def attach(self, driver: MetadataDriver) -> None:
         self._driver = driver
@@ -100,6 +115,10 @@ class ControllerRunner:
         """Whether the active controller runs in this node."""
         return self._controller is not None
 
+    def is_elsewhere(self) -> bool:
+        """False: a controller passes nothing on."""
+        return False
+
     async def ask(
         self,
         api: ControllerApi[RequestT, ResponseT],
@@ -110,8 +129,7 @@ class ControllerRunner:
         if isinstance(request, BrokerHeartbeatRequest) and self._controller is not None:
             # Noted before the request waits: a plan that takes long would otherwise end the sessions of all brokers.
             self._controller.note_contact(request, self._clock.now().monotonic_ms)
-        principal = ANONYMOUS if caller is None else caller.connection.principal
-        return await self.submit(api.handle, request, principal)
+        return await self.submit(api.handle, request, caller)
 
     async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
         """Raises NotLeaderOrFollower: a controller passes nothing on. Whoever asked finds the one that leads."""
@@ -130,31 +148,44 @@ class ControllerRunner:
         self,
         handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
         request: RequestT,
-        principal: str = ANONYMOUS,
+        caller: RequestContext | None = None,
     ) -> ResponseT:
         """Has the controller of this node handle what no API asks for, too. Raises as `ask`."""
+        asked_ms = self._clock.now().monotonic_ms
         async with self._planning:
+            begun_ms = self._clock.now().monotonic_ms
             controller = self._controller
             if controller is None:
                 raise NotController("the controller of this cluster is starting; retry")
+            self.metrics.queue_time.observe((begun_ms - asked_ms) * _US_IN_MS)
+            self.metrics.operations_started += 1
             try:
-                result = await self._written(controller, handle, request, principal)
+                result = await self._written(controller, handle, request, caller)
             except EncodeError as error:
                 raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
+            finally:
+                taken_ms = self._clock.now().monotonic_ms - begun_ms
+                self.metrics.processing_time.observe(taken_ms * _US_IN_MS)
             end_offset = self._end_offset
+        self._tell(result)
         await self._until_committed(end_offset)
         return result.response
+
+    def _tell(self, result: ControllerResult[ResponseT]) -> None:
+        for line in result.log_lines:
+            _LOGGER.info("%s", line)
+        self.metrics.timed_out_heartbeats += result.timed_out_brokers
 
     async def _written(
         self,
         controller: Controller,
         handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
         request: RequestT,
-        principal: str,
+        caller: RequestContext | None,
     ) -> ControllerResult[ResponseT]:
         """Plans and writes. Plans again where the quorum has written records of its own meanwhile: offsets stand in some plans."""
         while True:
-            context = self._context(principal)
+            context = self._context(caller)
             concerned = partitions_concerned(request, controller.image)
             result = await self._planned(
                 controller, partial(handle, controller, request, context), concerned
@@ -165,9 +196,11 @@ class ControllerRunner:
                 self._upgrade_kraft_version()
             if len(result.records) <= _PLANNED_AT_ONCE:
                 self._append(controller, result.records)
-                return result
-            if await self._append_many(controller, result.records):
-                return result
+            elif not await self._append_many(controller, result.records):
+                continue
+            if caller is not None and context.mutations is not None:
+                self._quotas.settle_mutations(caller, context.mutations)
+            return result
 
     async def _planned(
         self,
@@ -197,6 +230,9 @@ class ControllerRunner:
 
     def leadership_changed(self, leadership: LeaderAndEpoch) -> None:
         leads = leadership.leader_id == self._settings.node_id
+        if leadership.leader_id not in (NOBODY, self._known_leader):
+            self._known_leader = leadership.leader_id
+            self.metrics.new_active_controllers += 1
         self._leads_epoch = leadership.epoch if leads else None
         # Also where this node leads again: another one may have led in between, and what was not committed is gone.
         self._controller = None
@@ -220,6 +256,7 @@ class ControllerRunner:
         self._committed_offset = batch.last_offset + 1
         for published in images:
             self._image = published.image
+            self.metrics.note_elections(published.delta.topics.changes())
             for apply in self._subscribers:
                 apply(published)
         if self._controller is None and batch.epoch == self._leads_epoch:
@@ -235,13 +272,14 @@ class ControllerRunner:
         result = controller.handle_activation(self._loader.transaction_open, self._context())
         self._append(controller, result.records)
 
-    def _context(self, principal: str = ANONYMOUS) -> ControllerContext:
+    def _context(self, caller: RequestContext | None = None) -> ControllerContext:
         return ControllerContext(
             self._clock.now(),
             self._random,
             Offset(self._end_offset),
-            principal,
+            ANONYMOUS if caller is None else caller.principal,
             self.quorum().kraft_version,
+            self._quotas.begin_mutations(caller),
         )
 
     def _append(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
@@ -295,6 +333,7 @@ class ControllerRunner:
             async with asyncio.timeout(self._timeout_ms / 1000):
                 await future
         except TimeoutError:
+            self.metrics.operations_timed_out += 1
             raise RequestTimedOut("the metadata log did not commit the change in time") from None
 
     def _fail_waiters(self, error: NotController) -> None:

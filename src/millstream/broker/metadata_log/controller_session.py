@@ -1,4 +1,4 @@
-"""The session of a node's controller: registers it, fences brokers that are silent, removes tokens that have expired.
+"""The session of a node's controller: registers it, fences silent brokers, balances leaders, elects them uncleanly, removes expired tokens.
 
 Whether it leads the runner knows: where it does not, there is nothing to fence or to remove.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
@@ -18,13 +18,18 @@ from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
 from millstream.controller.apis import CONTROLLER_REGISTRATION
 from millstream.controller.controller import Controller
+from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.errors import RetriableError
-from millstream.metadata.broker_registration import SecurityProtocol
+from millstream.metadata.features import METADATA_VERSION, Capability, can
 from millstream.protocol.generated import controller_registration as registration
 from millstream.runtime import Clock
 
 _LOOK_S: Final = 1.0
 """A registration is missed by nobody for that long: it says how a controller is reached by tools, and at which levels it works."""
+_LEVEL_LOOK_S: Final = 0.02
+_SHORTEST_S: Final = 1
+_SHORTEST_MS: Final = 10
+"""Kafka takes an interval of 0 and less: whoever gives one wants it often, and not without end."""
 
 
 class ControllerSession:
@@ -44,9 +49,21 @@ class ControllerSession:
         self._config = config
         self._clock = clock
 
-    async def register(self, advertised: Sequence[Listener]) -> None:
-        """Registers with the active controller. `advertised`: where others reach this one; empty where it listens to nobody."""
-        request = registration.ControllerRegistrationRequest(
+    async def maybe_register(self, advertised: Sequence[Listener]) -> None:
+        """Registers with the active controller, unless the metadata have this incarnation, or are at a level without registrations of controllers.
+
+        Waits until the level is known, as Kafka does (`ControllerRegistrationManager`): whoever leads first is no active controller before it has
+        written that. `advertised`: where others reach this one; empty where it listens to nobody.
+        """
+        while METADATA_VERSION not in self._controller.image.features:  # noqa: ASYNC110 - it comes with the log
+            await asyncio.sleep(_LEVEL_LOOK_S)
+        if self._lacks_registration():
+            await self._client.ask(CONTROLLER_REGISTRATION, self._registration(advertised))
+
+    def _registration(
+        self, advertised: Sequence[Listener]
+    ) -> registration.ControllerRegistrationRequest:
+        return registration.ControllerRegistrationRequest(
             controller_id=self._identity.node_id,
             incarnation_id=self._identity.incarnation_id,
             listeners=[
@@ -54,7 +71,7 @@ class ControllerSession:
                     name=each.name,
                     host=each.host,
                     port=each.port,
-                    security_protocol=SecurityProtocol.PLAINTEXT,
+                    security_protocol=self._config.protection.protocols[each.name],
                 )
                 for each in advertised
             ],
@@ -67,16 +84,19 @@ class ControllerSession:
                 for name, levels in SUPPORTED_FEATURES.items()
             ],
         )
-        await self._client.ask(CONTROLLER_REGISTRATION, request)
 
     async def stay_registered(self, advertised: Sequence[Listener]) -> None:
-        """Registers as soon as somebody leads, and again where the metadata have another incarnation of this controller, until cancelled."""
+        """Registers once the level of the metadata has registrations of controllers, and again where they have another incarnation of this one, until cancelled."""
         while True:
-            known = self._controller.image.controllers.get(self._identity.node_id)
-            if known is None or known.incarnation_id != self._identity.incarnation_id:
-                with contextlib.suppress(RetriableError):
-                    await self.register(advertised)
+            with contextlib.suppress(RetriableError):
+                await self.maybe_register(advertised)
             await asyncio.sleep(_LOOK_S)
+
+    def _lacks_registration(self) -> bool:
+        image = self._controller.image
+        known = image.controllers.get(self._identity.node_id)
+        is_known = known is not None and known.incarnation_id == self._identity.incarnation_id
+        return not is_known and can(image, Capability.CONTROLLER_REGISTRATION)
 
     async def fence_expired(self) -> None:
         """Fences brokers that are not heard of, at the time each one's session ends, until cancelled."""
@@ -93,6 +113,33 @@ class ControllerSession:
             else:
                 with contextlib.suppress(RetriableError):  # another one leads now, and fences
                     await self._controller.submit(Controller.handle_expired_sessions, None)
+
+    async def balance_leaders(self) -> None:
+        """Gives leaderships back to preferred replicas now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(
+                max(_SHORTEST_S, self._config.leader_imbalance_check_interval_seconds)
+            )
+            await self._while_more(Controller.handle_imbalance)
+
+    async def elect_uncleanly(self) -> None:
+        """Elects leaders for partitions that would rather have any than none, now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(
+                max(_SHORTEST_MS, self._config.unclean_leader_election_interval_ms) / 1000
+            )
+            await self._while_more(Controller.handle_partitions_without_leader)
+
+    async def _while_more(
+        self, handle: Callable[[Controller, None, ControllerContext], ControllerResult[bool]]
+    ) -> None:
+        """Repeats a run that is bounded while it says that more may be due: other requests come in between."""
+        is_more_due = self._controller.leads()
+        while is_more_due:
+            try:
+                is_more_due = await self._controller.submit(handle, None)
+            except RetriableError:
+                return  # another one leads now, and does it
 
     async def remove_expired_tokens(self) -> None:
         """Removes expired delegation tokens from the metadata log, until cancelled."""

@@ -4,6 +4,10 @@
 
 Records are appended as they are proposed; while one sync runs, further proposals are appended and share the next one. A node
 by itself is a quorum of one and takes the same way.
+
+    step that votes, or cuts the log -> (pool) quorum-state, the cut -> the rest of what it says -> the events that came meanwhile
+
+Nothing of such a step is told to anybody before that, and no other step is made: events wait in their order.
 """
 
 from __future__ import annotations
@@ -12,14 +16,18 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
+from millstream.broker.metadata_log.election_log import ElectionLog
 from millstream.broker.metadata_log.log import MetadataLog, StoredBatch, decoded
+from millstream.broker.metrics.quorum_metrics import QuorumMetrics
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError, NotController
+from millstream.log.truncation import LogCut
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.messages import (
@@ -39,7 +47,7 @@ from millstream.raft.messages import (
     UpgradeKraftVersion,
     VoterChangeRequest,
 )
-from millstream.raft.quorum_description import ReplicaDescriptions
+from millstream.raft.quorum_description import ReplicaDescriptions, ReplicaState
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replica import RaftReplica
 from millstream.raft.snapshot import Snapshot, SnapshotId
@@ -58,6 +66,8 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _HANDING_OVER_POLL_S: Final = 0.01
+_NO_EPOCH: Final = LeaderEpoch(-1)
+_START: Final = Offset(0)
 _APPLIED_AT_ONCE: Final = 200
 """Records, in a few milliseconds. More are decoded and replayed in a thread."""
 
@@ -93,6 +103,24 @@ class QuorumDescription:
     kraft_version: int = KRAFT_VERSION_DYNAMIC
     replicas: ReplicaDescriptions = field(default=ReplicaDescriptions(()))
     """How far voters and observers are."""
+    log_end_epoch: LeaderEpoch = _NO_EPOCH
+    own: ReplicaState = field(default=ReplicaState())
+    """How this node is in it."""
+    applied_end_offset: Offset = _START
+    """This node has applied every record below."""
+    committed_end_offset: Offset = _START
+    """Every record below is committed, as far as this node was told; its own log may not reach there yet."""
+    unknown_voters: int = 0
+    """Voters of which nobody has said where they listen."""
+    ignores_static_voters: bool = False
+    """Whether `controller.quorum.voters` is given and the log says who votes."""
+    lag_ms: int | None = None
+    """How long ago this node knew that it has applied everything; None before it first did."""
+
+    @property
+    def lag(self) -> int:
+        """The number of records that are committed and not applied here."""
+        return max(0, self.committed_end_offset - self.applied_end_offset)
 
     @property
     def is_static(self) -> bool:
@@ -152,12 +180,23 @@ class MetadataDriver:
         self._pool = pool
         self._clock = clock
         self._applied = self._committed = int(log.high_watermark())
+        self._caught_up_ms: int | None = None
+        """When this node last knew that it has applied all that is committed."""
+        self.metrics = QuorumMetrics()
+        self._election_log = None if peers is None else ElectionLog(replica, clock.now())
         self._is_running = False
+        self._unwritten: Ready | None = None
+        """A step of which nothing is told before it is on the disk."""
+        self._has_unwritten = asyncio.Event()
+        self._held: deque[RaftEvent] = deque()
+        """Events since then: requests and answers of the few other replicas, and what this one's own tasks have done."""
         self._is_applying = False
         """`_keep_applied` is at work: whatever is committed meanwhile is left to it."""
         self._has_many = asyncio.Event()
         self._many = asyncio.Lock()
         """Held while much is applied, or a snapshot takes the place of the log: one after the other."""
+        self._failure: Exception | None = None
+        self._failed = asyncio.Event()
         self._deadline_ms = 0
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()
@@ -183,11 +222,15 @@ class MetadataDriver:
 
         They are committed when the listener hears of them, and not before.
         """
-        if not self._replica.is_leader:
-            raise NotController("this node does not lead the metadata quorum")
+        self._check_leads()
         first_offset = self._log.position().end_offset
         self._step(Propose(tuple(records), epoch))
         return first_offset
+
+    def _check_leads(self) -> None:
+        """Raises NotController, also while it is on no disk yet that this replica leads: its epoch begins with a record of its own."""
+        if self._awaits_disk or not self._replica.is_leader:
+            raise NotController("this node does not lead the metadata quorum")
 
     @property
     def end_offset(self) -> Offset:
@@ -201,6 +244,7 @@ class MetadataDriver:
 
     def upgrade_kraft_version(self, epoch: LeaderEpoch) -> None:
         """Appends the voters of a static quorum. Raises NotController, KafkaStorageError."""
+        self._check_leads()
         self._step(UpgradeKraftVersion(epoch))
 
     def voters_in_log(self, end_offset: Offset) -> VoterSet | None:
@@ -209,25 +253,55 @@ class MetadataDriver:
         return entry.voters if entry.kraft_version >= KRAFT_VERSION_DYNAMIC else None
 
     def describe(self) -> QuorumDescription:
-        quorum = self._replica.quorum
+        quorum, now, log = self._replica.quorum, self._clock.now(), self._log.position()
         return QuorumDescription(
             quorum.leader_id,
             quorum.epoch,
             self._replica.high_watermark,
-            self._log.position().end_offset,
+            log.end_offset,
             tuple(voter.key for voter in quorum.voters),
             quorum.kraft_version,
-            self._replica.describe(self._clock.now()),
+            self._replica.describe(now),
+            log_end_epoch=log.last_epoch,
+            own=self._replica.state(),
+            applied_end_offset=Offset(self._applied),
+            committed_end_offset=self._replica.leader_high_watermark,
+            unknown_voters=sum(
+                not quorum.voters.endpoints_of(each.id) for each in quorum.other_voters
+            ),
+            ignores_static_voters=quorum.history.ignores_static,
+            lag_ms=self._lag_ms(now.monotonic_ms),
         )
+
+    def _lag_ms(self, now_ms: int) -> int | None:
+        if self._replica.is_leader and self._applied >= self._replica.high_watermark:
+            return 0
+        return None if self._caught_up_ms is None else now_ms - self._caught_up_ms
+
+    def _note_applied(self, now_ms: int) -> None:
+        """A follower has everything that was committed when its leader last answered."""
+        heard_ms = now_ms if self._replica.is_leader else self._replica.heard_ms
+        if heard_ms is not None and self._applied >= self._replica.leader_high_watermark:
+            self._caught_up_ms = heard_ms
 
     async def run(self) -> None:
         """Runs until cancelled. A failure of the metadata log's disk ends the node."""
         self._is_running = True
+        try:
+            await self._run()
+        finally:
+            # What waits for the disk was told to nobody, and is not any more; `resign` is a step like those of the start.
+            self._is_running, self._unwritten = False, None
+            self._held.clear()
+
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             self._sending = tasks
             for sent in self._unsent:
                 self._send(sent)
             self._unsent.clear()
+            tasks.create_task(self._keep_sound())
+            tasks.create_task(self._keep_written())
             tasks.create_task(self._keep_installed())
             tasks.create_task(self._keep_flushed())
             tasks.create_task(self._keep_applied())
@@ -258,18 +332,101 @@ class MetadataDriver:
             self._step(Flushed(Offset(plan.end_offset)))
 
     def _step(self, event: RaftEvent) -> None:
-        """Steps the replica, and again with what came of carrying that out."""
-        following: LocalEvent | None = self._carry_out(self._replica.step(event, self._clock.now()))
-        while following is not None:
-            following = self._carry_out(self._replica.step(following, self._clock.now()))
+        """Steps the replica; later, while an earlier step waits for the disk. Raises KafkaStorageError once a step could not be carried out."""
+        if self._failure is not None:
+            raise KafkaStorageError(f"the metadata log is offline: {self._failure}")
+        if self._awaits_disk:
+            self._held.append(event)
+        else:
+            self._advance(event)
 
-    def _carry_out(self, ready: Ready) -> LocalEvent | None:
-        """Returns what the replica has to be told of it."""
-        now = self._clock.now()
+    @property
+    def _awaits_disk(self) -> bool:
+        """Whether a step has been made of which nothing may be told yet."""
+        return self._unwritten is not None
+
+    def _advance(self, event: RaftEvent | None) -> None:
+        """Steps, and again with what came of carrying that out, until nothing does or the disk is to be waited for."""
+        following = event
+        while following is not None:
+            ready = self._replica.step(following, self._clock.now())
+            try:
+                if ready.persist is not None or ready.truncate_to is not None:
+                    if self._is_running:
+                        self._unwritten = ready
+                        self._has_unwritten.set()
+                        return
+                    self._write_here(ready)
+                following = self._carry_out(ready)
+            except Exception as error:
+                # What was to be proposed is not in the log, and that is all.
+                if not isinstance(following, Propose):
+                    self._fail(error)
+                raise
+
+    def _write_here(self, ready: Ready) -> None:
+        """Waits for the disk in this thread, for the start and the end, when nothing else runs."""
         if ready.persist is not None:
             self._log.persist(ready.persist, self._replica.quorum.history.newest)
         if ready.truncate_to is not None:
-            self._log.log.truncate_to(ready.truncate_to, now)
+            self._log.log.truncate_to(ready.truncate_to, self._clock.now())
+
+    async def _keep_written(self) -> None:
+        """Brings to the disk what a step may not be told without; then what is left of that step, and what came meanwhile, has its turn."""
+        while True:
+            await self._has_unwritten.wait()
+            self._has_unwritten.clear()
+            ready = self._unwritten
+            assert ready is not None, "a step that waits is known"
+            try:
+                await self._write(ready)
+                self._unwritten = None
+                following = self._carry_out(ready)
+            except Exception as error:
+                self._fail(error)
+                raise
+            self._advance(following)
+            while self._held and not self._awaits_disk:
+                self._advance(self._held.popleft())
+            self._wake_up.set()
+
+    async def _write(self, ready: Ready) -> None:
+        """Raises KafkaStorageError. No step is made meanwhile, so nothing that this reads of the replica changes."""
+        if ready.persist is not None:
+            newest = self._replica.quorum.history.newest
+            await self._pool.run(partial(self._log.persist, ready.persist, newest))
+        if ready.truncate_to is not None:
+            cut = self._log.log.cuts.plan(ready.truncate_to)
+            if cut is not None:
+                await self._cut(cut)
+
+    async def _cut(self, cut: LogCut, made: Callable[[], None] = lambda: None) -> None:
+        """Cuts the log; `made` is what must follow in the same turn. Raises KafkaStorageError."""
+        await self._pool.run(cut.read)
+        while not cut.make():
+            await self._pool.run(cut.read)
+        made()
+        try:
+            await self._pool.run(cut.settle)
+        except OSError as error:
+            cut.fail(error)
+        self._log.log.cuts.complete(cut, self._clock.now())
+
+    def _fail(self, error: Exception) -> None:
+        """Ends the node, whoever asked for the step. The replica believes that it was carried out: it would vote again as if it had never
+        voted, or vouch for what it has not.
+        """
+        self._failure = error
+        self._failed.set()
+
+    async def _keep_sound(self) -> None:
+        await self._failed.wait()
+        assert self._failure is not None, "what has failed is known"
+        raise self._failure
+
+    def _carry_out(self, ready: Ready) -> LocalEvent | None:
+        """Carries out what follows once quorum-state and a cut are on the disk. Returns what the replica has to be told of it."""
+        now = self._clock.now()
         for batch in ready.append:
             self._log.append(batch, now)
             self._appended.set()
@@ -282,8 +439,10 @@ class MetadataDriver:
             self._listener.leadership_changed(ready.leadership)
         if ready.high_watermark is not None:
             self._apply_up_to(ready.high_watermark)
-        for change in ready.role_changes if self._peers is not None else ():
-            _LOGGER.info("metadata quorum: %s", change)
+        self.metrics.note(ready, now.monotonic_ms)
+        if self._election_log is not None:
+            self._election_log.note(ready, now)
+        self._note_applied(now.monotonic_ms)
         for reply in ready.reply:
             waiting = self._asked.get(reply.token)
             if waiting is not None and not waiting.done():  # whoever asked may have gone
@@ -301,6 +460,7 @@ class MetadataDriver:
         self._log.log.append_as_follower(memoryview(records), self._clock.now())
         self._appended.set()
         position = self._log.position()
+        self.metrics.fetched.observe(position.end_offset - start, self._clock.now().monotonic_ms)
         control = self._log.control_records(start, position.end_offset)
         return Appended(position, tuple(control))
 
@@ -346,6 +506,7 @@ class MetadataDriver:
                         self._applied = batch.last_offset + 1
                         self._listener.publish(batch, images)
                 self._is_applying = False
+                self._note_applied(self._clock.now().monotonic_ms)
 
     def _replay(self, stored: StoredBatch) -> tuple[MetadataBatch, list[PublishedImage]]:
         batch = decoded(stored)
@@ -365,12 +526,25 @@ class MetadataDriver:
                 self._step(SnapshotRefused(piece.id))
                 continue
             async with self._many:  # images come in the order of the log
-                self._log.log.truncate_fully_and_start_at(piece.id.end_offset, self._clock.now())
-                self._log.add_snapshot(piece.id, self._installer.size_bytes(piece.id))
-                self._log.start_at(piece.id.end_offset)
+                size_bytes = await self._pool.run(partial(self._installer.size_bytes, piece.id))
+                cut = self._log.log.cuts.plan(piece.id.end_offset, is_whole=True)
+                assert cut is not None, "a log that begins anew is always cut"
+                await self._cut(cut, partial(self._begin_at, piece.id, size_bytes))
                 self._applied = self._committed = int(piece.id.end_offset)
                 self._listener.installed(snapshot)
+                self.metrics.snapshots_loaded += 1
+                _LOGGER.info(
+                    "took snapshot %s of node %d: the metadata log begins at offset %d",
+                    piece.id.file_name,
+                    self._replica.quorum.leader_id,
+                    piece.id.end_offset,
+                )
                 self._step(SnapshotInstalled(piece.id, snapshot.voters))
+
+    def _begin_at(self, snapshot_id: SnapshotId, size_bytes: int) -> None:
+        """In the turn in which the log is emptied: without the snapshot it would have no epoch, and this replica vote for anybody."""
+        self._log.add_snapshot(snapshot_id, size_bytes)
+        self._log.start_at(snapshot_id.end_offset)
 
     async def _keep_flushed(self) -> None:
         while True:
@@ -391,6 +565,9 @@ class MetadataDriver:
     async def _keep_time(self) -> None:
         while True:
             self._wake_up.clear()
+            if self._awaits_disk:
+                await self._wake_up.wait()
+                continue
             wait_s = max(0, self._deadline_ms - self._clock.now().monotonic_ms) / 1000
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):

@@ -5,6 +5,7 @@ Translates between raft's values and Kafka's bytes. Decides nothing: the quorum 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Final
 
@@ -58,6 +59,7 @@ class MetadataLog:
     def __init__(self, log: PartitionLog, file_system: FileSystem) -> None:
         self.log = log
         self._file_system = file_system
+        self._persisting = threading.Lock()
         self._snapshot_end = Offset(0)
         self._snapshots: dict[SnapshotId, int] = {}
         """Sizes of the snapshots beside the log, oldest first."""
@@ -126,6 +128,23 @@ class MetadataLog:
             )
         self._snapshot_end = snapshot_end
 
+    def begin_at_a_snapshot(self) -> None:
+        """Lets the log begin again where it began before the node was killed: at a snapshot, if anything was cut off before one.
+
+        Where a log begins is on the disk after a clean stop only, and which epochs are left of it at once. A log that seems to reach further
+        back than its epochs would tell others that theirs part from it at 0.
+        """
+        epochs = self.log.leader_epochs.entries
+        begins = max(self.log.log_start_offset, epochs[0].start_offset if epochs else 0)
+        ends = [each.end_offset for each in self._snapshots if each.end_offset >= begins]
+        if begins > 0 and ends and min(ends) <= self.log.log_end_offset:
+            self.log.delete_records_before(min(ends))
+
+    def start_over_at(self, snapshot_end: Offset, now: Instant) -> None:
+        """Empties a log that ends before the newest snapshot: the node was killed after the snapshot had come and before the log was emptied."""
+        if snapshot_end > self.log.log_end_offset:
+            self.log.truncate_fully_and_start_at(snapshot_end, now)
+
     def bytes_since(self, offset: Offset) -> int:
         """Returns the bytes of the log at and after `offset`."""
         end_offset = self.log.log_end_offset
@@ -152,9 +171,15 @@ class MetadataLog:
             raise KafkaStorageError(f"cannot read {path}: {error.strerror or error}") from error
 
     def persist(self, state: ElectionState, entry: QuorumEntry) -> None:
-        """Stores the election state; it is on the disk when this returns."""
+        """Stores the election state; it is on the disk when this returns. Blocks, in any thread. Raises KafkaStorageError."""
         encoded = encode_quorum_state(state, entry.kraft_version, entry.voters.ids)
-        self._file_system.write_atomically(self._quorum_state_path, encoded)
+        path = self._quorum_state_path
+        try:
+            # A node that ends resigns in its own thread, while another may still write what is older: one after the other.
+            with self._persisting:
+                self._file_system.write_atomically(path, encoded)
+        except OSError as error:
+            raise KafkaStorageError(f"cannot write {path}: {error.strerror or error}") from error
 
     # Records
 

@@ -193,9 +193,12 @@ class MetadataQuorum:
         for snapshot_id in ids:
             self._log.add_snapshot(snapshot_id, self._files.size_bytes(snapshot_id))
         snapshot = self._files.read(ids[-1])
-        self._log.start_at(snapshot.id.end_offset)
         if snapshot.voters is not None:
             self._history.start_at(snapshot.id.end_offset, snapshot.voters)
+        if self._history.voters.ids - {self._local.id}:  # others may have sent the snapshot
+            self._log.start_over_at(snapshot.id.end_offset, self._clock.now())
+        self._log.begin_at_a_snapshot()
+        self._log.start_at(snapshot.id.end_offset)
         self._note_voters()
         _LOGGER.info("read snapshot %s", snapshot.id.file_name)
         if snapshot.id == BOOTSTRAP_SNAPSHOT:

@@ -139,7 +139,7 @@ class QuorumPeers:
                 )
                 return voters.update_answer(updated, listener)
             case raft.AddVoterRequest():
-                add = voters.add_message(message, cluster_id)
+                add = voters.add_message(message, cluster_id, settings.request_timeout_ms)
                 added = await to.request(ApiKey.ADD_RAFT_VOTER, add, AddRaftVoterResponse)
                 return voters.change_answer(added.error_code, added.error_message)
             case raft.RemoveVoterRequest():

@@ -12,16 +12,17 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from millstream.broker.metadata_log.log import MetadataLog
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.config_fields import from_keys
 from millstream.errors import KafkaStorageError
 from millstream.metadata.delta import MetadataDelta
+from millstream.metadata.features import metadata_version_of_image
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
-from millstream.metadata.record_versions import metadata_version_of_image, record_version
+from millstream.metadata.record_versions import record_version
 from millstream.metadata.snapshot_records import image_records
 from millstream.model import Offset
 from millstream.protocol.generated.metadata_records import MetadataRecord
@@ -146,6 +147,14 @@ def snapshot_of(image: MetadataImage, voters: VoterSet | None, now_ms: int) -> S
     )
 
 
+class WrittenSnapshot(NamedTuple):
+    """The newest snapshot: the last one written, or before that the one that was there at the start, which counts as written then."""
+
+    size_bytes: int
+    written_ms: int
+    """By the monotonic clock."""
+
+
 class MetadataSnapshots:
     """Writes snapshots when they are due: `note` is given every image, `run` is the task."""
 
@@ -170,13 +179,17 @@ class MetadataSnapshots:
         self._image: MetadataImage | None = None
         self._counted_bytes = log.log.size_bytes - log.bytes_since(log.high_watermark())
         """Size of the log up to which a snapshot covers it."""
-        self._written_ms = clock.now().monotonic_ms
+        self._begun_ms = clock.now().monotonic_ms
+        newest = files.ids()[-1:]
+        self.written = WrittenSnapshot(
+            sum(files.size_bytes(each) for each in newest), clock.now().monotonic_ms
+        )
 
     def note(self, published: PublishedImage) -> None:
         self._image = published.image
         settings = self._settings
         new_bytes = self._log.log.size_bytes - self._counted_bytes
-        passed_ms = self._clock.now().monotonic_ms - self._written_ms
+        passed_ms = self._clock.now().monotonic_ms - self._begun_ms
         if new_bytes >= settings.record_bytes_between or 0 < settings.interval_ms <= passed_ms:
             self._due.set()
 
@@ -186,13 +199,15 @@ class MetadataSnapshots:
             await self._due.wait()
             image, self._image = self._image, None
             self._counted_bytes = self._log.log.size_bytes
-            self._written_ms = self._clock.now().monotonic_ms
+            self._begun_ms = self._clock.now().monotonic_ms
             self._due.clear()
             assert image is not None, "a snapshot is due because of an image"
             try:
                 voters = self._voters(Offset(image.offset + 1))
                 snapshot_id = await self._pool.run(partial(self._write, image, voters))
-                self._log.add_snapshot(snapshot_id, self._files.size_bytes(snapshot_id))
+                size_bytes = self._files.size_bytes(snapshot_id)
+                self._log.add_snapshot(snapshot_id, size_bytes)
+                self.written = WrittenSnapshot(size_bytes, self._clock.now().monotonic_ms)
                 self._clean()
             except OSError as error:
                 _LOGGER.warning("no snapshot at offset %d: %s", image.offset + 1, error)

@@ -36,6 +36,15 @@ class MetricFamily:
     samples: list[Sample] = field(default_factory=list)
 
 
+def gauge(name: str, doc: str, value: float) -> MetricFamily:
+    """Returns a family of one sample."""
+    return MetricFamily(name, MetricKind.GAUGE, doc, [Sample(value)])
+
+
+def counter(name: str, doc: str, value: int) -> MetricFamily:
+    return MetricFamily(name, MetricKind.COUNTER, doc, [Sample(value)])
+
+
 def render(family: MetricFamily, samples_max: int) -> Iterator[bytes]:
     """Renders families in pieces of at most `samples_max` samples, so that the sender can do other work in between."""
     head = f"# HELP {family.name} {family.help.translate(_HELP_ESCAPES)}\n# TYPE {family.name} {family.kind}\n"
@@ -60,4 +69,4 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _number(value: float) -> str:
-    return str(value) if isinstance(value, int) else repr(value)
+    return str(int(value)) if isinstance(value, int) else repr(value)

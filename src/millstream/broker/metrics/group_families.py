@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
+from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample, counter, gauge
 from millstream.broker.metrics.group_metrics import GroupMetrics
-from millstream.broker.metrics.node_view import NodeView
-from millstream.broker.metrics.replica_families import gauge
+from millstream.broker.metrics.node_view import BrokerView
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.group import Group, GroupKind
@@ -31,12 +30,12 @@ _REBALANCE_COUNTS: Final = {
 }
 
 
-def group_families(node: NodeView) -> Iterator[MetricFamily]:
+def group_families(metrics: GroupMetrics, broker: BrokerView) -> Iterator[MetricFamily]:
     """Yields the families of groups, from shards that do not work in a thread at the moment."""
-    shards = [each.shard for each in node.group_coordinator.shards if not each.is_lent]
+    shards = [each.shard for each in broker.group_coordinator.shards if not each.is_lent]
     groups = [group for shard in shards for group in shard.groups]
     yield from _counts(groups)
-    yield from _written(node.metrics.groups)
+    yield from _written(metrics)
     yield MetricFamily(
         f"{_GROUP}_info",
         MetricKind.GAUGE,
@@ -49,7 +48,7 @@ def group_families(node: NodeView) -> Iterator[MetricFamily]:
         "Members of each group.",
         [Sample(_member_count(group), _labels(group)) for group in groups],
     )
-    yield from _lags(node, [shard.offsets for shard in shards])
+    yield from _lags(broker, [shard.offsets for shard in shards])
 
 
 def _labels(group: Group, **more: str) -> dict[str, str]:
@@ -92,11 +91,11 @@ def _written(metrics: GroupMetrics) -> Iterator[MetricFamily]:
 
 
 def _counter(name: str, doc: str, value: int) -> MetricFamily:
-    return MetricFamily(f"{_COORDINATOR}_{name}", MetricKind.COUNTER, doc, [Sample(value)])
+    return counter(f"{_COORDINATOR}_{name}", doc, value)
 
 
-def _lags(node: NodeView, stores: list[OffsetStore]) -> Iterator[MetricFamily]:
-    ends = {place: p.high_watermark for place, p in node.partitions.all() if p.is_leader}
+def _lags(broker: BrokerView, stores: list[OffsetStore]) -> Iterator[MetricFamily]:
+    ends = {place: p.high_watermark for place, p in broker.partitions.all() if p.is_leader}
     by_partition: list[Sample] = []
     by_topic: Counter[tuple[str, str]] = Counter()
     offsets = 0

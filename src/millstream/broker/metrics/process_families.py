@@ -5,19 +5,38 @@ from __future__ import annotations
 import gc
 import platform
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from millstream import __version__
-from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
-from millstream.broker.metrics.node_view import NodeView
-from millstream.broker.metrics.replica_families import gauge
+from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample, gauge
+from millstream.broker.metrics.node_view import BrokerView, NodeView
 from millstream.broker.metrics.request_families import summary_ms
 from millstream.broker.metrics.time_distribution import TimeDistribution
+from millstream.net.server.login_gate import LoginCounts
 
 _FSYNC_LIMITS_US: Final = tuple(base * 10**power for power in (2, 3, 4, 5, 6) for base in (1, 2, 5))
 """From a tenth of a millisecond to five seconds."""
 _KIBIBYTE: Final = 1024
+_LOGINS: Final[tuple[tuple[str, str, Callable[[LoginCounts], int]], ...]] = (
+    ("successful_authentication_total", "Logins.", lambda each: each.successful),
+    ("failed_authentication_total", "Logins that were refused.", lambda each: each.failed),
+    (
+        "successful_reauthentication_total",
+        "Logins of connections that had logged in before.",
+        lambda each: each.successful_again,
+    ),
+    (
+        "failed_reauthentication_total",
+        "Logins of connections that had logged in before, which were refused.",
+        lambda each: each.failed_again,
+    ),
+    (
+        "expired_connections_killed_count",
+        "Connections closed since their session had ended.",
+        lambda each: each.ended,
+    ),
+)
 
 
 def process_families(node: NodeView) -> Iterator[MetricFamily]:
@@ -40,7 +59,12 @@ def process_families(node: NodeView) -> Iterator[MetricFamily]:
         usage.ru_maxrss * _KIBIBYTE,
     )
     yield from _garbage()
-    yield from _waiting(node)
+    yield gauge(
+        "kafka_server_socket_server_metrics_connection_count",
+        "Open connections.",
+        node.metrics.connection_count(),
+    )
+    yield from _logins(node.metrics.login_counts())
     yield _histogram(
         "millstream_log_fsync_seconds", "Time of an fsync of a log.", node.metrics.flushes
     )
@@ -55,6 +79,31 @@ def process_families(node: NodeView) -> Iterator[MetricFamily]:
         "How late the event loop came to what was due.",
         node.metrics.loop_lag,
     )
+    yield from _idleness(node)
+
+
+def _idleness(node: NodeView) -> Iterator[MetricFamily]:
+    """The names of Kafka's pools of threads; one loop does the work of both, so they tell the same."""
+    ratio = node.metrics.loop_idleness.ratio(node.clock.now().monotonic_ms)
+    for name, doc in (
+        ("kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent", "handles requests"),
+        ("kafka_network_socketserver_networkprocessoravgidle_percent", "reads and writes sockets"),
+    ):
+        yield gauge(
+            name, f"Share of time, 0 to 1, in which the event loop, which {doc}, is idle.", ratio
+        )
+
+
+def _logins(counts: Mapping[str, LoginCounts]) -> Iterator[MetricFamily]:
+    """Of the listeners where clients log in."""
+    for name, doc, count in _LOGINS:
+        samples = [
+            Sample(count(of_listener), {"listener": listener})
+            for listener, of_listener in sorted(counts.items())
+        ]
+        yield MetricFamily(
+            f"kafka_server_socket_server_metrics_{name}", MetricKind.COUNTER, doc, samples
+        )
 
 
 def _garbage() -> Iterator[MetricFamily]:
@@ -74,21 +123,17 @@ def _garbage() -> Iterator[MetricFamily]:
         )
 
 
-def _waiting(node: NodeView) -> Iterator[MetricFamily]:
-    yield gauge(
-        "kafka_server_socket_server_metrics_connection_count",
-        "Open connections.",
-        node.metrics.connection_count(),
-    )
+def waiting_families(broker: BrokerView) -> Iterator[MetricFamily]:
+    """Yields the families of the requests that wait in a broker, and of its fetch sessions."""
     yield gauge(
         "kafka_server_delayedoperationpurgatory_purgatorysize",
         "Requests that wait for partitions: fetches for bytes, produces for replicas.",
-        len(node.purgatory),
+        len(broker.purgatory),
     )
     yield gauge(
         "kafka_server_fetchsessioncache_numincrementalfetchsessions",
         "Fetch sessions that are remembered.",
-        len(node.fetch_sessions),
+        len(broker.fetch_sessions),
     )
 
 

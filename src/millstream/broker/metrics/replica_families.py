@@ -1,52 +1,62 @@
-"""The metric families of partitions, logs and the metadata quorum: gauges, read from the node when asked for."""
+"""The metric families of partitions and logs: gauges, read from the node when asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
-from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample, counter, gauge
+from millstream.broker.metrics.node_view import BrokerView, NodeView
+from millstream.broker.metrics.replication_metrics import ReplicationMetrics
 from millstream.log.partition_log import PartitionLog
-from millstream.metadata.image import PartitionImage
 from millstream.replication.partition import Partition
 
 _REPLICAS: Final = "kafka_server_replicamanager"
-_CONTROLLER: Final = "kafka_controller_kafkacontroller"
+_FETCHERS: Final = "kafka_server_replicafetchermanager"
+_TOPICS: Final = "kafka_server_brokertopicmetrics"
 _LOG: Final = "kafka_log_log"
-_RAFT: Final = "kafka_server_raft_metrics"
 
 
-def replica_families(node: NodeView) -> Iterator[MetricFamily]:
+def replica_families(node: NodeView, broker: BrokerView) -> Iterator[MetricFamily]:
     """Yields the families about the replicas of this node. Those about health count only the partitions that it leads."""
-    partitions = [partition for _, partition in node.partitions.all()]
-    led = [partition for partition in partitions if partition.is_leader]
+    partitions = [partition for _, partition in broker.partitions.all()]
+    led = node.led_replicas()
     yield gauge(
         "kafka_server_kafkaserver_brokerstate",
         "1 starting, 2 recovering, 3 running, 6 and 7 shutting down.",
         node.life.state,
     )
     yield gauge(f"{_REPLICAS}_partitioncount", "Replicas on this node.", len(partitions))
-    yield gauge(f"{_REPLICAS}_leadercount", "Partitions that this node leads.", len(led))
+    yield gauge(f"{_REPLICAS}_leadercount", "Partitions that this node leads.", led.partitions)
     yield gauge(
         f"{_REPLICAS}_underreplicatedpartitions",
         "Led partitions with replicas out of sync.",
-        sum(len(p.isr) < len(p.replicas) for p in led),
+        led.under_replicated,
     )
     yield gauge(
         f"{_REPLICAS}_underminisrpartitioncount",
         "Led partitions with fewer in-sync replicas than min.insync.replicas: acks=all is refused.",
-        sum(p.is_short_of_replicas for p in led),
+        led.under_min_isr,
     )
     yield gauge(
         f"{_REPLICAS}_atminisrpartitioncount",
         "Led partitions with just min.insync.replicas.",
-        sum(_has_just_enough(p) for p in led),
+        led.at_min_isr,
+    )
+    yield gauge(
+        f"{_REPLICAS}_reassigningpartitions",
+        "Led partitions whose replicas are on their way to other brokers.",
+        led.reassigning,
+    )
+    yield gauge(
+        f"{_REPLICAS}_produceridcount",
+        "Producers that the replicas of this node remember, each in each of its partitions.",
+        sum(len(p.log.producers) for p in partitions),
     )
     yield gauge(
         f"{_REPLICAS}_offlinereplicacount",
         "Replicas of this node whose log cannot be used.",
-        sum(p.log.failure is not None for p in partitions),
+        broker.partitions.offline_count(),
     )
     yield gauge(
         "kafka_log_logmanager_offlinelogdirectorycount",
@@ -55,14 +65,46 @@ def replica_families(node: NodeView) -> Iterator[MetricFamily]:
     )
 
 
-def _has_just_enough(partition: Partition) -> bool:
-    enough = min(partition.log.config.min_insync_replicas, len(partition.replicas))
-    return len(partition.isr) == enough
+def replication_families(metrics: ReplicationMetrics) -> Iterator[MetricFamily]:
+    """Yields the counters of replication: changes of ISRs, bytes between brokers, and how far followers are."""
+    for name, doc, value in (
+        ("isrshrinks", "Replicas that fell out of the ISR of a led partition.", metrics.isr_shrinks),
+        ("isrexpands", "Replicas that came into the ISR of a led partition.", metrics.isr_expands),
+        ("failedisrupdates", "Changes of ISRs that the controller refused.", metrics.failed_isr_updates),
+    ):  # fmt: skip
+        yield counter(f"{_REPLICAS}_{name}_total", doc, value)
+    for name, doc, value in (
+        ("replicationbytesin", "Bytes taken from leaders.", metrics.bytes_in),
+        ("replicationbytesout", "Bytes sent to followers.", metrics.bytes_out),
+        ("reassignmentbytesin", "Bytes taken for replicas that a reassignment adds.", metrics.reassignment_bytes_in),
+        ("reassignmentbytesout", "Bytes sent to replicas that a reassignment adds.", metrics.reassignment_bytes_out),
+    ):  # fmt: skip
+        yield counter(f"{_TOPICS}_{name}_total", doc, value)
+    yield gauge(
+        f"{_FETCHERS}_maxlag",
+        "Records that the replica of this node farthest behind its leader lacks.",
+        metrics.follower_lag_max(),
+    )
+    yield gauge(
+        f"{_FETCHERS}_failedpartitionscount",
+        "Replicas of this node that have given up to follow their leaders.",
+        metrics.failed_partitions(),
+    )
 
 
-def log_families(node: NodeView) -> Iterator[MetricFamily]:
+def damage_families(metrics: ReplicationMetrics) -> Iterator[MetricFamily]:
+    """Yields what is known of batches that are not what was written. Kafka has nothing like it."""
+    for name, doc, value in (
+        ("corruptfetches", "Answers of leaders that were refused: a batch did not fit its checksum.", metrics.corrupt_fetches),
+        ("damaged", "Replicas in which the disk had changed what was written.", metrics.damage_found()),
+        ("mended", "Of these, replicas that have fetched it anew and are in sync.", metrics.damage_mended()),
+    ):  # fmt: skip
+        yield counter(f"millstream_replicas_{name}_total", doc, value)
+
+
+def log_families(broker: BrokerView) -> Iterator[MetricFamily]:
     """Yields the families about the log of each replica. Large clusters have many of these."""
-    replicas = [partition for _, partition in node.partitions.all()]
+    replicas = [partition for _, partition in broker.partitions.all()]
     for name, doc, read in _LOG_GAUGES:
         yield MetricFamily(
             f"{_LOG}_{name}", MetricKind.GAUGE, doc, [_sample(p, read) for p in replicas]
@@ -81,47 +123,3 @@ def _sample(partition: Partition, read: Callable[[PartitionLog], int]) -> Sample
     place = partition.topic_partition
     labels = {"topic": place.topic, "partition": str(place.partition)}
     return Sample(read(partition.log), labels)
-
-
-def controller_families(node: NodeView) -> Iterator[MetricFamily]:
-    """Yields the families about the cluster, from the metadata. A broker that does not lead the quorum shows its own image."""
-    image, quorum = node.metadata.image, node.controller.quorum()
-    partitions = [partition for topic in image.topics for partition in topic.partitions]
-    active = quorum.leader_id == node.node_id
-    brokers = list(image.brokers.values())
-    yield gauge(f"{_CONTROLLER}_activecontrollercount", "1 where the active controller is.", active)
-    yield gauge(f"{_CONTROLLER}_globaltopiccount", "Topics of the cluster.", len(image.topics))
-    yield gauge(
-        f"{_CONTROLLER}_globalpartitioncount", "Partitions of the cluster.", len(partitions)
-    )
-    yield gauge(
-        f"{_CONTROLLER}_offlinepartitionscount",
-        "Partitions without a leader.",
-        sum(not partition.has_leader for partition in partitions),
-    )
-    yield gauge(
-        f"{_CONTROLLER}_preferredreplicaimbalancecount",
-        "Partitions led by another than their first replica.",
-        sum(_is_led_elsewhere(partition) for partition in partitions),
-    )
-    yield gauge(
-        f"{_CONTROLLER}_activebrokercount",
-        "Brokers that may lead.",
-        sum(not broker.fenced for broker in brokers),
-    )
-    yield gauge(
-        f"{_CONTROLLER}_fencedbrokercount",
-        "Brokers that are shut out.",
-        sum(broker.fenced for broker in brokers),
-    )
-    yield gauge(f"{_RAFT}_current_leader", "Id of the quorum's leader.", quorum.leader_id)
-    yield gauge(f"{_RAFT}_current_epoch", "Epoch of the quorum.", quorum.leader_epoch)
-    yield gauge(f"{_RAFT}_high_watermark", "Committed metadata records.", quorum.high_watermark)
-
-
-def _is_led_elsewhere(partition: PartitionImage) -> bool:
-    return partition.has_leader and partition.leader != partition.preferred_leader
-
-
-def gauge(name: str, doc: str, value: float) -> MetricFamily:
-    return MetricFamily(name, MetricKind.GAUGE, doc, [Sample(int(value))])

@@ -5,13 +5,16 @@ image -> partitions -> coordinators -> requests
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
+from millstream.broker.config.rules import ALL_DIRECTORIES
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topic_creation import InternalTopics
@@ -21,24 +24,29 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.forwarding.end_offsets import EndOffsets
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.metrics.node_view import BrokerView
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.shared_parts import SharedParts
+from millstream.broker.patterns.group_patterns import GroupPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.replication.fetchers_on_demand import FetchersOnDemand
+from millstream.broker.replication.isr_changes import IsrChanges
+from millstream.broker.replication.partition_alterations import PartitionAlterations
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.background import BackgroundWork
-from millstream.broker.storage.clean_shutdown import close_directories
+from millstream.broker.storage.clean_shutdown import check_closed_directories, close_directories
 from millstream.broker.storage.directory_assignments import DirectoryAssignments
 from millstream.broker.storage.directory_failures import DirectoryFailures
 from millstream.broker.storage.durability import Durability
-from millstream.broker.storage.hosted_partitions import HostedPartitions
+from millstream.broker.storage.hosted_partitions import HostedEvents, HostedPartitions
 from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.storage.log_flusher import GroupCommitFlusher
+from millstream.broker.storage.log_scrubber import LogScrubber
 from millstream.broker.storage.new_logs import NewLogs
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.broker.telemetry.client_telemetry import ClientTelemetry
@@ -50,11 +58,26 @@ from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.log.directory.log_directory import LogDirectory
+from millstream.metadata.features import (
+    METADATA_VERSION,
+    METADATA_VERSIONS,
+    Capability,
+    can,
+    metadata_version_of_image,
+)
+from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
 from millstream.protocol.enums import ConfigResourceType
+from millstream.quota.rate import QuotaWindows
 from millstream.records.compression import Codec
 from millstream.replication.partition import Partition
-from millstream.security.authorizer import ALLOW_ALL
+from millstream.replication.throttle import ReplicationThrottles
+
+if TYPE_CHECKING:
+    from millstream.broker.replication.replica_fetchers import ReplicaFetchers
+    from millstream.broker.storage.log_cutter import LogCutter
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class BrokerPart:
@@ -64,6 +87,7 @@ class BrokerPart:
         self._shared = shared
         self._config = shared.config
         self._directories = shared.directories
+        self._cordon(self._config)
         self._environment = shared.environment
         self._clock = shared.clock
         self._tasks = shared.tasks
@@ -78,7 +102,7 @@ class BrokerPart:
         self._patterns = patterns
         self._life = life
         self._session = BrokerSession(
-            self._controller, self._metadata, self._identity, self._config, self._clock
+            self._controller, self._metadata, self._identity, self._config, self._directories
         )
         self._brokers = shared.new_broker_channel()
         self._purgatory = Purgatory(self._clock)
@@ -86,14 +110,28 @@ class BrokerPart:
         self._assignments = DirectoryAssignments(
             self._controller, self._session, self._identity.node_id
         )
+        self._alterations = PartitionAlterations(
+            self._controller, self._session, self._identity.node_id
+        )
+        self._isr_changes = IsrChanges(
+            self._alterations,
+            self._clock,
+            self._config.replica_lag_time_max_ms,
+            self._metrics.replication,
+        )
+        self._throttles = self._new_throttles()
+        self._flusher = GroupCommitFlusher(self._pool, self._tasks, self._clock, self._metrics)
+        self._fetchers = FetchersOnDemand(
+            self._new_fetchers, count=self._config.num_replica_fetchers
+        )
         self._partitions = self._new_partitions()
         self._failures = DirectoryFailures(
             self._directories, self._partitions, self._session, self._tasks
         )
-        self._flusher = GroupCommitFlusher(self._pool, self._tasks, self._clock, self._metrics)
         self._moves = self._new_moves()
         self._background = self._new_background()
         self._cleaner = self._new_cleaner()
+        self._scrubber = self._new_scrubber()
         self.dynamic_config.subscribe(self._use)
         self._durability = Durability(self._flusher, self._purgatory, self._flush_on_ack)
         self._internal_topics = InternalTopics(
@@ -106,16 +144,24 @@ class BrokerPart:
         """Starts the broker; returns when it leads its partitions and requests may be answered."""
         self._failures.watch()
         self._tasks.start(self._purgatory.run(), "purgatory")
+        await check_closed_directories(self._directories, self._pool)
         await self._session.register(
             advertised,
-            self._directories.metadata.previous_broker_epoch,
+            self._directories.previous_broker_epoch,
             [directory.meta.directory_id for directory in self._directories],
         )
         self.services.producer_ids.registered(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
+        self._tasks.start(self._session.tell_directories(), "directories of the broker")
         self._life.enter(BrokerState.RECOVERY)
         self.services.client_telemetry.follow(self._metadata.image)
+        self._follow_level(self._metadata.image)
         self._partitions.load(self._metadata.image)
+        self._tasks.start(self._alterations.run(), "changes of led partitions")
+        self._tasks.start(self._isr_changes.run(self._long_work), "changes of the ISR")
+        self._tasks.start(
+            self._isr_changes.look(self._partitions, self._long_work), "looks for lagging followers"
+        )
         self._shared.controller.subscribe(self._apply)
         await self._session.unfence()
         self._tasks.start(self._assignments.run(), "directories of replicas")
@@ -123,6 +169,8 @@ class BrokerPart:
         self._tasks.start(self.new_logs.run(), "new logs")
         self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)
+        self._tasks.start(self._scrubber.run(), "log scrubber")
+        self._tasks.start(self._scrubber.look(), "looks for stuck followers")
         self.services.share_groups.start()
         if self._config.log_cleaner_enable:
             self._tasks.start(self._cleaner.run(), "log cleaner")
@@ -154,6 +202,17 @@ class BrokerPart:
             number = moved.topic_partition.partition
             self._assignments.placed(topic, number, target.meta.directory_id)
 
+    def _follow_level(self, image: MetadataImage) -> None:
+        self._session.follow(image)
+        self._assignments.follow(image)
+        if len(self._directories) > 1 and not can(image, Capability.DIRECTORY_ASSIGNMENT):
+            # Kafka's broker says the same and goes on, too (`MetadataVersionConfigValidator`).
+            _LOGGER.error(
+                "Multiple log directories (aka JBOD) are not supported in the current MetadataVersion %s. Need %s or higher",
+                METADATA_VERSIONS[metadata_version_of_image(image)],
+                METADATA_VERSIONS[Capability.DIRECTORY_ASSIGNMENT],
+            )
+
     def _moved_bytes_per_second_max(self) -> float:
         limit = self.dynamic_config.current.replica_alter_log_dirs_io_max_bytes_per_second
         return math.inf if limit is None else limit
@@ -167,6 +226,8 @@ class BrokerPart:
             r.type is ConfigResourceType.CLIENT_METRICS for r in published.delta.changed_configs
         ):
             self.services.client_telemetry.follow(published.image)
+        if METADATA_VERSION in published.delta.changed_features:
+            self._follow_level(published.image)
         self._partitions.apply(published)
         if published.delta.topics.deleted():
             self._metrics.topics.forget_others(published.image.topics.by_name)
@@ -176,18 +237,81 @@ class BrokerPart:
 
     def _use(self, config: BrokerConfig) -> None:
         """Takes over settings that were changed while the node runs."""
+        self._cordon(config)
         self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
+        self._throttles.use(
+            config.leader_replication_throttled_rate, config.follower_replication_throttled_rate
+        )
+        self._fetchers.resize(config.num_replica_fetchers)
         self.services.group_coordinator.change_config(config.read(GroupCoordinatorConfig))
 
+    def _cordon(self, config: BrokerConfig) -> None:
+        of_all = ALL_DIRECTORIES in config.cordoned_log_dirs
+        self._directories.cordoned = frozenset(
+            self._directories.paths if of_all else config.cordoned_log_dirs
+        )
+
+    def _new_fetchers(self, count: int) -> ReplicaFetchers:
+        """They end with the tasks of the node: before the logs are closed."""
+        # Here, not above: a node by itself starts without them.
+        from millstream.broker.replication.remote_leader import ReplicaFetchSettings
+        from millstream.broker.replication.replica_fetcher import FetcherServices
+        from millstream.broker.replication.replica_fetchers import ReplicaFetchers
+
+        return ReplicaFetchers(
+            self._shared.new_fetch_channel,
+            self._config.read(ReplicaFetchSettings),
+            lambda: self._session.broker_epoch,
+            FetcherServices(
+                tasks=self._tasks,
+                cutter=self._new_cutter(),
+                syncs_first=lambda: self._flush_on_ack() == "always",
+                clock=self._clock,
+                flusher=self._flusher,
+                long_work=self._long_work,
+                metrics=self._metrics.replication,
+                throttle=self._throttles.follower,
+            ),
+            count=count,
+        )
+
+    def _new_cutter(self) -> LogCutter:
+        # Here, for the same reason.
+        from millstream.broker.storage.log_cutter import LogCutter
+
+        return LogCutter(self._pool, self._tasks, self._clock)
+
+    def _new_throttles(self) -> ReplicationThrottles:
+        windows = QuotaWindows(
+            self._config.replication_quota_window_num,
+            self._config.replication_quota_window_size_seconds * 1000,
+        )
+        throttles = ReplicationThrottles.of(self._identity.node_id, windows)
+        throttles.use(
+            self._config.leader_replication_throttled_rate,
+            self._config.follower_replication_throttled_rate,
+        )
+        return throttles
+
     def _new_partitions(self) -> HostedPartitions:
-        return HostedPartitions(
+        partitions = HostedPartitions(
             self._directories,
             self._config,
             self._clock,
-            on_progress=self._purgatory.wake,
-            on_placed=self._assignments.placed,
+            told=HostedEvents(
+                on_progress=self._purgatory.wake,
+                on_growth=self._purgatory.note_growth,
+                on_alteration_due=self._isr_changes.note_due,
+                on_placed=self._assignments.placed,
+            ),
             new_logs=self.new_logs,
+            fetchers=self._fetchers,
+            start_cut=lambda *cut: self._new_cutter().start(*cut),
         )
+        damaged = partitions.damaged
+        self._metrics.replication.damage_found = lambda: damaged.found
+        self._metrics.replication.damage_mended = lambda: damaged.mended
+        return partitions
 
     def _flush_on_ack(self) -> str:
         return self.dynamic_config.current.millstream_flush_on_ack
@@ -213,6 +337,15 @@ class BrokerPart:
             long_work=self._long_work,
         )
 
+    def _new_scrubber(self) -> LogScrubber:
+        return LogScrubber(
+            self._partitions,
+            self._pool,
+            lambda: self.dynamic_config.current.millstream_log_scrub_bytes_per_second,
+            interval_ms=lambda: self.dynamic_config.current.millstream_log_scrub_interval_ms,
+            long_work=self._long_work,
+        )
+
     def _new_moves(self) -> ReplicaMoves:
         return ReplicaMoves(
             self._directories,
@@ -220,6 +353,8 @@ class BrokerPart:
             self._tasks,
             self._clock,
             on_moved=self._tell_moved,
+            copies_at_once=self._config.num_replica_alter_log_dirs_threads
+            or len(self._directories.paths),
             bytes_per_second_max=self._moved_bytes_per_second_max,
         )
 
@@ -232,7 +367,7 @@ class BrokerPart:
         transactions = self._new_transaction_coordination(producer_ids, markers, services)
         return HandlerServices(
             apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
-            authorizer=ALLOW_ALL,
+            access=self._shared.access,
             auto_topic_creation=AutoTopicCreation(
                 self._controller, self.dynamic_config, self._tasks, long_work=self._long_work
             ),
@@ -262,9 +397,11 @@ class BrokerPart:
             patterns=self._patterns,
             producer_ids=producer_ids,
             purgatory=self._purgatory,
+            quotas=self._shared.quotas,
             replica_moves=self._moves,
             share_group_state=ShareGroupPersistence(groups, share_groups, self._long_work),
             share_groups=share_groups,
+            store_checks=self._shared.store_checks,
             streams_internal_topics=StreamsInternalTopics(
                 self._controller,
                 self._tasks,
@@ -272,25 +409,19 @@ class BrokerPart:
                 config.request_timeout_ms,
                 long_work=self._long_work,
             ),
+            throttles=self._throttles,
             transaction_coordinator=transactions,
             transaction_coordinator_channel=TransactionCoordinatorChannel(
-                transactions, self._metadata, self._brokers
+                transactions, self._metadata, self._brokers, self._tasks
             ),
             transaction_markers=markers,
         )
 
-    def _new_view(self) -> NodeView:
-        return NodeView(
-            node_id=self._identity.node_id,
-            life=self._life,
-            metrics=self._metrics,
-            metadata=self._metadata,
-            controller=self._controller,
+    def _new_view(self) -> BrokerView:
+        return BrokerView(
             partitions=self._partitions,
-            log_directories=self._directories,
             group_coordinator=self.services.group_coordinator,
             purgatory=self._purgatory,
-            long_work=self._long_work,
             fetch_sessions=self.services.fetch_sessions,
         )
 
@@ -314,7 +445,9 @@ class BrokerPart:
             partitions=self._partitions,
             tasks=self._tasks,
             services=replace(services, on_written=self._metrics.groups.written),
-            patterns=self._patterns,
+            patterns=GroupPatterns(
+                self._patterns, self._shared.access, self._clock, long_work=self._long_work
+            ),
         )
 
     def _new_share_groups(self, services: CoordinatorServices) -> ShareGroups:
@@ -341,7 +474,9 @@ class BrokerPart:
             self._identity.node_id,
             producer_ids,
             TransactionCompletion(
-                TransactionMarkerChannel(markers, self._metadata, self._brokers, self._long_work),
+                TransactionMarkerChannel(
+                    markers, self._metadata, self._brokers, self._long_work, self._tasks
+                ),
                 self._metadata,
                 self._long_work,
             ),

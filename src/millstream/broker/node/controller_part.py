@@ -12,7 +12,6 @@ from millstream.broker.requests.handler_services import ControllerServices
 from millstream.broker.requests.registry import CONTROLLER_HANDLERS
 from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.request_handler import Response
-from millstream.security.authorizer import ALLOW_ALL
 
 
 class _EnvelopedRequests:
@@ -41,7 +40,7 @@ class ControllerPart:
         self._enveloped_requests = _EnvelopedRequests()
         services = ControllerServices(
             apis=tuple(handler.api for handler in CONTROLLER_HANDLERS.values()),
-            authorizer=ALLOW_ALL,
+            access=shared.access,
             clock=shared.clock,
             config=shared.dynamic_config,
             controller=shared.controller,
@@ -52,17 +51,22 @@ class ControllerPart:
             long_work=shared.long_work,
             metadata=shared.controller,
             metrics=shared.metrics,
+            quotas=shared.quotas,
             quorum_requests=shared.quorum_requests,
+            store_checks=shared.store_checks,
         )
         self.dispatcher = Dispatcher(services, CONTROLLER_HANDLERS)
         self._enveloped_requests.dispatcher = self.dispatcher
 
     async def start(self, advertised: Sequence[Listener]) -> None:
-        """Registers this controller. `advertised`: where others reach it; empty where it has no listener."""
+        """Starts what the controller does of itself, and registers it. `advertised`: where others reach it; empty where it has no listener."""
         tasks, config = self._shared.tasks, self._shared.config
         if self._shared.is_alone:
-            await self._session.register(advertised)
+            await self._session.maybe_register(advertised)
         tasks.start(self._session.stay_registered(advertised), "registration of the controller")
         tasks.start(self._session.fence_expired(), "broker sessions")
+        if config.auto_leader_rebalance_enable:
+            tasks.start(self._session.balance_leaders(), "balance of leaders")
+        tasks.start(self._session.elect_uncleanly(), "unclean elections")
         if config.delegation_token_secret_key is not None:
             tasks.start(self._session.remove_expired_tokens(), "expired delegation tokens")

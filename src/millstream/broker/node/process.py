@@ -11,16 +11,18 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
+from millstream.broker.config.standing_alone import stands_alone
 from millstream.broker.http.pages import start_http
+from millstream.broker.login.node_logins import NodeLogins
 from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.controller_part import ControllerPart
 from millstream.broker.node.ordered_stop import OrderedStop
-from millstream.broker.node.shared_parts import NodeWorkers, SharedParts
+from millstream.broker.node.shared_parts import NodeNetwork, NodeWorkers, SharedParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
@@ -37,6 +39,9 @@ from millstream.net.server.http_server import HttpServer
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer
 from millstream.runtime import Clock, FileSystem, Random
+
+if TYPE_CHECKING:
+    from millstream.broker.tls.node_tls import NodeTls
 
 _LOGGER = logging.getLogger(__name__)
 _DRAIN_TIMEOUT_S: Final = 5.0
@@ -71,6 +76,8 @@ class _Bound(NamedTuple):
 
     for_clients: tuple[Listener, ...]
     of_controller: tuple[Listener, ...]
+    tls: NodeTls | None
+    """None where no listener has it."""
 
 
 class NodeProcess:
@@ -86,17 +93,21 @@ class NodeProcess:
         *,
         now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`network`: where it listens; the system's when none is given. `now_s` measures turns of connections."""
+        """`network`: where it listens; the system's when none is given. `now_s` measures turns of connections and of long work."""
         self.life = BrokerLife()
         self._config = config
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
         limits = config.read(ConnectionLimits)
         self._network = network
+        self._now_s = now_s
         self._server = SocketServer(limits, clock, now_s, network)
         self._controller_server = SocketServer(limits, clock, now_s, network)
         self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
+        self._controller_stop_requested = asyncio.Event()
+        self.broker_stopped = asyncio.Event()
+        """Set when nothing of the broker's part is served any more, whether or not the controller's part goes on."""
         self._was_started = False
         self._abort = False
         self._patience: asyncio.Timeout | None = None
@@ -106,16 +117,30 @@ class NodeProcess:
     def state(self) -> BrokerState:
         return self.life.state
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether a shutdown was requested."""
+        return self._stop_requested.is_set()
+
     def request_stop(self) -> None:
         """Requests a clean shutdown; a second request stops waiting for others. Before the start, the node ends right after it."""
         if self._patience is not None:
             self._patience.reschedule(asyncio.get_running_loop().time())
+        self._stop_requested.set()
+        self._controller_stop_requested.set()
+
+    def request_broker_stop(self) -> None:
+        """Requests a clean shutdown of the broker's part only; the controller's part goes on until `request_stop`.
+
+        So the brokers of a cluster can stop while there is a majority of controllers to let them go.
+        """
         self._stop_requested.set()
 
     def request_abort(self) -> None:
         """Stops at once, like a crash: nothing is flushed or closed, and no client is answered."""
         self._abort = True
         self._stop_requested.set()
+        self._controller_stop_requested.set()
 
     async def run(
         self, announce: Callable[[ReadyReport], None], cluster_id: str | None = None
@@ -134,10 +159,12 @@ class NodeProcess:
             self.life.enter(BrokerState.STARTING)
             bound = self._bind(self._server, self._config.listeners)
             of_controller = self._bind(self._controller_server, self._config.controller_listeners)
+            tls = self._read_tls()
             where = self._config.http_listener
             self._http = None if where is None else HttpServer(where.host, where.port)
             directories = open_data_directories(self._config, self._environment, cluster_id)
-            await self._live(directories, _Bound(bound, of_controller), pool, patterns, announce)
+            bound_all = _Bound(bound, of_controller, tls)
+            await self._live(directories, bound_all, pool, patterns, announce)
         except BaseExceptionGroup as errors:
             raise _first(errors) from errors
         finally:
@@ -167,15 +194,17 @@ class NodeProcess:
                 directories,
                 self._environment,
                 self._clock,
-                workers=NodeWorkers(tasks, pool),
-                network=self._network,
-                of_controller=self._advertised(bound.of_controller),
+                workers=NodeWorkers(tasks, pool, self._now_s),
+                network=NodeNetwork(
+                    self._network, self._advertised(bound.of_controller), bound.tls
+                ),
             )
             shared.dynamic_config.subscribe(self._use)
             controller = ControllerPart(shared) if self._config.is_controller else None
             broker = None
             if self._config.is_broker:
                 broker = BrokerPart(shared, patterns=patterns, life=self.life)
+            self._serve_http(shared, broker)
             starting = group.create_task(self._start(shared, controller, broker, bound))
             if shared.waits_for_others:
                 # Its controllers may be away for ever: whoever has enough of it stops the node.
@@ -189,6 +218,9 @@ class NodeProcess:
                 await self._stop_requested.wait()
             if not self._abort and starting.done():
                 await self._shut_down(broker, stop)
+                self.broker_stopped.set()
+                if controller is not None and broker is not None:
+                    await self._controller_stop_requested.wait()
             starting.cancel()
             if not self._abort:
                 await stop.wait("leaving the quorum", shared.hand_over)
@@ -214,30 +246,71 @@ class NodeProcess:
         try:
             async with asyncio.timeout(limit_ms / 1000 if limit_ms < _FOR_EVER_MS else None):
                 shared.start()
+                self._require_logins(shared, bound)
+                if shared.tls is not None:
+                    await shared.follow_stores(shared.tls)
                 if controller is not None:
-                    await self._start_controller(controller, shared.tasks, bound)
+                    await self._start_controller(controller, shared, bound)
                 if broker is not None:
-                    await self._start_broker(broker, shared.tasks, bound)
+                    await self._start_broker(broker, shared, bound)
+                if shared.tls is not None:
+                    shared.tls.is_serving = True
         except TimeoutError:
             raise ConfigError(
                 f"the node was not ready after {limit_ms} ms: see server.max.startup.time.ms"
             ) from None
 
+    def _serve_http(self, shared: SharedParts, broker: BrokerPart | None) -> None:
+        servers = (self._server, self._controller_server)
+        shared.metrics.connection_count = lambda: sum(each.connection_count for each in servers)
+        shared.metrics.login_counts = lambda: servers[0].login_counts | servers[1].login_counts
+        if self._http is not None:
+            view = shared.view(self.life, None if broker is None else broker.view)
+            start_http(self._http, view, shared.tasks)
+
+    def _read_tls(self) -> NodeTls | None:
+        """Reads keys and certificates, where a listener or a connection of this node has TLS."""
+        protection = self._config.protection
+        if not protection.tls:
+            return None
+        from millstream.broker.tls.node_tls import NodeTls  # OpenSSL is loaded where it is needed
+
+        own = [each.name for each in (*self._config.listeners, *self._config.controller_listeners)]
+        return NodeTls(protection, own, stands_alone=stands_alone(self._config.settings))
+
+    def _protect(
+        self, server: SocketServer, shared: SharedParts, listeners: tuple[Listener, ...]
+    ) -> None:
+        for listener in listeners:
+            if shared.tls is not None and listener.name in shared.tls.listeners:
+                server.require_tls(listener.name, shared.tls.listeners[listener.name])
+
+    def _require_logins(self, shared: SharedParts, bound: _Bound) -> None:
+        """One object for both servers: a name that nobody has gets the same salt at every listener, as a user does."""
+        logins = NodeLogins(self._config, shared.controller, self._clock, shared.pool, shared.tasks)
+        for server, listeners in (
+            (self._server, bound.for_clients),
+            (self._controller_server, bound.of_controller),
+        ):
+            for name, rules in logins.rules_of(listeners).items():
+                server.require_login(name, rules)
+
     async def _start_controller(
-        self, controller: ControllerPart, tasks: NodeTasks, bound: _Bound
+        self, controller: ControllerPart, shared: SharedParts, bound: _Bound
     ) -> None:
         """Its listeners answer before anything is elected: those who elect ask there."""
         if bound.of_controller:
+            self._protect(self._controller_server, shared, bound.of_controller)
             serving = self._controller_server.serve(controller.dispatcher)
-            tasks.start(serving, "connections of the controller")
+            shared.tasks.start(serving, "connections of the controller")
         await controller.start(self._advertised(bound.of_controller))
 
-    async def _start_broker(self, broker: BrokerPart, tasks: NodeTasks, bound: _Bound) -> None:
-        broker.view.metrics.connection_count = lambda: self._server.connection_count
-        if self._http is not None:
-            start_http(self._http, broker.view, tasks)
+    async def _start_broker(self, broker: BrokerPart, shared: SharedParts, bound: _Bound) -> None:
         await broker.start(self._advertised(bound.for_clients))
-        tasks.start(
+        if shared.tls is not None:
+            await shared.follow_stores(shared.tls)
+        self._protect(self._server, shared, bound.for_clients)
+        shared.tasks.start(
             self._server.serve(
                 Dispatcher(broker.services, BROKER_HANDLERS),
                 broker.services.share_groups.connection_closed,
@@ -262,6 +335,8 @@ class NodeProcess:
         except TimeoutError:
             _LOGGER.warning("asked to stop again: nobody is waited for any more")
             stop.take("releasing who waits", broker.release_waiting)
+        finally:
+            self._patience = None  # a request that comes later has nothing to hasten
         self.life.enter(BrokerState.SHUTTING_DOWN)
 
     async def _disconnect(self) -> None:
@@ -291,8 +366,13 @@ class NodeProcess:
 
     def _bind(self, server: SocketServer, listeners: tuple[Listener, ...]) -> tuple[Listener, ...]:
         backlog = self._config.socket_listen_backlog_size
+        protocols = self._config.protection.protocols
         return tuple(
-            Listener(each.name, each.host, server.bind(each.name, each.host, each.port, backlog))
+            Listener(
+                each.name,
+                each.host,
+                server.bind(each.name, each.host, each.port, backlog, protocols[each.name]),
+            )
             for each in listeners
         )
 

@@ -45,6 +45,10 @@ class Partitions(Protocol):
 
     def all(self) -> Iterable[tuple[TopicPartition, Partition]]: ...
 
+    def offline_count(self) -> int:
+        """Returns the number of replicas that the metadata have here and whose log cannot be used."""
+        ...
+
 
 class ControllerClient(Protocol):
     """The way to the active controller, wherever it runs."""
@@ -72,6 +76,10 @@ class ControllerClient(Protocol):
 
     def leads(self) -> bool:
         """Whether the active controller runs in this node."""
+        ...
+
+    def is_elsewhere(self) -> bool:
+        """Whether a client's request for the controller is to be passed on to another node, by `forward`."""
         ...
 
     def quorum(self) -> QuorumDescription:

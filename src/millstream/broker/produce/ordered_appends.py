@@ -46,11 +46,12 @@ class OrderedAppends:
     ) -> None:
         try:
             if previous is not None:
-                await previous
+                # Cancelled here at a stop, it is still for the task before to finish.
+                await asyncio.shield(previous)
             result.set_result(await work())
         except Exception as error:  # noqa: BLE001 - the caller that awaits the result is told; the node and what waits behind go on
             result.set_exception(error)
         finally:
             done.set_result(None)
-            if self._last[sender] is done:
+            if self._last.get(sender) is done:
                 del self._last[sender]

@@ -37,6 +37,8 @@ class ApiSpec:
     versions: range
     permissions: tuple[Permission, ...]
     """As Kafka asks for them, in its order; empty for an API that every client may use."""
+    is_forwarded: bool = False
+    """A broker passes the request on to the active controller as it came, where that is another node, and asks for nothing itself."""
 
     @property
     def lowest(self) -> int:

@@ -10,18 +10,19 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from millstream.broker.metrics.request_metrics import ApiMetrics
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.produce.request_width import has_many_partitions
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.handler_services import BoundHandle, NodeServices, bound
 from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
-    ClusterAuthorizationFailed,
     KafkaError,
     ProtocolError,
     UnsupportedVersion,
@@ -32,8 +33,6 @@ from millstream.protocol.api import ApiKey, Message, request_class, response_cla
 from millstream.protocol.frames import decode_request_header, encode_response
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.headers import RequestHeader
-from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
-from millstream.security.authorizer import Action, Authorizer, Requester
 
 ResultT = TypeVar("ResultT")
 _LOGGER = logging.getLogger(__name__)
@@ -61,6 +60,7 @@ class _Route:
         "response_class",
         "short_bytes",
         "tells_all",
+        "tells_throttle_time",
     )
 
     def __init__(self, handler: Handler, services: NodeServices) -> None:
@@ -70,7 +70,8 @@ class _Route:
         )
         self.lowest = handler.api.lowest
         self.highest = handler.api.highest
-        self.handle = _authorized(handler, bound(handler.handle, services), services.authorizer)
+        handle = _allowed(handler, bound(handler.handle, services), services.access)
+        self.handle = _where_the_controller_is(handler, handle, services.controller)
         self.failed = handler.failed
         self.decode: Callable[[memoryview, int, int], tuple[Message, int]] = request_class(
             handler.api.key
@@ -80,30 +81,58 @@ class _Route:
             _SHORT_PRODUCE_BYTES if handler.api.key is ApiKey.PRODUCE else _SHORT_FRAME_BYTES
         )
         self.tells_all = handler.api.key in TELLS_ALL
-        self.has_error_code = hasattr(self.response_class(), "error_code")
+        answer = self.response_class()
+        self.has_error_code = hasattr(answer, "error_code")
+        self.tells_throttle_time = hasattr(answer, "throttle_time_ms")
 
 
-def _authorized(handler: Handler, handle: BoundHandle, authorizer: Authorizer) -> BoundHandle:
+class _Begun(NamedTuple):
+    """When a request came, when it began to wait, and its size."""
+
+    begin_ns: int
+    wait_ns: int
+    request_bytes: int
+
+
+def _allowed(handler: Handler, handle: BoundHandle, access: Access) -> BoundHandle:
     """`handle`, and before it the question whether the client may at all, for APIs that are allowed or refused as a whole.
 
     Permissions on what a request names are asked by handlers, which know the names.
     """
-    cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
-    actions = [
-        Action(each.operation, cluster) for each in handler.api.permissions if each.refuses_request
-    ]
-    if not actions:
+    operations = [each.operation for each in handler.api.permissions if each.refuses_request]
+    if access.is_open or not operations:
         return handle
 
     def handle_if_allowed(
         request: Message, context: RequestContext
     ) -> Message | Awaitable[Message] | None:
-        requester = Requester(context.connection.principal, context.client_host)
-        if not all(authorizer.authorize(requester, actions)):
-            raise ClusterAuthorizationFailed
+        for operation in operations:
+            access.check_cluster(context, operation)
         return handle(request, context)
 
     return handle_if_allowed
+
+
+def _where_the_controller_is(
+    handler: Handler, handle: BoundHandle, controller: ControllerClient
+) -> BoundHandle:
+    """`handle` on the node of the active controller; elsewhere the request is passed on, and that node asks whether it is allowed.
+
+    The controller may come to this node after it was looked for: what is passed on reaches it in an envelope then, too. It may leave
+    this node after it was asked here: the next one asks again.
+    """
+    if not handler.api.is_forwarded:
+        return handle
+    key = handler.api.key
+
+    def handle_here_or_there(
+        request: Message, context: RequestContext
+    ) -> Message | Awaitable[Message] | None:
+        if controller.is_elsewhere():
+            return controller.forward(key, request, context)
+        return handle(request, context)
+
+    return handle_here_or_there
 
 
 class Dispatcher:
@@ -115,6 +144,7 @@ class Dispatcher:
         self._clock = services.clock
         self._now_ns = services.metrics.now_ns
         self._failures = services.failures
+        self._quotas = services.quotas
         self._routes = {int(key): _Route(handler, services) for key, handler in handlers.items()}
 
     def may_overlap(self, frame: memoryview) -> bool:
@@ -152,11 +182,17 @@ class Dispatcher:
         try:
             result = route.handle(message, context)
             if result is None:
+                if self._quotas.is_enabled:
+                    begun = _Begun(begin_ns, self._now_ns(), len(frame))
+                    self._throttle(route, context, message, None, begun)
                 return None
             if not isinstance(result, route.response_class):  # asking for Awaitable costs more
-                times = (begin_ns, self._now_ns())
+                begun = _Begun(begin_ns, self._now_ns(), len(frame))
                 waits_for = cast("Awaitable[Message]", result)
-                return self._finish(route, header, message, waits_for, times)
+                return self._finish(route, context, message, waits_for, begun)
+            if self._quotas.is_enabled:
+                begun = _Begun(begin_ns, self._now_ns(), len(frame))
+                self._throttle(route, context, message, result, begun)
             response: Response = encode_response(
                 route.key, version, header.correlation_id, cast("Message", result)
             )
@@ -165,7 +201,11 @@ class Dispatcher:
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
-            response = _encode_error(route, header, message, self._told_error(route, header, error))
+            told = self._told_error(route, header, error)
+            begun = _Begun(begin_ns, self._now_ns(), len(frame))
+            response = _encode_error(
+                route, header, message, told, self._charge(context, message, begun)
+            )
         route.metrics.answered_at_once(version, begin_ns, self._now_ns())
         return response
 
@@ -178,14 +218,15 @@ class Dispatcher:
         begin_ns: int,
     ) -> Response | None:
         """Decoded and encoded in a thread where that takes long, and handled in parts (`long_requests`)."""
+        request_bytes = len(body)  # all but the header, which is short beside it
         await self._long_work.next_turn()
         in_thread = len(body) > _CONVERTED_AT_ONCE_BYTES
         decode = partial(route.decode, body, 0, header.request_api_version)
         message, _ = await self._in_thread(decode) if in_thread else decode()
         context = RequestContext(header, connection, self._clock.now(), in_thread)
         waits_for = _answer_in_parts(route, message, context, self._long_work)
-        times = (begin_ns, self._now_ns())
-        return await self._finish(route, header, message, waits_for, times, in_thread=in_thread)
+        begun = _Begun(begin_ns, self._now_ns(), request_bytes)
+        return await self._finish(route, context, message, waits_for, begun, in_thread=in_thread)
 
     async def _in_thread(self, work: Callable[[], ResultT]) -> ResultT:
         return await self._pool.convert(work)
@@ -193,17 +234,20 @@ class Dispatcher:
     async def _finish(
         self,
         route: _Route,
-        header: RequestHeader,
+        context: RequestContext,
         message: Message,
         result: Awaitable[Message | None],
-        times: tuple[int, int],
+        begun: _Begun,
         *,
         in_thread: bool = False,
     ) -> Response | None:
-        """`times`: when the request came, and when it began to wait. `in_thread`: the request was long, so its answer is."""
+        """`in_thread`: the request was long, so its answer is."""
+        header = context.header
         version = header.request_api_version
         try:
             answer = await result
+            if self._quotas.is_enabled:
+                self._throttle(route, context, message, answer, begun)
             if answer is None:
                 return None
             encode = partial(encode_response, route.key, version, header.correlation_id, answer)
@@ -215,10 +259,47 @@ class Dispatcher:
             raise
         except Exception as error:  # noqa: BLE001 - see `handle`
             told = self._told_error(route, header, error)
-            tell = partial(_encode_error, route, header, message, told)
+            wait_ms = self._charge(context, message, begun)
+            tell = partial(_encode_error, route, header, message, told, wait_ms)
             response = await self._in_thread(tell) if in_thread else tell()
-        route.metrics.answered_later(version, *times, self._now_ns())
+        route.metrics.answered_later(version, begun.begin_ns, begun.wait_ns, self._now_ns())
         return response
+
+    def _throttle(
+        self,
+        route: _Route,
+        context: RequestContext,
+        request: Message,
+        answer: Any,  # Any: a message that may have throttle_time_ms, or None
+        begun: _Begun,
+    ) -> None:
+        """Has a client above its quota wait; its answer says for how long."""
+        if answer is not None and route.tells_throttle_time:
+            found_ms = answer.throttle_time_ms
+            answer.throttle_time_ms = self._charge(context, request, begun, found_ms)
+        else:
+            self._charge(context, request, begun)
+
+    def _charge(
+        self, context: RequestContext, request: Message, begun: _Begun, found_ms: int = 0
+    ) -> int:
+        """Charges a request, refused ones too, and pauses a connection above its quota. Returns for how many milliseconds.
+
+        `found_ms`: the wait that another node or the handler found, which may be longer.
+        """
+        if not self._quotas.is_enabled:
+            return found_ms
+        charged_ms: int = self._quotas.charge(
+            context,
+            request,
+            request_bytes=begun.request_bytes,
+            busy_ns=begun.wait_ns - begun.begin_ns,
+        )
+        wait_ms = max(found_ms, charged_ms)
+        pause = context.connection.pause
+        if wait_ms and pause is not None:
+            pause(wait_ms)
+        return wait_ms
 
     def _told_error(self, route: _Route, header: RequestHeader, error: Exception) -> KafkaError:
         """Returns the error that the client is told, logged where it is unexpected, and counted."""
@@ -236,7 +317,7 @@ async def _answer_in_parts(
     if cut is None:
         return await _answer(route, message, context)
     lists, parts = cut
-    context = replace(context, is_long=False, cut_from=message)
+    context = replace(context, is_long=False, cut_from=message, decided={})
     answers: list[Message] = []
     for part in parts:
         await long_work.next_turn()
@@ -259,12 +340,17 @@ def _count_error(route: _Route, response: Any) -> None:  # Any: has an error_cod
 
 
 def _encode_error(
-    route: _Route, header: RequestHeader, message: Message, error: KafkaError
+    route: _Route, header: RequestHeader, message: Message, error: KafkaError, wait_ms: int
 ) -> Response:
-    """Raises ProtocolError when not even the error can be told, or no client waits for it."""
+    """Returns the answer to a request that failed, which tells how long the client has to wait.
+
+    Raises ProtocolError when not even the error can be told, or no client waits for it.
+    """
     key, version = route.key, header.request_api_version
     try:
         response = route.failed(message, version, error)
+        if wait_ms and route.tells_throttle_time:
+            cast("Any", response).throttle_time_ms = wait_ms  # Any: the route knows that it has one
         return encode_response(key, version, header.correlation_id, response)
     except NoAnswer:
         raise

@@ -12,7 +12,14 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final, final
 
-from millstream.errors import CorruptMessage, KafkaError, KafkaStorageError, UnknownServerError
+from millstream.errors import (
+    CorruptMessage,
+    KafkaError,
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    UnknownServerError,
+)
+from millstream.log.log_health import LogGone
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -44,10 +51,13 @@ class FailureLog:
     def of(self, what: str, error: Exception) -> KafkaError:
         """Returns the error that a client is told when `error` came of what was done for `what`, a partition or a request.
 
-        An error of the disk is logged as its sentence, an unexpected one with its trace.
+        An error of the disk is logged as its sentence, an unexpected one with its trace. A replica that was taken away while a request
+        was under way is no failure: the client asks the leader next, as it is told by Kafka.
         """
         if isinstance(error, OSError):
             error = KafkaStorageError(f"cannot read or write its files: {error}")
+        if isinstance(error, LogGone):
+            return NotLeaderOrFollower(error.detail)
         if isinstance(error, _OF_THE_DISK) and not isinstance(error, PartitionOffline):
             repeated = self._is_due((what, type(error).__name__, str(error)))
             if repeated is not None:

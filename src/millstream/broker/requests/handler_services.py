@@ -32,6 +32,8 @@ from millstream.broker.node.services import (
 )
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.quotas.node_quotas import NodeQuotas
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
@@ -42,22 +44,23 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.broker.telemetry.client_telemetry import ClientTelemetry
+from millstream.broker.tls.store_checks import StoreChecks
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.protocol.api import Message
+from millstream.replication.throttle import ReplicationThrottles
 from millstream.runtime import Clock, FileSystem
-from millstream.security.authorizer import Authorizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandlerServices:
     """Services of one node by the names of handlers' parameters. No handler is given all of them."""
 
+    access: Access
     apis: tuple[ApiSpec, ...]
     """What is served, for ApiVersions."""
-    authorizer: Authorizer
     auto_topic_creation: AutoTopicCreation
     client_telemetry: ClientTelemetry
     clock: Clock
@@ -81,9 +84,12 @@ class HandlerServices:
     patterns: PatternMatcher
     producer_ids: ProducerIds
     purgatory: Purgatory
+    quotas: NodeQuotas
     replica_moves: ReplicaMoves
     share_group_state: ShareGroupPersistence
     share_groups: ShareGroups
+    store_checks: StoreChecks
+    throttles: ReplicationThrottles
     streams_internal_topics: StreamsInternalTopics
     transaction_coordinator: TransactionCoordination
     transaction_coordinator_channel: TransactionCoordinatorChannel
@@ -94,8 +100,8 @@ class HandlerServices:
 class ControllerServices:
     """Services of a controller, for the handlers of its listeners. What a broker has too has the same name there."""
 
+    access: Access
     apis: tuple[ApiSpec, ...]
-    authorizer: Authorizer
     clock: Clock
     config: DynamicConfig
     controller: ControllerClient
@@ -107,6 +113,8 @@ class ControllerServices:
     metadata: Metadata
     metrics: NodeMetrics
     quorum_requests: QuorumRequests
+    quotas: NodeQuotas
+    store_checks: StoreChecks
 
 
 NodeServices = HandlerServices | ControllerServices

@@ -279,6 +279,7 @@ def _are_of_one(left: Element, right: Element, but_for: str) -> bool:
 WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
     {
         ApiKey.ADD_RAFT_VOTER: "about one voter, and where it listens",
+        ApiKey.ALTER_PARTITION: "planned in a thread, by the number of partitions",
         ApiKey.ASSIGN_REPLICAS_TO_DIRS: "planned in a thread, by the number of partitions",
         ApiKey.BEGIN_QUORUM_EPOCH: "about one partition, and where one leader listens",
         ApiKey.BROKER_HEARTBEAT: "one broker says all of itself, planned in a thread",

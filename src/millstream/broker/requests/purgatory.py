@@ -3,6 +3,9 @@
 One place for both, keyed by partition. An operation is registered before it can miss a wake-up, completed by `wake`
 when its condition holds, given up at its deadline, and there is a bound on how many there are. A listener is told of every
 progress, whether it waits or not. Knows nothing of requests.
+
+That a log has grown by what is not committed yet is told to followers alone: a hundred produces that wait for the high watermark are
+not looked through with each append.
 """
 
 from __future__ import annotations
@@ -23,19 +26,30 @@ _COMPACTION_MIN: Final = 1_000
 class DelayedOperation:
     """A request that waits. Await `wait()` once; it returns whether the condition came true before the deadline."""
 
-    __slots__ = ("_future", "_purgatory", "deadline_ms", "is_registered", "is_satisfied", "keys")
+    __slots__ = (
+        "_future",
+        "_purgatory",
+        "deadline_ms",
+        "is_registered",
+        "is_satisfied",
+        "keys",
+        "minds_growth",
+    )
 
     def __init__(
         self,
         purgatory: Purgatory,
         deadline_ms: int,
         is_satisfied: Callable[[TopicPartition], bool],
+        *,
+        minds_growth: bool,
     ) -> None:
         self._purgatory = purgatory
         self._future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self.keys: dict[TopicPartition, None] = {}
         self.deadline_ms = deadline_ms
         self.is_satisfied = is_satisfied
+        self.minds_growth = minds_growth
         self.is_registered = False
 
     @property
@@ -91,13 +105,19 @@ class PartitionListener:
             self.leave(key)
 
 
+_Watchers = dict[TopicPartition, dict[DelayedOperation, None]]
+_Listeners = dict[TopicPartition, dict[PartitionListener, None]]
+
+
 @final
 class Purgatory:
     def __init__(self, clock: Clock, operations_max: int = OPERATIONS_MAX) -> None:
         self._clock = clock
         self._operations_max = operations_max
-        self._watchers: dict[TopicPartition, dict[DelayedOperation, None]] = {}
-        self._listeners: dict[TopicPartition, dict[PartitionListener, None]] = {}
+        self._watchers: _Watchers = {}
+        self._growth_watchers: _Watchers = {}
+        self._listeners: _Listeners = {}
+        self._growth_listeners: _Listeners = {}
         self._deadlines: list[tuple[int, int, DelayedOperation]] = []
         self._sequence = 0
         self._waiting = 0
@@ -112,13 +132,16 @@ class Purgatory:
         keys: Iterable[TopicPartition],
         timeout_ms: int,
         is_satisfied: Callable[[TopicPartition], bool],
+        *,
+        minds_growth: bool = False,
     ) -> DelayedOperation:
         """Starts a wait at once. `is_satisfied(key)` is called whenever `key` made progress; it is cheap and does not raise.
 
+        `minds_growth`: it is called as well when the log has grown by what is not committed.
         When too many wait already the operation is over as soon as it is awaited, as if its deadline had passed.
         """
         deadline_ms = self._clock.now().monotonic_ms + timeout_ms
-        operation = DelayedOperation(self, deadline_ms, is_satisfied)
+        operation = DelayedOperation(self, deadline_ms, is_satisfied, minds_growth=minds_growth)
         if self._waiting >= self._operations_max:
             operation.finish(satisfied=False)
             return operation
@@ -135,13 +158,21 @@ class Purgatory:
     def watch_also(self, operation: DelayedOperation, keys: Iterable[TopicPartition]) -> None:
         """Adds partitions whose progress may satisfy `operation`, unless it is over already."""
         if operation.is_registered:
+            all_watchers = self._watchers_like(operation)
             for key in keys:
                 operation.keys[key] = None
-                self._watchers.setdefault(key, {})[operation] = None
+                all_watchers.setdefault(key, {})[operation] = None
 
-    def listener(self, on_progress: Callable[[TopicPartition], None]) -> PartitionListener:
-        """Returns a new listener, without partitions yet. `on_progress` is cheap and does not raise."""
-        return PartitionListener(self._listeners, on_progress)
+    def _watchers_like(self, operation: DelayedOperation) -> _Watchers:
+        return self._growth_watchers if operation.minds_growth else self._watchers
+
+    def listener(
+        self, on_progress: Callable[[TopicPartition], None], *, minds_growth: bool = False
+    ) -> PartitionListener:
+        """Returns a new listener, without partitions yet. `on_progress` is cheap and does not raise; `minds_growth` as in `watch`."""
+        return PartitionListener(
+            self._growth_listeners if minds_growth else self._listeners, on_progress
+        )
 
     def satisfy(self, operation: DelayedOperation) -> None:
         """Satisfies `operation` for a reason other than the progress of its keys."""
@@ -149,11 +180,17 @@ class Purgatory:
 
     def wake(self, partition: TopicPartition) -> None:
         """Checks the waits for `partition`: its high watermark or start moved, its leader changed, or it was removed."""
-        listeners = self._listeners.get(partition)
-        if listeners:
-            for listener in list(listeners):
-                listener.on_progress(partition)
-        watchers = self._watchers.get(partition)
+        _tell(self._listeners, partition)
+        self._check(self._watchers, partition)
+        self.note_growth(partition)
+
+    def note_growth(self, partition: TopicPartition) -> None:
+        """Checks the waits of those who mind growth: records were appended to `partition` that are not committed."""
+        _tell(self._growth_listeners, partition)
+        self._check(self._growth_watchers, partition)
+
+    def _check(self, all_watchers: _Watchers, partition: TopicPartition) -> None:
+        watchers = all_watchers.get(partition)
         if watchers:
             for operation in list(watchers):
                 if _is_satisfied(operation, partition):
@@ -198,12 +235,20 @@ class Purgatory:
         if operation.is_registered:
             operation.is_registered = False
             self._waiting -= 1
+            all_watchers = self._watchers_like(operation)
             for key in operation.keys:
-                watchers = self._watchers[key]
+                watchers = all_watchers[key]
                 del watchers[operation]
                 if not watchers:
-                    del self._watchers[key]
+                    del all_watchers[key]
         operation.finish(satisfied)
+
+
+def _tell(all_listeners: _Listeners, partition: TopicPartition) -> None:
+    listeners = all_listeners.get(partition)
+    if listeners:
+        for listener in list(listeners):
+            listener.on_progress(partition)
 
 
 def _is_satisfied(operation: DelayedOperation, partition: TopicPartition) -> bool:

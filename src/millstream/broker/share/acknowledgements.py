@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.access import Access
+from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
 from millstream.broker.share.sessions import SessionKey, ShareSessionPartition
 from millstream.broker.share.share_groups import ShareGroups, share_key
@@ -19,6 +22,7 @@ from millstream.coordinator.share_partition.acknowledgement import (
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicId
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated import share_acknowledge, share_fetch
+from millstream.security.acl import Operation, ResourceType
 
 Acknowledgements = Mapping[ShareSessionPartition, Sequence[AcknowledgementBatch]]
 Outcomes = dict[ShareSessionPartition, KafkaError | None]
@@ -39,6 +43,48 @@ async def acknowledgements_of(
         async for topic, partition in long_work.in_turns(partitions)
         if partition.acknowledgement_batches
     }
+
+
+async def without_hidden(
+    acknowledgements: Acknowledgements,
+    others: Iterable[ShareSessionPartition],
+    context: RequestContext,
+    access: Access,
+    *,
+    image: MetadataImage,
+    long_work: LongWork,
+) -> tuple[Acknowledgements, AbstractSet[str]]:
+    """Returns the acknowledgements of topics that may be read, and the names of those, here or among `others`, that may not.
+
+    A topic id that is unknown is no topic to ask for.
+    """
+    partitions = dict.fromkeys((*acknowledgements, *others))
+    hidden = await access.denied_of_many(
+        context,
+        Operation.READ,
+        ResourceType.TOPIC,
+        (
+            topic.name
+            for partition in partitions
+            if (topic := image.topic_by_id(partition.topic_id)) is not None
+        ),
+        long_work=long_work,
+    )
+    if not hidden:
+        return acknowledgements, hidden
+    allowed = {
+        partition: batches
+        for partition, batches in acknowledgements.items()
+        if not is_hidden(partition, hidden, image)
+    }
+    return allowed, hidden
+
+
+def is_hidden(
+    partition: ShareSessionPartition, hidden: AbstractSet[str], image: MetadataImage
+) -> bool:
+    topic = image.topic_by_id(partition.topic_id)
+    return topic is not None and topic.name in hidden
 
 
 async def acknowledge(

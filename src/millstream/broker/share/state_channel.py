@@ -21,6 +21,7 @@ from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import CoordinatorNotAvailable, MillstreamError, error_for
 from millstream.metadata.image import NO_LEADER
 from millstream.model import BrokerId
+from millstream.net.client.connections import Lane
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.generated import delete_share_group_state as delete
 from millstream.protocol.generated import initialize_share_group_state as initialize
@@ -56,7 +57,9 @@ class ShareStateChannel:
         api, message = _message(key, request)
         answer: Any  # Any: one of five responses of one shape
         try:
-            answer = await self._brokers.ask(leader, api, message, response_class(api))
+            answer = await self._brokers.ask(
+                leader, api, message, response_class(api), Lane.SHARE_STATE
+            )
         except MillstreamError as error:
             raise CoordinatorNotAvailable(
                 f"broker {leader}, which keeps the state of {key.text}, cannot be asked: {error}"

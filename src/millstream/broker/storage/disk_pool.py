@@ -25,6 +25,7 @@ class DiskPool:
         self._converting = _threads("convert", 1)
         self._unpacking = _threads("unpack", 1)
         self._planning = _threads("plan", 1)
+        self._verifying = _threads("verify", 1)
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
         """Runs work with files. Raises its errors. When the caller is cancelled, `work` goes on."""
@@ -37,6 +38,10 @@ class DiskPool:
     async def convert(self, work: Callable[[], ResultT]) -> ResultT:
         """Runs the decoding and encoding of long messages."""
         return await asyncio.get_running_loop().run_in_executor(self._converting, work)
+
+    async def verify(self, work: Callable[[], ResultT]) -> ResultT:
+        """Runs the arithmetic of logins: clients that are not known yet hold up each other, and nobody else."""
+        return await asyncio.get_running_loop().run_in_executor(self._verifying, work)
 
     async def unpack(self, work: Callable[[], ResultT]) -> ResultT:
         """Runs the unpacking of records, one batch after another, so that only one is in memory."""
@@ -53,6 +58,7 @@ class DiskPool:
             self._converting,
             self._unpacking,
             self._planning,
+            self._verifying,
         ):
             executor.shutdown(wait=True, cancel_futures=True)
 

@@ -11,8 +11,8 @@ from typing import final
 
 from millstream.broker.node.services import LogFlusher
 from millstream.broker.requests.purgatory import Purgatory
-from millstream.errors import RequestTimedOut
-from millstream.model import TopicPartition
+from millstream.errors import NotLeaderOrFollower, RequestTimedOut
+from millstream.model import LeaderEpoch, TopicPartition
 from millstream.replication.partition import ACKS_ALL, Partition
 
 
@@ -22,12 +22,23 @@ class AppendedRecords:
 
     partition: Partition
     end_offset: int
+    leader_epoch: LeaderEpoch
+    """Under which they were appended. Once another has led since, what the log holds below `end_offset` may be other records."""
     must_sync: bool
+    must_replicate: bool
 
     @property
     def is_safe(self) -> bool:
         is_synced = not self.must_sync or self.partition.log.recovery_point >= self.end_offset
-        return is_synced and self.partition.high_watermark >= self.end_offset
+        return is_synced and (not self.must_replicate or self.is_replicated)
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether all in-sync replicas have them, and this broker still leads as it did."""
+        partition = self.partition
+        return partition.high_watermark >= self.end_offset and partition.has_led_since(
+            self.leader_epoch
+        )
 
 
 @final
@@ -44,7 +55,9 @@ class Durability:
     def must_sync(self, partition: Partition, acks: int, end_offset: int) -> bool:
         """Whether the records below `end_offset` must be on the disk before they are acknowledged.
 
-        With a single in-sync replica no other broker has them: auto then asks the disk.
+        With a single in-sync replica no other broker has them: auto then asks the disk. With several a power loss of all of them loses
+        records, as in Kafka. One that loses power alone tells the controller when it registers again (PreviousBrokerEpoch -1), and
+        is in sync only once it has fetched from the others what it lost.
         """
         if partition.log.must_flush(end_offset):
             return True
@@ -57,9 +70,11 @@ class Durability:
                 return acks == ACKS_ALL and len(partition.isr) < 2
 
     def written(self, partition: Partition, end_offset: int) -> AppendedRecords:
-        """Records of a coordinator, or of a producer that asks for acks=all."""
+        """Records of a coordinator, or of a producer that asks for acks=all, under the present leader epoch."""
         must_sync = self.must_sync(partition, ACKS_ALL, end_offset)
-        return AppendedRecords(partition, end_offset, must_sync)
+        return AppendedRecords(
+            partition, end_offset, partition.leader_epoch, must_sync, must_replicate=True
+        )
 
     async def sync(self, written: AppendedRecords) -> None:
         """Returns when the records are on the disk, if they must be. Raises KafkaStorageError."""
@@ -73,24 +88,36 @@ class Durability:
         KafkaStorageError, NotLeaderOrFollower, RequestTimedOut.
         """
         await self.sync(written)
-        await self.replicate(written, timeout_ms)
+        if await self.replicate(written, timeout_ms):
+            await self.sync_alone(written)
 
     async def replicate(self, written: AppendedRecords, timeout_ms: int) -> bool:
         """Returns when all in-sync replicas have the records, and whether they were waited for.
 
         Raises NotLeaderOrFollower, RequestTimedOut.
         """
-        partition, end_offset = written.partition, written.end_offset
-        if partition.high_watermark >= end_offset:
+        if not written.must_replicate or written.is_replicated:
             return False
+        partition, leader_epoch = written.partition, written.leader_epoch
 
         def has_ended(_partition: TopicPartition) -> bool:
-            return partition.high_watermark >= end_offset or not partition.is_leader
+            return written.is_replicated or not partition.has_led_since(leader_epoch)
 
-        await self._purgatory.watch([partition.topic_partition], timeout_ms, has_ended).wait()
-        partition.check_leader()
-        if partition.high_watermark < end_offset:
+        if not has_ended(partition.topic_partition):
+            await self._purgatory.watch([partition.topic_partition], timeout_ms, has_ended).wait()
+        # Between the end of the wait and this line the broker may have lost its place and got it back.
+        if not partition.has_led_since(leader_epoch):
+            raise NotLeaderOrFollower(
+                f"{partition.topic_partition} has had another leader since the records were appended"
+            )
+        if partition.high_watermark < written.end_offset:
             raise RequestTimedOut(
                 f"the in-sync replicas did not have the records within {timeout_ms} ms"
             )
         return True
+
+    async def sync_alone(self, written: AppendedRecords) -> None:
+        """Syncs records that others were to have, if these have left the ISR instead: then nobody else has them. Raises KafkaStorageError."""
+        partition, end_offset = written.partition, written.end_offset
+        if not written.must_sync and self.must_sync(partition, ACKS_ALL, end_offset):
+            await self._log_flusher.flush_to(partition.log, end_offset)

@@ -1,7 +1,7 @@
-"""Hosts replicas as the metadata says: opens, configures, leads and deletes their logs.
+"""Hosts replicas as the metadata says: opens, configures, leads, follows with and deletes their logs.
 
-The image is the only source: nothing is created because a directory exists, and a directory that the image does not know is
-moved aside, never deleted.
+The image is the only source: nothing is created because a directory exists. A replica that an image takes away while the node runs is
+deleted, as in Kafka; a directory that the first image does not have here is moved aside, never deleted.
 
 Few partitions follow a new image at once. Of thousands each follows when it is its turn, or before that when a request asks for it: so a
 request sees every partition as the newest image has it, and none waits for all of them.
@@ -12,13 +12,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.failure_log import PartitionOffline
+from millstream.broker.storage.damaged_replicas import DamagedReplicas, StartCut
 from millstream.broker.storage.new_logs import NewLogs
 from millstream.errors import (
     ConfigError,
@@ -31,6 +33,7 @@ from millstream.errors import (
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.partition_log import PartitionLog
+from millstream.metadata.broker_registration import BrokerRegistration
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.directory_ids import UNASSIGNED_DIRECTORY, assigned_directory
 from millstream.metadata.effective_config import BrokerSettings
@@ -39,8 +42,12 @@ from millstream.metadata.loader import PublishedImage
 from millstream.metadata.topic_config import LogConfig, stored_log_config
 from millstream.model import BrokerId, TopicPartition, Uuid
 from millstream.protocol.enums import ConfigResourceType
+from millstream.replication.followers import ReplicationRules
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
+
+if TYPE_CHECKING:
+    from millstream.log.verification import Damage
 
 _LOGGER = logging.getLogger(__name__)
 _AT_ONCE: Final = 100
@@ -51,8 +58,34 @@ _TOPICS_PER_TURN: Final = 50
 """Configured anew, in about as long."""
 
 
+class Fetchers(Protocol):
+    """Fetches from their leaders the partitions that others lead."""
+
+    def follow(self, partition: Partition) -> None:
+        """Has it fetched from its leader, or no more where this broker leads it or nobody does."""
+        ...
+
+    def leave(self, name: TopicPartition) -> None:
+        """Has it fetched no more; what is under way changes nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedEvents:
+    """Whom the replicas of a node tell what."""
+
+    on_progress: Callable[[TopicPartition], None]
+    """Partitions whose readers may see more."""
+    on_growth: Callable[[TopicPartition], None]
+    """Partitions whose followers may fetch more."""
+    on_alteration_due: Callable[[Partition], None]
+    """Partitions for which the controller is to be asked to alter them."""
+    on_placed: Callable[[TopicImage, int, Uuid], None]
+    """Topic, partition and directory id of replicas that are not where the metadata has them."""
+
+
 class HostedPartitions:
-    """The replicas of this node. Implements `node.Partitions`. `on_progress` is called with partitions whose readers may see more."""
+    """The replicas of this node. Implements `node.Partitions`."""
 
     def __init__(
         self,
@@ -60,18 +93,19 @@ class HostedPartitions:
         config: BrokerConfig,
         clock: Clock,
         *,
-        on_progress: Callable[[TopicPartition], None],
-        on_placed: Callable[[TopicImage, int, Uuid], None],
+        told: HostedEvents,
         new_logs: NewLogs,
+        fetchers: Fetchers,
+        start_cut: StartCut,
     ) -> None:
-        """`on_placed` is told topic, partition and directory id of replicas that are not where the metadata has them."""
         self._directories = directories
-        self._on_placed = on_placed
+        self._told = told
         self._new_logs = new_logs
+        self._fetchers = fetchers
         self._node_id = BrokerId(config.node_id)
         self._static_settings = config.settings
         self._clock = clock
-        self._on_progress = on_progress
+        self._rules = ReplicationRules(self._find_broker, config.replica_lag_time_max_ms)
         self._hosted: dict[tuple[str, int], Partition] = {}
         self._behind: dict[str, set[int]] = {}
         """Partitions, by topic, that have not followed the newest image yet."""
@@ -81,8 +115,17 @@ class HostedPartitions:
         self._refused: set[TopicPartition] = set()
         """Logs that could not be opened and may be another time."""
         self._offline: dict[TopicPartition, tuple[Uuid, str]] = {}
-        """Topic id and what was told of logs that could not be opened, so that it is not told with every attempt."""
+        """Topic id and what was told of logs that could not be opened, or were lost, so that it is not told with every attempt."""
         self._image = MetadataImage()
+        self.damaged = DamagedReplicas(
+            self._node_id,
+            clock,
+            on_placed=told.on_placed,
+            directory_of=lambda hosted: directories.of(hosted.log).meta.directory_id,
+            stop_following=fetchers.leave,
+            start_cut=start_cut,
+            on_cut=self._follow_leader,
+        )
 
     def get(self, topic: str, partition: int) -> Partition:
         if topic in self._behind and partition in self._behind[topic]:
@@ -96,6 +139,10 @@ class HostedPartitions:
 
     def all(self) -> Iterable[tuple[TopicPartition, Partition]]:
         return [(each.topic_partition, each) for each in self._hosted.values()]
+
+    def offline_count(self) -> int:
+        failed = sum(each.log.failure is not None for each in self._hosted.values())
+        return failed + len(self._offline)
 
     async def run(self, long_work: LongWork) -> None:
         """Lets follow what is behind, a little at a time, until cancelled. Then what was deleted is deleted, before the node ends."""
@@ -149,6 +196,9 @@ class HostedPartitions:
             _LOGGER.warning("topic %s: %s; it counts for nothing", topic, problem)
         return config
 
+    def _find_broker(self, broker_id: BrokerId) -> BrokerRegistration | None:
+        return self._image.brokers.get(broker_id)
+
     def _follow_some(self, count: int) -> None:
         while self._behind and count > 0:
             name, numbers = next(iter(self._behind.items()))
@@ -167,10 +217,21 @@ class HostedPartitions:
             if topic is None or not self._is_hosted_by_us(topic, number):
                 continue
             hosted = self._hosted.get((name, number)) or self._open(topic, number, config_of_topic)
-            if hosted is not None:
-                hosted.apply(topic.partitions[number])
+            if hosted is None:
+                continue
+            if topic.partitions[number].leader == self._node_id:
+                # Before it leads: a late answer of the last leader must not be appended after the first produced record.
+                self._fetchers.leave(hosted.topic_partition)
+            hosted.apply(topic.partitions[number], self._clock.now())
+            self._follow_leader(hosted)
         if not behind:
             self._behind.pop(name, None)
+
+    def _follow_leader(self, hosted: Partition) -> None:
+        """Has a replica fetched, unless it is damaged and must not be, or left while it was cut."""
+        is_hosted = self._hosted.get(hosted.topic_partition) is hosted
+        if is_hosted and self.damaged.follow(hosted, self._image):
+            self._fetchers.follow(hosted)
 
     def _is_hosted_by_us(self, topic: TopicImage, number: int) -> bool:
         return number < len(topic.partitions) and self._node_id in topic.partitions[number].replicas
@@ -183,6 +244,8 @@ class HostedPartitions:
         assigned = assigned_directory(topic.partitions[number], self._node_id)
         directory = self._directory_for(name, assigned)
         if directory is None:
+            self._offline[name] = topic.topic_id, "its data directory is offline"
+            _LOGGER.error("%s is offline, and so is its data directory", name)
             return None
         self._refused.discard(name)
         try:
@@ -201,10 +264,19 @@ class HostedPartitions:
         if not log.is_on_disk:
             self._new_logs.add(log)
         saved = directory.saved_high_watermarks.pop(name, 0)
-        hosted = Partition(log, topic.topic_id, self._node_id, saved, self._on_progress)
+        hosted = Partition(
+            log,
+            topic.topic_id,
+            self._node_id,
+            saved,
+            self._told.on_progress,
+            rules=self._rules,
+            on_alteration_due=self._told.on_alteration_due,
+        )
+        hosted.on_growth = self._told.on_growth
         self._hosted[name] = hosted
         if assigned != directory.meta.directory_id:
-            self._on_placed(topic, number, directory.meta.directory_id)
+            self._told.on_placed(topic, number, directory.meta.directory_id)
         return hosted
 
     def _directory_for(self, name: TopicPartition, assigned: Uuid) -> LogDirectory | None:
@@ -216,7 +288,6 @@ class HostedPartitions:
             or self._directories.has_online(assigned)
         )
         if found is None or not (may_begin or found.holds(name)):
-            _LOGGER.error("%s is offline, and so is its data directory", name)
             return None
         return found
 
@@ -229,11 +300,22 @@ class HostedPartitions:
             else:
                 self._follow(name.topic, [name.partition])
 
+    def note_damage(self, hosted: Partition, damage: Damage) -> None:
+        """Mends a replica in whose log damage was found, as soon as the metadata let it."""
+        name = hosted.topic_partition
+        if self._hosted.get(name) is not hosted:
+            return  # it has left meanwhile
+        self.damaged.note(hosted, damage, self._image)
+
     def lose(self, lost: Iterable[TopicPartition]) -> None:
         """Takes partitions offline whose data directory failed; requests for them fail from now on."""
         for name in lost:
-            if self._hosted.pop(name, None) is not None:
-                self._on_progress(name)
+            self._fetchers.leave(name)
+            self.damaged.forget(name)
+            hosted = self._hosted.pop(name, None)
+            if hosted is not None:
+                self._offline[name] = hosted.topic_id, "its data directory has failed"
+                hosted.leave()
 
     def _drop_deleted(self, name: str, number: int) -> None:
         """Drops a replica that the newest image does not have here, so that no request finds or writes it any more."""
@@ -244,8 +326,12 @@ class HostedPartitions:
         if self._is_still_ours(name, number, hosted.topic_id):
             return
         del self._hosted[name, number]
-        hosted.log.retire("its topic was deleted")
-        self._on_progress(hosted.topic_partition)
+        self._fetchers.leave(hosted.topic_partition)
+        self.damaged.forget(hosted.topic_partition)
+        hosted.log.retire(
+            "its topic was deleted, or its replica moved to another broker", is_gone=True
+        )
+        hosted.leave()
         try:
             self._directories.of(hosted.log).delete_log(hosted.topic_partition, self._clock.now())
         except MillstreamError as error:
@@ -304,13 +390,17 @@ class HostedPartitions:
         for directory in self._directories:
             for found in directory.find_logs():
                 topic = image.topic(found.partition.topic)
-                known = topic is not None and found.partition.partition < len(topic.partitions)
+                is_ours = topic is not None and self._is_hosted_by_us(
+                    topic, found.partition.partition
+                )
                 ids = {None, found.topic_id, directory.noted_topic_id(found.partition)}
                 is_of_another = topic is not None and topic.topic_id not in ids
-                if not known or (found.topic_id is not None and is_of_another):
+                if not is_ours or (found.topic_id is not None and is_of_another):
                     moved = directory.move_aside(found.partition)
                     _LOGGER.warning(
-                        "%s is in no topic of the metadata: moved to %s", found.partition, moved
+                        "the metadata have no replica of %s here: moved to %s",
+                        found.partition,
+                        moved,
                     )
 
     def _why_not(self, topic: str, partition: int) -> KafkaError:

@@ -187,7 +187,7 @@ class LogCleaner:
                 )
                 return
             await self._pace.moved(step.moved_bytes)
-        log.complete_compaction(compaction.end_offset)
+        log.complete_compaction(compaction.end_offset, plan.cut_count)
         _LOGGER.info(
             "%s is compacted up to offset %d: %d bytes became %d",
             log.partition, compaction.end_offset, before, log.size_bytes,

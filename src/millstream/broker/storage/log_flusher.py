@@ -11,7 +11,7 @@ import asyncio
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.services import BackgroundTasks
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.errors import KafkaStorageError
+from millstream.errors import KafkaStorageError, NotLeaderOrFollower
 from millstream.log.partition_log import PartitionLog
 from millstream.runtime import Clock
 
@@ -30,10 +30,17 @@ class GroupCommitFlusher:
         """By id of the log, whose entry is removed before the log can go."""
 
     async def flush_to(self, log: PartitionLog, offset: int) -> None:
-        """Returns once every record below `offset` is on the disk. Raises KafkaStorageError when fsync failed."""
+        """Returns once every record below `offset` is on the disk.
+
+        Raises KafkaStorageError when fsync failed, NotLeaderOrFollower when the log was cut below `offset` meanwhile.
+        """
         while log.recovery_point < offset:
             if log.failure is not None:
                 raise KafkaStorageError(log.failure)
+            if log.log_end_offset < offset:
+                raise NotLeaderOrFollower(
+                    f"the records of {log.partition} from offset {log.log_end_offset} on were cut off"
+                )
             await self._next_flush(log).wait()
 
     def start_flush(self, log: PartitionLog) -> None:

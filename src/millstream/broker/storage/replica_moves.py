@@ -9,6 +9,7 @@ written to a log that is about to leave. A move that a restart interrupts begins
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from collections.abc import Callable
@@ -22,13 +23,17 @@ from millstream.errors import KafkaError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.file_range import FileRange
+from millstream.log.leader_epochs import UNKNOWN_EPOCH, EpochEnd
 from millstream.log.partition_log import PartitionLog
 from millstream.model import TopicPartition
+from millstream.replication.divergence import divergence_offset, truncate
 from millstream.replication.partition import Partition
-from millstream.runtime import Clock
+from millstream.runtime import Clock, Instant
 
 _LOGGER = logging.getLogger(__name__)
 _COPY_BYTES: Final = 1 << 20
+_CUT_S: Final = 0.01
+"""How soon it is seen that a cut of the log is on the disk; it takes about as long."""
 _LAST_STEP_BYTES: Final = 256 * 1024
 """What is copied in one go in the end; until less is missing, the copying gives way."""
 
@@ -43,9 +48,12 @@ class ReplicaMoves:
         clock: Clock,
         *,
         on_moved: Callable[[Partition, LogDirectory], None],
+        copies_at_once: int,
         bytes_per_second_max: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        """`on_moved` is told once a replica lives in another directory; `bytes_per_second_max` may change at any time."""
+        """`on_moved` is told once a replica lives in another directory. `copies_at_once`: as many replicas move at a time, the others wait.
+        `bytes_per_second_max` may change at any time.
+        """
         self._directories = directories
         self._pool = pool
         self._tasks = tasks
@@ -53,6 +61,7 @@ class ReplicaMoves:
         self._on_moved = on_moved
         self._bytes_per_second_max = bytes_per_second_max
         self._pace = Pace(bytes_per_second_max)
+        self._copying_now = asyncio.Semaphore(copies_at_once)
         self._targets: dict[TopicPartition, LogDirectory] = {}
         """Where each moving replica goes; a copier that finds another target than its own gives up."""
 
@@ -77,20 +86,30 @@ class ReplicaMoves:
     async def _run(self, hosted: Partition, future: PartitionLog, target: LogDirectory) -> None:
         name = hosted.topic_partition
         try:
-            while self._is_wanted(hosted, target):
-                if copied := await self._copy(hosted.log, future):
-                    await self._pace.moved(copied)
-                    continue
-                await self._pool.run(partial(future.flush, self._clock.now()))
-                if self._is_wanted(hosted, target) and self._take_over(hosted, future, target):
-                    _LOGGER.info("%s lives in %s now", name, target.path)
-                    return
+            async with self._copying_now:
+                await self._copy_all(hosted, future, target)
         except (KafkaError, OSError) as error:
             _LOGGER.error("%s could not be moved to %s: %s", name, target.path, error)  # noqa: TRY400 - the sentence says it
         finally:
             if self._targets.get(name) is target:
                 del self._targets[name]
             target.drop_future_log(future)
+
+    async def _copy_all(
+        self, hosted: Partition, future: PartitionLog, target: LogDirectory
+    ) -> None:
+        """Copies until the future log has taken over, or is wanted no more. Raises KafkaError, OSError."""
+        while self._is_wanted(hosted, target):
+            if hosted.log.cuts.is_under_way:
+                await asyncio.sleep(_CUT_S)
+                continue
+            if copied := await self._copy(hosted.log, future):
+                await self._pace.moved(copied)
+                continue
+            await self._pool.run(partial(future.flush, self._clock.now()))
+            if self._is_wanted(hosted, target) and self._take_over(hosted, future, target):
+                _LOGGER.info("%s lives in %s now", hosted.topic_partition, target.path)
+                return
 
     def _is_wanted(self, hosted: Partition, target: LogDirectory) -> bool:
         return (
@@ -101,6 +120,7 @@ class ReplicaMoves:
 
     async def _copy(self, current: PartitionLog, future: PartitionLog) -> int:
         """One piece of at most what may be copied in a second; 0 when so little is missing that the last step can copy it."""
+        follow_truncation(current, future, self._clock.now())
         if current.readable_bytes(future.log_end_offset, current.log_end_offset) < _LAST_STEP_BYTES:
             return 0
         bytes_max = int(min(_COPY_BYTES, max(self._bytes_per_second_max(), 1)))
@@ -123,8 +143,11 @@ class ReplicaMoves:
         return copy
 
     def _take_over(self, hosted: Partition, future: PartitionLog, target: LogDirectory) -> bool:
-        """Without giving way. False when too much was written since the future log was synced."""
+        """Without giving way. False when too much was written since the future log was synced, or a thread is at work on the files."""
         current, now = hosted.log, self._clock.now()
+        if current.cuts.is_under_way:
+            return False
+        follow_truncation(current, future, now)
         if current.readable_bytes(future.log_end_offset, current.log_end_offset) > _LAST_STEP_BYTES:
             return False
         while future.log_end_offset < current.log_end_offset:
@@ -138,3 +161,15 @@ class ReplicaMoves:
         hosted.log = future
         self._on_moved(hosted, target)
         return True
+
+
+def follow_truncation(current: PartitionLog, future: PartitionLog, now: Instant) -> None:
+    """Cuts from the copy what was cut from the log, whose leader did not have it, as a follower cuts its log. Raises KafkaStorageError."""
+    epoch = future.leader_epochs.latest_epoch
+    if epoch < 0:
+        return
+    end = current.leader_epochs.end_offset(epoch, current.log_end_offset)
+    if end == UNKNOWN_EPOCH:  # all of that epoch is gone, and every later one
+        end = EpochEnd(current.leader_epochs.latest_epoch, current.log_end_offset)
+    if end.epoch < epoch or end.end_offset < future.log_end_offset:
+        truncate(future, divergence_offset(future, end), now)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Sequence
 from types import NoneType
 from typing import Final, final
 
@@ -57,7 +57,7 @@ class TransactionCompletion:
             transaction.client_version,
         )
         try:
-            await self._mark_all(set(transaction.partitions), marker, coordinator)
+            await self._mark_all(sorted(transaction.partitions), marker, coordinator)
             await _tell(coordinator, prepared)
         except (NotCoordinator, TransactionCoordinatorFenced) as error:
             _LOGGER.info(
@@ -68,20 +68,22 @@ class TransactionCompletion:
 
     async def _mark_all(
         self,
-        without: set[TopicPartition],
+        partitions: Sequence[TopicPartition],
         marker: TransactionMarker,
         coordinator: CoordinatorPartition[TransactionShard],
     ) -> None:
+        without = partitions
         pause_s = _RETRY_PAUSE_S
         while not coordinator.is_closed:
-            without -= await self._write(without, marker)
+            done = await self._write(without, marker)
+            without = [each for each in without if each not in done]
             if not without:
                 return
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _RETRY_PAUSE_MAX_S)
 
     async def _write(
-        self, partitions: Collection[TopicPartition], marker: TransactionMarker
+        self, partitions: Sequence[TopicPartition], marker: TransactionMarker
     ) -> set[TopicPartition]:
         """Those that need no marker any more: they have it, or were deleted and the records of the transaction with them.
 

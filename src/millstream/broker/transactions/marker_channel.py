@@ -10,8 +10,9 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 
 from millstream.broker.forwarding.broker_channel import BrokerChannel
+from millstream.broker.forwarding.gathered_requests import GatheredRequests
 from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.node.services import BackgroundTasks, Metadata
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import (
     KafkaError,
@@ -22,9 +23,11 @@ from millstream.errors import (
 )
 from millstream.metadata.image import NO_LEADER
 from millstream.model import BrokerId, TopicPartition
+from millstream.net.client.connections import Lane
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.write_txn_markers import (
     WritableTxnMarker,
+    WritableTxnMarkerResult,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
@@ -41,7 +44,11 @@ class TransactionMarkerChannel:
         metadata: Metadata,
         brokers: BrokerChannel,
         long_work: LongWork,
+        tasks: BackgroundTasks,
     ) -> None:
+        self._requests = GatheredRequests(
+            self._ask, lambda each: each.producer_id, tasks, "transaction markers"
+        )
         self._markers = markers
         self._metadata = metadata
         self._brokers = brokers
@@ -83,16 +90,12 @@ class TransactionMarkerChannel:
     async def _send(
         self, leader: BrokerId, led: Sequence[TopicPartition], marker: TransactionMarker
     ) -> Refusals:
-        request = WriteTxnMarkersRequest(markers=[_writable(marker, led)])
         try:
-            answer = await self._brokers.ask(
-                leader, ApiKey.WRITE_TXN_MARKERS, request, WriteTxnMarkersResponse
-            )
+            result = await self._requests.ask(leader, _writable(marker, led))
         except MillstreamError as error:
             return dict.fromkeys(led, NetworkException(f"broker {leader}: {error}"))
         codes = {
             TopicPartition(topic.name, each.partition_index): each.error_code
-            for result in answer.markers
             for topic in result.topics
             for each in topic.partitions
         }
@@ -100,6 +103,23 @@ class TransactionMarkerChannel:
         return {
             each: error_for(code) if (code := codes.get(each, unanswered)) else None for each in led
         }
+
+    async def _ask(
+        self, leader: BrokerId, markers: Sequence[WritableTxnMarker]
+    ) -> Sequence[WritableTxnMarkerResult]:
+        """By the producers of the markers, which is how a Kafka broker answers. One that it leaves out has no results."""
+        answer = await self._brokers.ask(
+            leader,
+            ApiKey.WRITE_TXN_MARKERS,
+            WriteTxnMarkersRequest(markers=list(markers)),
+            WriteTxnMarkersResponse,
+            Lane.MARKERS,
+        )
+        by_producer = {result.producer_id: result for result in answer.markers}
+        return [
+            by_producer.get(each.producer_id, WritableTxnMarkerResult(each.producer_id, []))
+            for each in markers
+        ]
 
 
 def _writable(marker: TransactionMarker, led: Sequence[TopicPartition]) -> WritableTxnMarker:

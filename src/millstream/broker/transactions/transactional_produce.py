@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Final, Self, cast
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.node.services import Partitions
@@ -29,12 +29,17 @@ from millstream.errors import (
     KafkaError,
     NotCoordinator,
     NotEnoughReplicas,
+    NotLeaderOrFollower,
     TransactionalIdAuthorizationFailed,
     error_for,
 )
 from millstream.metadata.image import MetadataImage
-from millstream.model import TopicPartition
-from millstream.protocol.generated.produce import ProduceRequest, TopicProduceData
+from millstream.model import NO_LEADER_EPOCH, TopicPartition
+from millstream.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from millstream.records.batch import (
     BATCH_HEADER_BYTES,
     MAGIC,
@@ -60,18 +65,35 @@ class Verification:
     refused: Mapping[TopicPartition, KafkaError] = field(default_factory=dict)
     begins: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Partitions in which the transaction begins, with the last marker offset before the coordinator was asked."""
+    leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """In which leader epoch of this node each partition was looked at; NO_LEADER_EPOCH for those that it did not lead."""
     sequence_from_0: bool = False
 
     def check(self, partition: Partition, header: BatchHeader) -> None:
-        """Raises the error for which the batch may not be appended. To be called right before the append."""
+        """Raises the error for which the batch may not be appended. To be called right before the append.
+
+        Nothing of what was seen counts in another leader epoch: records may have been cut off and others, markers among them, put in
+        their place meanwhile, even at the same offsets. The producer sends again, and is verified again.
+        """
         topic_partition = partition.topic_partition
         if topic_partition in self.refused:
             raise self.refused[topic_partition]
+        leader_epoch = self.leader_epochs.get(topic_partition)
+        if leader_epoch is None or not partition.is_leader:
+            return  # nothing is verified there, or the append refuses it
+        if partition.leader_epoch != leader_epoch:
+            raise NotLeaderOrFollower(
+                f"{topic_partition} has another leader epoch since the transaction was verified"
+            )
+        producers = partition.log.producers
         marker_offset = self.begins.get(topic_partition)
         if marker_offset is not None:
-            partition.log.producers.check_begins_transaction(
+            producers.check_begins_transaction(
                 header, marker_offset, sequence_from_0=self.sequence_from_0
             )
+        elif not producers.has_open_transaction(header.producer_id, header.producer_epoch):
+            producers.check_epoch(header.producer_id, header.producer_epoch)
+            raise InvalidTxnState("the transaction was ended while its records were on their way")
 
 
 NOTHING_TO_VERIFY: Final = Verification()
@@ -118,7 +140,9 @@ class TransactionalProduce:
             return NOTHING_TO_VERIFY
         refused: dict[TopicPartition, KafkaError] = {}
         begins: dict[TopicPartition, int] = {}
+        leader_epochs: dict[TopicPartition, int] = {}
         for topic_partition in self.partitions:
+            leader_epochs[topic_partition] = NO_LEADER_EPOCH
             try:
                 partition = partitions.get(*topic_partition)
                 partition.check_leader()
@@ -129,13 +153,13 @@ class TransactionalProduce:
             except KafkaError:
                 continue  # it is refused when it is to be appended
             else:
+                leader_epochs[topic_partition] = partition.leader_epoch
                 if not producers.has_open_transaction(
                     producer.producer_id, producer.producer_epoch
                 ):
                     begins[topic_partition] = producers.last_marker_offset(producer.producer_id)
-        return Verification(
-            refused, begins, sequence_from_0=producer.operation is SupportedOperation.ADD_PARTITION
-        )
+        adds = producer.operation is SupportedOperation.ADD_PARTITION
+        return Verification(refused, begins, leader_epochs, sequence_from_0=adds)
 
     def has_new_marker(self, partitions: Partitions, verification: Verification) -> bool:
         """Whether a marker has been written in a partition since it was seen in the log."""
@@ -210,12 +234,19 @@ def _transactional_batches(
     """Yields the transactional batches. What is no batch at all is refused elsewhere."""
     for topic in request.topic_data:
         for data in topic.partition_data:
-            records = data.records
-            if not isinstance(records, memoryview) or len(records) < BATCH_HEADER_BYTES:
-                continue
-            if records[_MAGIC_AT] == MAGIC and records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT:
+            if has_transactional_batch(data):
                 name = _topic_name(topic, version, image)
-                yield TopicPartition(name, data.index), read_header(records)
+                yield (
+                    TopicPartition(name, data.index),
+                    read_header(cast("memoryview", data.records)),
+                )
+
+
+def has_transactional_batch(data: PartitionProduceData) -> bool:
+    records = data.records
+    if not isinstance(records, memoryview) or len(records) < BATCH_HEADER_BYTES:
+        return False
+    return records[_MAGIC_AT] == MAGIC and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT)
 
 
 def _topic_name(topic: TopicProduceData, version: int, image: MetadataImage) -> str:

@@ -67,7 +67,9 @@ class RecordSender:
         self._waits = waits
         self._is_acknowledged = is_acknowledged
         self._sent = 0
-        self._written = 0
+        self._acknowledged = 0
+        self._committed: int | None = None
+        """Records of committed transactions; None without transactions."""
         self._aborted = 0
         self._refused = 0
         self._first_refused: tuple[int, LinePlace] | None = None
@@ -85,18 +87,20 @@ class RecordSender:
     def write_in_transactions(self, lines: Iterator[Placed], every: int | None) -> None:
         """Commits a transaction for each so many records. An error aborts the one that is open; after an interruption whoever closes does."""
         self._producer.init_transactions()
+        self._committed = 0
         following = next(lines, None)
         while following is not None:
-            committed, begun_at = self._written, self._sent
+            begun_at = self._sent
             self._producer.begin_transaction()
             try:
                 while following is not None and self._sent - begun_at != every:
                     self._send(*following)
                     following = next(lines, None)
                 self._producer.commit_transaction()
+                self._committed = self._sent
             except BaseException as error:
+                # Acknowledged or not, now or later: what belongs to no committed transaction is not written.
                 self._aborted = self._sent - begun_at
-                self._written = committed
                 if isinstance(error, Exception):
                     self._abort_after(error)
                 raise
@@ -111,7 +115,8 @@ class RecordSender:
     def summary(self) -> str:
         """Returns how many records were written, and what became of the others."""
         verb = "written" if self._is_acknowledged else "sent"
-        told = f"{counted(self._written, 'record')} {verb} to {printable(self._topic)}"
+        written = self._acknowledged if self._committed is None else self._committed
+        told = f"{counted(written, 'record')} {verb} to {printable(self._topic)}"
         if not self._is_acknowledged:
             told += " (acks=0: no broker says whether it has them)"
         if self._aborted:
@@ -145,7 +150,7 @@ class RecordSender:
     ) -> None:
         """Runs on the producer's loop, in the order of the records of a partition."""
         if error is None:
-            self._written += 1
+            self._acknowledged += 1
             return
         self._refused += 1
         if self._first_refused is None or sent < self._first_refused:

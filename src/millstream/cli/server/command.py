@@ -45,6 +45,7 @@ from millstream.cli.version import version_option
     help="Format of the log on standard error.",
 )
 @click.option("--until-end-of-input", is_flag=True, hidden=True)
+@click.option("--controller-until-end-of-input", is_flag=True, hidden=True)
 @version_option
 def server(
     config: str | None,
@@ -56,6 +57,7 @@ def server(
     overrides: tuple[str, ...],
     log_format: str,
     until_end_of_input: bool,
+    controller_until_end_of_input: bool,
 ) -> None:
     """Start a node: a broker and its controller.
 
@@ -78,5 +80,6 @@ def server(
             overrides=overrides,
             log_format=log_format,
             until_end_of_input=until_end_of_input,
+            controller_until_end_of_input=controller_until_end_of_input,
         )
     )

@@ -38,20 +38,23 @@ class PlainFormat(logging.Formatter):
 
 
 class JsonFormat(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object a line. What the audit log says of a decision stands in it as fields, too (`audit`)."""
 
     def __init__(self, node_id: int) -> None:
         super().__init__()
         self._node_id = node_id
 
     def format(self, record: logging.LogRecord) -> str:
-        event: dict[str, str | int] = {
+        event: dict[str, object] = {
             "time": _time(record),
             "level": level_name(record.levelno),
             "node": self._node_id,
             "component": record.name,
             "message": _message(record),
         }
+        audit = getattr(record, "audit", None)
+        if audit is not None:
+            event["audit"] = {name: _short(value) for name, value in audit.items()}
         if record.exc_info:
             event["error"] = _lines(self.formatException(record.exc_info))
         return json.dumps(event)
@@ -71,6 +74,10 @@ def write_log(form: str, node_id: int, environment: Mapping[str, str]) -> None:
 
 def _message(record: logging.LogRecord) -> str:
     return shortened(record.getMessage(), _LINE_CHARACTERS_MAX)
+
+
+def _short(value: object) -> object:
+    return shortened(value, _LINE_CHARACTERS_MAX) if isinstance(value, str) else value
 
 
 def _lines(trace: str) -> str:

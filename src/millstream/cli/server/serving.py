@@ -1,6 +1,7 @@
 """Runs a node in this process, from its settings to its exit code. Signals are its clean shutdown.
 
 The first SIGTERM, SIGINT or SIGHUP is logged by name and begins the shutdown, the second ends it at once.
+A node of `millstream cluster` says on standard output when its broker has stopped, and keeps its controller until the end of input.
 """
 
 from __future__ import annotations
@@ -21,14 +22,18 @@ import click
 
 from millstream import __version__
 from millstream.broker.config.broker_config import BrokerConfig, broker_config, with_client_port
+from millstream.broker.config.sasl_settings import Protection
 from millstream.broker.node.long_lived_objects import LongLivedObjects
 from millstream.broker.node.process import NodeProcess, ReadyReport
+from millstream.cli.private_files import private_files
+from millstream.cli.server.child_process import BROKER_STOPPED, wake_at_parent_death
 from millstream.cli.server.log_output import write_log
 from millstream.cli.server.settings import read_settings
 from millstream.errors import ConfigError, MillstreamError
 from millstream.net.event_loop import event_loop_factory
 from millstream.runtime.native import interpreted_note
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+from millstream.security.tls.tls_settings import ClientAuth
 
 _LOGGER = logging.getLogger(__name__)
 _EPHEMERAL_PREFIX: Final = "millstream-"
@@ -57,6 +62,8 @@ class ServerOptions:
     overrides: tuple[str, ...]
     log_format: str
     until_end_of_input: bool
+    controller_until_end_of_input: bool
+    """For `millstream cluster`: signals stop the broker only, and say so; the end of input stops the rest."""
 
 
 def serve(options: ServerOptions) -> None:
@@ -67,7 +74,10 @@ def serve(options: ServerOptions) -> None:
         except (ConfigError, OSError, UnicodeDecodeError) as error:
             _fail(error, code=2)
         try:
-            with asyncio.Runner(loop_factory=event_loop_factory()) as runner:
+            with (
+                private_files(are_wanted=bool(config.protection.logins)),
+                asyncio.Runner(loop_factory=event_loop_factory()) as runner,
+            ):
                 runner.run(_run_node(config, options))
         except (MillstreamError, OSError) as error:
             _fail(error, code=1)
@@ -101,11 +111,12 @@ async def _run_node(config: BrokerConfig, options: ServerOptions) -> None:
     process = NodeProcess(config, SystemClock(), SystemRandom(), SystemFileSystem())
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
-        loop.add_signal_handler(number, _signalled, process, number)
-    if options.until_end_of_input:
+        loop.add_signal_handler(number, _signalled, process, options, number)
+    if options.until_end_of_input or options.controller_until_end_of_input:
+        wake_at_parent_death()
         loop.add_reader(sys.stdin, process.request_stop)
     _LOGGER.info("starting Millstream %s", __version__)
-    with LongLivedObjects() as objects:
+    with LongLivedObjects() as objects, _broker_stop_told(process, options):
 
         def announce(report: ReadyReport) -> None:
             objects.freeze_all()
@@ -115,9 +126,63 @@ async def _run_node(config: BrokerConfig, options: ServerOptions) -> None:
     _LOGGER.info("shut down completed")
 
 
-def _signalled(process: NodeProcess, number: signal.Signals) -> None:
+def _signalled(process: NodeProcess, options: ServerOptions, number: signal.Signals) -> None:
     _LOGGER.info("%s: shutting down", number.name)
-    process.request_stop()
+    if options.controller_until_end_of_input and not process.is_stopping:
+        process.request_broker_stop()
+    else:
+        process.request_stop()
+
+
+@contextlib.contextmanager
+def _broker_stop_told(process: NodeProcess, options: ServerOptions) -> Iterator[None]:
+    """Within it the end of the broker is said on standard output, if its controller goes on then."""
+
+    async def tell() -> None:
+        await process.broker_stopped.wait()
+        click.echo(BROKER_STOPPED)
+
+    if not options.controller_until_end_of_input:
+        yield
+        return
+    telling = asyncio.get_running_loop().create_task(tell())
+    try:
+        yield
+    finally:
+        telling.cancel()
+
+
+def _security_words(config: BrokerConfig) -> str:
+    own = [each.name for each in (*config.listeners, *config.controller_listeners)]
+    protection = config.protection
+    proven = [name for name in own if _is_proven(name, protection)]
+    encrypted = [name for name in own if name in protection.tls]
+    may = (
+        "access rules decide" if config.authorizer_class_name else "every client may do everything"
+    )
+    if not proven and not encrypted:
+        return f"no logins: {may}; keep it on a private network"
+    words = [
+        may,
+        f"who a client is must be proven at {', '.join(proven)}"
+        if proven
+        else "no client proves who it is",
+        f"encrypted: {', '.join(encrypted)}" if encrypted else "nothing is encrypted",
+    ]
+    open_to_all = [name for name in own if name not in proven]
+    if open_to_all and proven:
+        words.append(f"everybody is served at {', '.join(open_to_all)}")
+    words.append(may)
+    if len(encrypted) < len(own) or open_to_all:
+        words.append("keep it on a private network")
+    return "; ".join(words)
+
+
+def _is_proven(listener: str, protection: Protection) -> bool:
+    tls = protection.tls.get(listener)
+    return listener in protection.logins or (
+        tls is not None and tls.client_auth is ClientAuth.REQUIRED
+    )
 
 
 def _announce(report: ReadyReport, config: BrokerConfig) -> None:
@@ -129,7 +194,7 @@ def _announce(report: ReadyReport, config: BrokerConfig) -> None:
         f"  listeners   {report.listeners}\n"
         f"  data        {report.data_directory}\n"
         f"  durability  {config.millstream_flush_on_ack}: {_FLUSH_WORDS[config.millstream_flush_on_ack]}\n"
-        "  security    none: every client may do everything; keep it on a private network"
+        f"  security    {_security_words(config)}"
         f"{speed}",
         err=True,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from millstream.cli.command import ClientGroup
+from millstream.cli.private_files import private_files
 
 if TYPE_CHECKING:
     from millstream.broker.config.kraft_settings import KRaftSettings
@@ -123,8 +124,9 @@ def format_command(
     random = SystemRandom()
     cluster = new_cluster(options, settings, random)
     formatter = Formatter(settings, SystemFileSystem(), SystemClock(), random)
-    for line in formatter.format(options, cluster):
-        click.echo(line)
+    with private_files(are_wanted=bool(scram)):
+        for line in formatter.format(options, cluster):
+            click.echo(line)
     _warn_of_levels(cluster)
 
 

@@ -33,7 +33,7 @@ from millstream.log.directory.text_checkpoints import MetaProperties
 from millstream.metadata.features import (
     METADATA_VERSION,
     METADATA_VERSIONS,
-    SCRAM_METADATA_VERSION,
+    Capability,
     feature_records,
 )
 from millstream.model import BrokerId, Uuid
@@ -92,9 +92,9 @@ def new_cluster(options: FormatOptions, settings: KRaftSettings, random: Random)
         dynamic=not settings.controller_quorum_voters,
         unstable=settings.takes_unstable_features,
     )
-    if options.scram and levels[METADATA_VERSION] < SCRAM_METADATA_VERSION:
+    if options.scram and levels[METADATA_VERSION] < Capability.SCRAM:
         raise FormatError(
-            f"SCRAM is only supported in {METADATA_VERSION} {METADATA_VERSIONS[SCRAM_METADATA_VERSION]} or later."
+            f"SCRAM is only supported in {METADATA_VERSION} {METADATA_VERSIONS[Capability.SCRAM]} or later."
         )
     scram = [scram_record(text, random) for text in options.scram]
     return NewCluster(levels, [*feature_records(levels), *scram], voters)

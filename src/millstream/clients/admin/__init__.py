@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         ScramCredentialInfo,
         UpsertScramCredential,
     )
-    from millstream.clients.admin.security.tokens import DelegationToken, KafkaPrincipal
+    from millstream.clients.admin.security.tokens import DelegationToken
     from millstream.clients.admin.topics.descriptions import PartitionDescription, TopicDescription
     from millstream.clients.admin.topics.offsets import HIGH_WATERMARK, OffsetSpec
     from millstream.clients.admin.topics.topics import (
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     )
     from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
     from millstream.security.acl_filter import AclFilter
+    from millstream.security.principal import KafkaPrincipal
     from millstream.security.scram import ScramMechanism
 else:
     __getattr__ = names_of(
@@ -113,7 +114,8 @@ else:
             "millstream.clients.admin.security.scram": "DeleteScramCredential ScramCredentialInfo UpsertScramCredential",
             "millstream.clients.admin.groups.share_offsets": "ShareGroupOffsets SharePartitionOffset",
             "millstream.clients.admin.groups.streams_descriptions": "StreamsAssignment StreamsGroupDescription StreamsMemberDescription StreamsSubtopology StreamsTask StreamsTopic",
-            "millstream.clients.admin.security.tokens": "DelegationToken KafkaPrincipal",
+            "millstream.clients.admin.security.tokens": "DelegationToken",
+            "millstream.security.principal": "KafkaPrincipal",
             "millstream.clients.admin.topics.descriptions": "PartitionDescription TopicDescription",
             "millstream.clients.admin.topics.topics": "CreatedTopic NewPartitions NewTopic TopicListing",
             "millstream.clients.admin.transactions.transactions": "AbortTransactionSpec FencedProducer TransactionDescription TransactionListing",

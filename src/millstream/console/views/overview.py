@@ -31,6 +31,8 @@ class OverviewView:
     partition_count: int
     under_replicated_count: int
     leaderless_count: int
+    led_elsewhere_count: int
+    """Partitions led by another than their first replica."""
     group_count: int
     groups_by_state: dict[str, int]
 
@@ -65,6 +67,7 @@ def overview_view(
         partition_count=len(partitions),
         under_replicated_count=sum(len(each.isr) < len(each.replicas) for each in partitions),
         leaderless_count=leaders[-1],
+        led_elsewhere_count=sum(each.is_led_elsewhere for each in partitions),
         group_count=len(groups),
         groups_by_state=dict(sorted(Counter(str(group.state) for group in groups).items())),
     )

@@ -22,7 +22,12 @@ class PartitionRow:
     leader_epoch: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
-    is_under_replicated: bool
+    out_of_sync: tuple[int, ...]
+    """Replicas that fell out of the ISR."""
+    eligible: tuple[int, ...]
+    """Of those, the ones that have all records and may lead (KIP-966)."""
+    is_led_elsewhere: bool
+    """Another replica leads than the first, which is preferred."""
     offsets: PartitionOffsets
 
 
@@ -51,7 +56,9 @@ def topic_view(
             leader_epoch=each.leader_epoch,
             replicas=each.replicas,
             isr=each.isr,
-            is_under_replicated=len(each.isr) < len(each.replicas),
+            out_of_sync=each.out_of_sync,
+            eligible=each.eligible_leader_replicas or (),
+            is_led_elsewhere=each.is_led_elsewhere,
             offsets=ranges.get(TopicPartition(topic.name, each.partition), UNKNOWN_RANGE),
         )
         for each in topic.partitions

@@ -1,49 +1,42 @@
-"""Brokers register, send heartbeats, are fenced and unfenced, and leave (KIP-631).
+"""Brokers send heartbeats, are fenced and unfenced, and leave (KIP-631).
 
-A broker's epoch is the offset of its registration record. It starts fenced, and is unfenced by the first heartbeat that has seen
-its own registration. Who has sent a heartbeat when is soft state of this controller; everything else is records.
+A broker starts fenced, and is unfenced by the first heartbeat that has seen its own registration. Who has sent a heartbeat when is soft
+state of this controller; everything else is records. Where a broker leaves, its partitions' changes come before its own record; where it
+comes, or begins to leave, behind it: so does Kafka.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from millstream.controller.brokers.log_lines import change_lines
 from millstream.controller.partitions.leadership import (
     leads_any,
     plan_broker_back,
     plan_broker_gone,
+    plan_directories_lost,
 )
+from millstream.controller.partitions.partition_changes import PartitionChanges
 from millstream.controller.result import ControllerContext, ControllerResult
-from millstream.controller.settings import ControllerSettings
-from millstream.errors import (
-    BrokerIdNotRegistered,
-    DuplicateBrokerRegistration,
-    InconsistentClusterId,
-    InvalidRegistration,
-    StaleBrokerEpoch,
-    UnsupportedVersion,
-)
-from millstream.metadata.broker_registration import BrokerRegistration, SupportedVersionRange
+from millstream.errors import StaleBrokerEpoch
+from millstream.metadata.broker_registration import BrokerRegistration
 from millstream.metadata.delta import MetadataRecord
-from millstream.metadata.directory_ids import assigned_directory
+from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.generated.broker_heartbeat import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
 )
-from millstream.protocol.generated.broker_registration import (
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-)
 from millstream.protocol.generated.metadata_records import (
-    BrokerEndpoint,
-    BrokerFeature,
     BrokerRegistrationChangeRecord,
-    RegisterBrokerRecord,
+    PartitionChangeRecord,
 )
 
-_FENCED, _UNFENCED, _IN_CONTROLLED_SHUTDOWN = 1, -1, 1
+_FENCED: Final = 1
+_UNFENCED: Final = -1
+_IN_CONTROLLED_SHUTDOWN: Final = 1
 
 
 @dataclass(slots=True)
@@ -52,6 +45,8 @@ class _Session:
 
     broker_epoch: int
     last_contact_ms: int
+    registration_offset: int
+    """Offset of its registration, which stands behind the changes that it led to: who has read that has caught up."""
     metadata_offset: int = -1
     shutdown_offset: int | None = None
     """Offset at which its controlled shutdown began: every other broker has to have seen it."""
@@ -62,14 +57,24 @@ class BrokerSessions:
     """The sessions of brokers. Soft state: a controller that takes over starts a new session for every known broker."""
 
     def __init__(self, timeout_ms: int) -> None:
-        self._timeout_ms = timeout_ms
+        self.timeout_ms = timeout_ms
         self._sessions: dict[BrokerId, _Session] = {}
 
     def start_all(self, image: MetadataImage, now_ms: int) -> None:
+        """The offsets of registrations are not in the image: a broker that is fenced has to read all that there is now."""
         self._sessions = {
-            broker.broker_id: _Session(broker.broker_epoch, now_ms)
+            broker.broker_id: _Session(
+                broker.broker_epoch, now_ms, image.offset if broker.fenced else broker.broker_epoch
+            )
             for broker in image.brokers.values()
         }
+
+    def begin(
+        self, broker_id: BrokerId, broker_epoch: int, registration_offset: int, now_ms: int
+    ) -> None:
+        """Begins the session of a broker that registers."""
+        session = self._sessions[broker_id] = _Session(broker_epoch, now_ms, registration_offset)
+        session.contacted = True
 
     def note_contact(self, broker: BrokerRegistration, now_ms: int) -> None:
         """Extends the session of a broker; how far it has read the metadata is not known yet."""
@@ -80,9 +85,7 @@ class BrokerSessions:
     def touch(
         self, broker_id: BrokerId, broker_epoch: int, metadata_offset: int, now_ms: int
     ) -> _Session:
-        session = self._sessions.get(broker_id)
-        if session is None or session.broker_epoch != broker_epoch:
-            session = self._sessions[broker_id] = _Session(broker_epoch, now_ms)
+        session = self._session(broker_id, broker_epoch, now_ms)
         session.last_contact_ms = now_ms
         session.metadata_offset = metadata_offset
         session.contacted = True
@@ -95,7 +98,7 @@ class BrokerSessions:
             session is not None
             and session.contacted
             and session.broker_epoch == registration.broker_epoch
-            and now_ms < session.last_contact_ms + self._timeout_ms
+            and now_ms < session.last_contact_ms + self.timeout_ms
         )
 
     def expired(self, image: MetadataImage, now_ms: int) -> list[BrokerRegistration]:
@@ -112,150 +115,131 @@ class BrokerSessions:
             default=None,
         )
 
-    def lowest_active_offset(self, image: MetadataImage, without: BrokerId) -> int | None:
-        """Returns the metadata offset that every other active broker has reached; None when there is no other."""
-        return min(
-            (
-                self._sessions[b.broker_id].metadata_offset if b.broker_id in self._sessions else -1
-                for b in image.brokers.values()
-                if b.is_active and b.broker_id != without
-            ),
-            default=None,
+    def shut_down_from(self, broker: BrokerRegistration, offset: int, now_ms: int) -> None:
+        """Notes at which offset the controlled shutdown of a broker begins."""
+        self._session(broker.broker_id, broker.broker_epoch, now_ms).shutdown_offset = offset
+
+    def others_have_seen_shutdown(self, image: MetadataImage, broker: BrokerRegistration) -> bool:
+        """Whether every other active broker has read that this one stops; one that led nothing has nothing to tell."""
+        shutdown_offset = self._sessions[broker.broker_id].shutdown_offset or 0
+        return all(
+            each.broker_id in self._sessions
+            and self._sessions[each.broker_id].metadata_offset >= shutdown_offset
+            for each in image.brokers.values()
+            if each.is_active and each.broker_id != broker.broker_id
         )
 
     def _deadline_ms(self, broker: BrokerRegistration, now_ms: int) -> int:
-        session = self._sessions.get(broker.broker_id)
-        if session is None or session.broker_epoch != broker.broker_epoch:
-            session = self._sessions[broker.broker_id] = _Session(broker.broker_epoch, now_ms)
-        return session.last_contact_ms + self._timeout_ms
+        return now_ms - self.silent_ms(broker, now_ms) + self.timeout_ms
 
+    def silent_ms(self, broker: BrokerRegistration, now_ms: int) -> int:
+        """Returns the time since the last contact of a broker, or since this controller waits for it."""
+        return now_ms - self._session(broker.broker_id, broker.broker_epoch, now_ms).last_contact_ms
 
-def plan_registration(
-    request: BrokerRegistrationRequest,
-    image: MetadataImage,
-    settings: ControllerSettings,
-    sessions: BrokerSessions,
-    context: ControllerContext,
-) -> ControllerResult[BrokerRegistrationResponse]:
-    """Registers a broker.
+    def silences_ms(self, image: MetadataImage, now_ms: int) -> dict[BrokerId, int]:
+        return {
+            broker.broker_id: self.silent_ms(broker, now_ms) for broker in image.brokers.values()
+        }
 
-    Raises InconsistentClusterId, DuplicateBrokerRegistration, InvalidRegistration, UnsupportedVersion.
-    """
-    if request.cluster_id != settings.cluster_id:
-        raise InconsistentClusterId(
-            f"This is cluster {settings.cluster_id}, the broker belongs to {request.cluster_id}"
-        )
-    broker_id = BrokerId(request.broker_id)
-    existing = image.brokers.get(broker_id)
-    same = existing is not None and existing.incarnation_id == request.incarnation_id
-    now_ms = context.now.monotonic_ms
-    if (
-        existing is not None
-        and not same
-        and not existing.fenced
-        and sessions.is_live(existing, now_ms)
-    ):
-        raise DuplicateBrokerRegistration(
-            f"Another broker with id {broker_id} is alive: give this one its own node.id"
-        )
-    _check_registration(request, image)
-    broker_epoch = (
-        existing.broker_epoch if existing is not None and same else int(context.next_offset)
-    )
-    record = RegisterBrokerRecord(
-        broker_id=broker_id,
-        incarnation_id=request.incarnation_id,
-        broker_epoch=broker_epoch,
-        fenced=existing.fenced if existing is not None and same else True,
-        rack=request.rack,
-        log_dirs=list(request.log_dirs),
-        end_points=[
-            BrokerEndpoint(
-                name=e.name, host=e.host, port=e.port, security_protocol=e.security_protocol
-            )
-            for e in request.listeners
-        ],
-        features=[
-            BrokerFeature(
-                name=f.name,
-                min_supported_version=f.min_supported_version,
-                max_supported_version=f.max_supported_version,
-            )
-            for f in request.features
-        ],
-    )
-    changes = [] if same else plan_broker_gone(image, broker_id)
-    sessions.touch(broker_id, broker_epoch, -1, now_ms)
-    return ControllerResult(
-        (record, *changes), BrokerRegistrationResponse(broker_epoch=broker_epoch)
-    )
+    def _session(self, broker_id: BrokerId, broker_epoch: int, now_ms: int) -> _Session:
+        session = self._sessions.get(broker_id)
+        if session is None or session.broker_epoch != broker_epoch:
+            session = self._sessions[broker_id] = _Session(broker_epoch, now_ms, broker_epoch)
+        return session
 
 
 def plan_heartbeat(
     request: BrokerHeartbeatRequest,
-    image: MetadataImage,
+    changes: PartitionChanges,
     sessions: BrokerSessions,
     context: ControllerContext,
 ) -> ControllerResult[BrokerHeartbeatResponse]:
-    """Returns the broker's next state. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
-    broker = registered_broker(image, request.broker_id, request.broker_epoch)
+    """Returns the broker's next state. Raises StaleBrokerEpoch."""
+    broker = registered_broker(changes.image, request.broker_id, request.broker_epoch)
     session = sessions.touch(
         broker.broker_id,
         broker.broker_epoch,
         request.current_metadata_offset,
         context.now.monotonic_ms,
     )
-    caught_up = request.current_metadata_offset >= broker.broker_epoch
-    response = BrokerHeartbeatResponse(is_caught_up=caught_up, is_fenced=broker.fenced)
+    response = BrokerHeartbeatResponse(
+        is_caught_up=request.current_metadata_offset >= session.registration_offset,
+        is_fenced=broker.fenced,
+    )
+    records: list[MetadataRecord] = []
     if broker.fenced:
         if request.want_shut_down:
             response.should_shut_down = True
-        elif not request.want_fence and caught_up:
+        elif not request.want_fence and response.is_caught_up:
             response.is_fenced = False
-            return ControllerResult(_unfence_records(image, broker), response)
-        return ControllerResult((), response)
-    if request.want_shut_down:
-        return _controlled_shutdown(image, broker, session, sessions, context)
-    if request.want_fence:
-        response.is_fenced = True
-        return ControllerResult(_fence_records(image, broker), response)
-    return ControllerResult(tuple(_offline_directories(request, image, broker)), response)
+            records += _unfence_records(changes, broker)
+    elif request.want_fence:
+        response.is_fenced, response.should_shut_down = True, request.want_shut_down
+        records += _fence_records(changes, broker)
+    elif request.want_shut_down:
+        records += _controlled_shutdown(changes, broker, sessions, context, response)
+    records += _directory_records(request, changes, broker, records)
+    why = "its controlled shutdown is complete" if request.want_shut_down else "it asked for it"
+    return ControllerResult(tuple(records), response, log_lines=change_lines(broker, records, why))
 
 
-def _offline_directories(
-    request: BrokerHeartbeatRequest, image: MetadataImage, broker: BrokerRegistration
+def _directory_records(
+    request: BrokerHeartbeatRequest,
+    changes: PartitionChanges,
+    broker: BrokerRegistration,
+    planned: list[MetadataRecord],
 ) -> list[MetadataRecord]:
-    """The broker keeps its other directories; what it had in these gets other leaders, or none (KIP-858)."""
+    """What the heartbeat tells of directories: what was in failed ones gets other leaders, or none (KIP-858); cordoned ones get nothing new."""
+    records: list[MetadataRecord] = []
     offline = set(request.offline_log_dirs)
     online = [each for each in broker.log_directories if each not in offline]
-    if len(online) == len(broker.log_directories):
-        return []
-    change = BrokerRegistrationChangeRecord(
-        broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, log_dirs=list(online)
-    )
-    lost = plan_broker_gone(
-        image,
-        broker.broker_id,
-        lambda partition: assigned_directory(partition, broker.broker_id) in offline,
-    )
-    return [change, *lost]
+    # A partition is changed once a plan: the next heartbeat tells it again.
+    changes_partitions = any(isinstance(each, PartitionChangeRecord) for each in planned)
+    if len(online) < len(broker.log_directories) and not changes_partitions:
+        records += plan_directories_lost(changes, broker.broker_id, offline)
+        records.append(
+            BrokerRegistrationChangeRecord(
+                broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, log_dirs=list(online)
+            )
+        )
+    cordoned = request.cordoned_log_dirs
+    if cordoned is None or not can(changes.image, Capability.CORDONED_DIRECTORIES):
+        return records
+    known = broker.cordoned_log_directories
+    if known is None or set(cordoned) != set(known):
+        records.append(
+            BrokerRegistrationChangeRecord(
+                broker_id=broker.broker_id,
+                broker_epoch=broker.broker_epoch,
+                cordoned_log_dirs=list(cordoned),
+            )
+        )
+    return records
 
 
 def plan_fence_expired(
-    image: MetadataImage, sessions: BrokerSessions, context: ControllerContext
+    changes: PartitionChanges, sessions: BrokerSessions, context: ControllerContext
 ) -> ControllerResult[None]:
     """Fences one broker whose session has run out; the call for the next broker sees the metadata that this one changed."""
-    expired = sessions.expired(image, context.now.monotonic_ms)
-    return ControllerResult(_fence_records(image, expired[0]) if expired else (), None)
+    expired = sessions.expired(changes.image, context.now.monotonic_ms)
+    if not expired:
+        return ControllerResult((), None)
+    records = _fence_records(changes, expired[0])
+    why = (
+        f"no heartbeat for {sessions.silent_ms(expired[0], context.now.monotonic_ms)} ms, "
+        f"its session is {sessions.timeout_ms} ms (broker.session.timeout.ms)"
+    )
+    lines = change_lines(expired[0], records, why)
+    return ControllerResult(tuple(records), None, log_lines=lines, timed_out_brokers=1)
 
 
 def registered_broker(
     image: MetadataImage, broker_id: int, broker_epoch: int
 ) -> BrokerRegistration:
-    """Returns the registration that the request belongs to. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
+    """Returns the registration that the request belongs to. Raises StaleBrokerEpoch, as Kafka does for a broker that it does not know, too."""
     found = image.brokers.get(BrokerId(broker_id))
     if found is None:
-        raise BrokerIdNotRegistered(f"Broker {broker_id} is not registered")
+        raise StaleBrokerEpoch(f"No broker registration found for broker id {broker_id}")
     if found.broker_epoch != broker_epoch:
         raise StaleBrokerEpoch(
             f"Broker {broker_id} registered anew with epoch {found.broker_epoch}, not {broker_epoch}"
@@ -263,60 +247,39 @@ def registered_broker(
     return found
 
 
-def _check_registration(request: BrokerRegistrationRequest, image: MetadataImage) -> None:
-    if not request.listeners:
-        raise InvalidRegistration("The broker names no listener that clients could reach")
-    if len(set(request.log_dirs)) != len(request.log_dirs):
-        raise InvalidRegistration("Two log directories of the broker have the same id")
-    supported = {
-        f.name: SupportedVersionRange(f.min_supported_version, f.max_supported_version)
-        for f in request.features
-    }
-    for name, level in image.features.items():
-        lowest, highest = supported.get(name, SupportedVersionRange(0, 0))
-        if not lowest <= level <= highest:
-            raise UnsupportedVersion(
-                f"The cluster runs {name} at level {level}, the broker supports {lowest} to {highest}"
-            )
-
-
 def _controlled_shutdown(
-    image: MetadataImage,
+    changes: PartitionChanges,
     broker: BrokerRegistration,
-    session: _Session,
     sessions: BrokerSessions,
     context: ControllerContext,
-) -> ControllerResult[BrokerHeartbeatResponse]:
+    response: BrokerHeartbeatResponse,
+) -> list[MetadataRecord]:
     """First its leaderships go; once it has none and every other broker has seen that, it may stop."""
-    response = BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False)
-    if not broker.in_controlled_shutdown:
-        session.shutdown_offset = int(context.next_offset)
+    image, broker_id = changes.image, broker.broker_id
+    leads = leads_any(image, broker_id)
+    if not broker.in_controlled_shutdown and leads:
+        sessions.shut_down_from(broker, int(context.next_offset), context.now.monotonic_ms)
         record = BrokerRegistrationChangeRecord(
-            broker_id=broker.broker_id,
+            broker_id=broker_id,
             broker_epoch=broker.broker_epoch,
             in_controlled_shutdown=_IN_CONTROLLED_SHUTDOWN,
         )
-        return ControllerResult((record, *plan_broker_gone(image, broker.broker_id)), response)
-    seen = sessions.lowest_active_offset(image, broker.broker_id)
-    if leads_any(image, broker.broker_id) or (
-        seen is not None and seen < (session.shutdown_offset or 0)
-    ):
-        return ControllerResult((), response)
+        return [record, *plan_broker_gone(changes, broker_id)]
+    if leads or not sessions.others_have_seen_shutdown(image, broker):
+        return []
     response.is_fenced = response.should_shut_down = True
-    return ControllerResult(_fence_records(image, broker), response)
+    return _fence_records(changes, broker)
 
 
-def _fence_records(image: MetadataImage, broker: BrokerRegistration) -> tuple[MetadataRecord, ...]:
+def _fence_records(changes: PartitionChanges, broker: BrokerRegistration) -> list[MetadataRecord]:
     record = BrokerRegistrationChangeRecord(
         broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, fenced=_FENCED
     )
-    return (record, *plan_broker_gone(image, broker.broker_id))
+    return [*plan_broker_gone(changes, broker.broker_id), record]
 
 
-def _unfence_records(
-    image: MetadataImage, broker: BrokerRegistration
-) -> tuple[MetadataRecord, ...]:
+def _unfence_records(changes: PartitionChanges, broker: BrokerRegistration) -> list[MetadataRecord]:
     record = BrokerRegistrationChangeRecord(
         broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, fenced=_UNFENCED
     )
-    return (record, *plan_broker_back(image, broker.broker_id))
+    return [record, *plan_broker_back(changes, broker.broker_id)]

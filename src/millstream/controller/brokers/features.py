@@ -14,6 +14,8 @@ from millstream.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS,
     KRAFT_VERSION,
     METADATA_VERSION,
+    Capability,
+    can,
     loses_metadata,
     missing_dependency,
 )
@@ -153,8 +155,15 @@ def _unsupported(
         return f"{node} does not support this feature."
     if not supported.lowest <= level <= supported.highest:
         return f"{node} only supports versions {supported.lowest}-{supported.highest}"
-    for broker in image.brokers.values():
-        lowest, highest = broker.features.get(feature, SupportedVersionRange(0, 0))
+    others = [(f"Broker {each.broker_id}", each.features) for each in image.brokers.values()]
+    if can(image, Capability.CONTROLLER_REGISTRATION):
+        others += [
+            (f"Controller {each.controller_id}", each.features)
+            for each in image.controllers.values()
+            if each.controller_id != settings.node_id
+        ]
+    for other, features in others:
+        lowest, highest = features.get(feature, SupportedVersionRange(0, 0))
         if not lowest <= level <= highest:
-            return f"Broker {broker.broker_id} only supports versions {lowest}-{highest}"
+            return f"{other} only supports versions {lowest}-{highest}"
     return None

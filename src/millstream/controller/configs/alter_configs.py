@@ -18,6 +18,7 @@ from millstream.controller.configs.config_changes import (
     known_resource,
     replaced,
 )
+from millstream.controller.partitions.partition_changes import MIN_INSYNC_REPLICAS
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.controller.topics.topic_overrides import check_topic_overrides
@@ -33,6 +34,7 @@ from millstream.metadata.config_key import ConfigKey
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.effective_config import BrokerSettings
+from millstream.metadata.features import ELIGIBLE_LEADER_REPLICAS
 from millstream.metadata.group_config import check_group_config
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import TOPIC_CONFIGS
@@ -40,6 +42,7 @@ from millstream.metadata.topic_names import check_topic_name
 from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated import alter_configs as whole
 from millstream.protocol.generated import incremental_alter_configs as incremental
+from millstream.protocol.generated.metadata_records import ClearElrRecord, ConfigRecord
 
 
 class _ValidationContext(NamedTuple):
@@ -49,11 +52,18 @@ class _ValidationContext(NamedTuple):
     settings: ControllerSettings
 
 
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
 class _Resource(Protocol):
     @property
     def resource_type(self) -> int: ...
     @property
     def resource_name(self) -> str: ...
+    @property
+    def configs(self) -> Sequence[_Named]: ...
 
 
 class _Answer(Protocol):
@@ -130,10 +140,28 @@ def _all_records(
             overrides = after(resource, known)
             check_values_fit(overrides)
             _check_overrides(known, overrides, context)
-            records += config_records(known, context.image.config(known), overrides)
+            named = {config.name for config in resource.configs}
+            records += config_records(known, context.image.config(known), overrides, named)
         except KafkaError as error:
             answer.error_code, answer.error_message = error.code, str(error)
-    return records
+    return [*records, *_clear_elr_records(records, context.image)]
+
+
+def _clear_elr_records(
+    records: Iterable[MetadataRecord], image: MetadataImage
+) -> list[ClearElrRecord]:
+    """Another min.insync.replicas gives eligible another meaning: who is eligible is forgotten (KIP-966)."""
+    if not image.features.get(ELIGIBLE_LEADER_REPLICAS):
+        return []
+    return [
+        ClearElrRecord(
+            topic_name=record.resource_name
+            if record.resource_type == ConfigResourceType.TOPIC
+            else ""
+        )
+        for record in records
+        if isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS
+    ]
 
 
 def _check_name(resource: ConfigResource, image: MetadataImage) -> None:

@@ -5,7 +5,7 @@ Owns no rule about particular keys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from millstream.errors import InvalidConfig, InvalidRequest
 from millstream.metadata.config_key import ConfigKey
@@ -65,10 +65,20 @@ def check_values_fit(overrides: Mapping[str, str]) -> None:
 
 
 def config_records(
-    resource: ConfigResource, before: Mapping[str, str], after: Mapping[str, str]
+    resource: ConfigResource,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    named: Collection[str] = (),
 ) -> list[ConfigRecord]:
-    """Returns the records that lead from `before` to `after`; a value that stays the same needs no record."""
-    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    """Returns the records that lead from `before` to `after`. `named`: keys of the request.
+
+    A value that stays the same needs no record; but what is set for a broker is written again, for it may name a file that has another
+    content now (KAFKA-14136).
+    """
+    again = named if resource.type is ConfigResourceType.BROKER else ()
+    changed = {
+        name: value for name, value in after.items() if before.get(name) != value or name in again
+    }
     removed = dict.fromkeys(name for name in before if name not in after)
     return [
         ConfigRecord(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.controller.partitions.leadership import plan_election
+from millstream.controller.partitions.partition_change import Election, PartitionTarget
+from millstream.controller.partitions.partition_changes import PartitionChanges
 from millstream.controller.result import ControllerResult
 from millstream.errors import (
     ElectionNotNeeded,
@@ -15,7 +16,6 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.metadata.delta import MetadataRecord
-from millstream.metadata.image import MetadataImage
 from millstream.protocol.enums import ElectionType
 from millstream.protocol.generated.elect_leaders import (
     ElectLeadersRequest,
@@ -29,7 +29,7 @@ _NOT_NEEDED: Final = ElectionNotNeeded.code
 
 
 def plan_elect_leaders(
-    request: ElectLeadersRequest, image: MetadataImage
+    request: ElectLeadersRequest, changes: PartitionChanges
 ) -> ControllerResult[ElectLeadersResponse]:
     """Returns one result for each partition named; of all partitions, only those where something happened.
 
@@ -41,7 +41,7 @@ def plan_elect_leaders(
         raise InvalidRequest(f"Unknown election type {request.election_type}") from None
     everywhere = request.topic_partitions is None
     named = (
-        [(topic.name, list(range(len(topic.partitions)))) for topic in image.topics]
+        [(topic.name, list(range(len(topic.partitions)))) for topic in changes.image.topics]
         if request.topic_partitions is None
         else [(asked.topic, asked.partitions) for asked in request.topic_partitions]
     )
@@ -53,7 +53,7 @@ def plan_elect_leaders(
         for partition in partitions:
             outcome = PartitionResult(partition_id=partition, error_message=None)
             try:
-                records.setdefault((topic, partition), _elected(topic, partition, election, image))
+                records.setdefault((topic, partition), elected(topic, partition, election, changes))
             except KafkaError as error:
                 outcome.error_code, outcome.error_message = error.code, str(error)
             if not everywhere or outcome.error_code != _NOT_NEEDED:
@@ -62,14 +62,14 @@ def plan_elect_leaders(
     return ControllerResult(tuple(records.values()), response)
 
 
-def _elected(
-    name: str, number: int, election: ElectionType, image: MetadataImage
+def elected(
+    name: str, number: int, election: ElectionType, changes: PartitionChanges
 ) -> PartitionChangeRecord:
-    """The changed partition. Raises UnknownTopicOrPartition, ElectionNotNeeded, and an error when no replica can be elected."""
-    topic = image.topic(name)
+    """Returns the change of one partition. Raises UnknownTopicOrPartition, ElectionNotNeeded, and an error when no replica can be elected."""
+    topic = changes.image.topic(name)
     if topic is None:
         raise UnknownTopicOrPartition(f"No such topic as {name}")
-    partition = image.partition(name, number)
+    partition = changes.image.partition(name, number)
     if partition is None:
         raise UnknownTopicOrPartition(f"No such partition as {name}-{number}")
     preferred = election is ElectionType.PREFERRED
@@ -78,7 +78,8 @@ def _elected(
     )
     if not needed:
         raise ElectionNotNeeded
-    change = plan_election(image, topic, partition, unclean=not preferred)
-    if change is None or (preferred and change.leader != partition.preferred_leader):
+    wanted = Election.PREFERRED if preferred else Election.UNCLEAN
+    change = changes.change(topic, partition, PartitionTarget(election=wanted))
+    if change is None:
         raise PreferredLeaderNotAvailable if preferred else EligibleLeadersNotAvailable
     return change

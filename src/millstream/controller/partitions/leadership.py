@@ -1,158 +1,131 @@
-"""Chooses leaders of partitions when a broker comes or goes: partition changes as records.
+"""Plans what becomes of partitions when a broker comes, goes or loses something: each one's change, as a record.
 
-The order of Kafka: a replica in sync first, in the order of assignment; the last one in sync stays in the ISR even when it is
-gone (it has the data), and the partition is then without a leader until it is back. Eligible leader replicas, which Kafka may
-have written, come after those in sync.
+Owns which partitions are concerned and what is asked for them; what they become is decided in `partition_change`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Iterator
 
-from millstream.metadata.directory_ids import has_online_directory
-from millstream.metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
-from millstream.metadata.topics_delta import NO_LEADER_CHANGE
-from millstream.model import BrokerId
+from millstream.controller.partitions.partition_change import Election, PartitionTarget
+from millstream.controller.partitions.partition_changes import PartitionChanges
+from millstream.metadata.directory_ids import assigned_directory
+from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
+from millstream.model import BrokerId, Uuid
 from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
-RECOVERING: Final = 1
+_Partition = tuple[TopicImage, PartitionImage]
 
 
-def _any_partition(_partition: PartitionImage) -> bool:
-    return True
+def plan_broker_gone(changes: PartitionChanges, broker_id: BrokerId) -> list[PartitionChangeRecord]:
+    """The broker is fenced or about to stop: it leads nothing more and leaves the ISRs."""
+    return _without(changes, broker_id, _in_sync(changes.image, broker_id))
 
 
-def plan_broker_gone(
-    image: MetadataImage,
-    broker_id: BrokerId,
-    is_concerned: Callable[[PartitionImage], bool] = _any_partition,
+def plan_broker_forgotten(
+    changes: PartitionChanges, broker_id: BrokerId
 ) -> list[PartitionChangeRecord]:
-    """The broker was fenced or wants to leave: it leads nothing more, and is in no ISR that has another member.
-
-    `is_concerned` picks the partitions, where it lost only some of its directories.
-    """
-
-    def is_up(replica: BrokerId) -> bool:
-        return replica != broker_id and _is_active(image, replica)
-
-    records = []
-    for topic, partition in _partitions_of(image, broker_id):
-        if partition.leader != broker_id and broker_id not in partition.isr:
-            continue
-        if not is_concerned(partition):
-            continue
-        isr = tuple(replica for replica in partition.isr if replica != broker_id) or partition.isr
-        change = _change(topic, partition, isr, is_up)
-        if change is not None:
-            records.append(change)
-    return records
+    """The broker is unregistered: as when it is gone; where it is eligible it stays so, should it come back."""
+    concerned = [*_in_sync(changes.image, broker_id), *_eligible(changes.image, broker_id)]
+    return _without(changes, broker_id, concerned)
 
 
-def plan_broker_back(image: MetadataImage, broker_id: BrokerId) -> list[PartitionChangeRecord]:
-    """The broker is unfenced: partitions that waited for one of their in-sync replicas get a leader."""
+def plan_broker_restarted(
+    changes: PartitionChanges, broker_id: BrokerId, *, is_clean: bool
+) -> list[PartitionChangeRecord]:
+    """The broker is a new process. One that was not stopped cleanly may have lost what it had: it is not eligible any more."""
+    if is_clean or not changes.keeps_eligible_replicas:
+        return plan_broker_gone(changes, broker_id)
+    concerned = [*_in_sync(changes.image, broker_id), *_eligible(changes.image, broker_id)]
+    return _without(changes, broker_id, concerned, unclean_replicas=(broker_id,))
 
-    def is_up(replica: BrokerId) -> bool:
-        return replica == broker_id or _is_active(image, replica)
 
-    records = []
-    broker = image.brokers[broker_id]
-    for topic, partition in _partitions_of(image, broker_id):
-        if not partition.has_leader and has_online_directory(partition, broker):
-            change = _change(topic, partition, partition.isr, is_up)
-            if change is not None:
-                records.append(change)
-    return records
+def plan_directories_lost(
+    changes: PartitionChanges, broker_id: BrokerId, directory_ids: Collection[Uuid]
+) -> list[PartitionChangeRecord]:
+    """Data directories of the broker failed: for the partitions in them it is gone (KIP-858)."""
+    concerned = [
+        (topic, partition)
+        for topic, partition in partitions_of(changes.image)
+        if broker_id in partition.replicas
+        and assigned_directory(partition, broker_id) in directory_ids
+    ]
+    return _without(changes, broker_id, concerned)
+
+
+def plan_replicas_lost(
+    changes: PartitionChanges, broker_id: BrokerId, concerned: Iterable[_Partition]
+) -> list[PartitionChangeRecord]:
+    """The broker told that these replicas are in a directory that failed."""
+    return _without(changes, broker_id, concerned)
+
+
+def plan_broker_back(changes: PartitionChanges, broker_id: BrokerId) -> list[PartitionChangeRecord]:
+    """The broker is unfenced: partitions without a leader may have one now."""
+
+    def is_active(replica: BrokerId) -> bool:
+        return replica == broker_id or changes.is_active(replica)
+
+    planned = (
+        changes.change(
+            topic, partition, PartitionTarget(election=_election(changes, topic)), is_active
+        )
+        for topic, partition in partitions_of(changes.image)
+        if not partition.has_leader
+    )
+    return [record for record in planned if record is not None]
 
 
 def leads_any(image: MetadataImage, broker_id: BrokerId) -> bool:
-    return any(p.leader == broker_id for _, p in _partitions_of(image, broker_id))
+    return any(partition.leader == broker_id for _, partition in partitions_of(image))
 
 
-def elected_leader(
-    replicas: Sequence[BrokerId], isr: Collection[BrokerId], image: MetadataImage
-) -> BrokerId:
-    """Returns the first replica in sync that is up; NO_LEADER without one."""
-    return next((r for r in replicas if r in isr and _is_active(image, r)), NO_LEADER)
-
-
-def plan_election(
-    image: MetadataImage, topic: TopicImage, partition: PartitionImage, *, unclean: bool
-) -> PartitionChangeRecord | None:
-    """Returns the preferred leader where it is in sync and up, else as whenever a leader is missing; None when nothing changes.
-
-    `unclean` allows a replica that may lack records, where no other is up: it then recovers (KIP-704).
-    """
-    elected = elected_leader(partition.replicas, partition.isr, image)
-    if elected not in {NO_LEADER, partition.leader}:
-        return PartitionChangeRecord(
-            partition_id=partition.partition, topic_id=topic.topic_id, leader=elected
-        )
-    if partition.has_leader:
-        return None
-    change = _change(topic, partition, partition.isr, lambda replica: _is_active(image, replica))
-    if change is not None or not unclean:
-        return change
-    leader = next((r for r in partition.replicas if _is_active(image, r)), NO_LEADER)
-    if leader == NO_LEADER:
-        return None
-    return PartitionChangeRecord(
-        partition_id=partition.partition,
-        topic_id=topic.topic_id,
-        isr=[leader],
-        leader=leader,
-        leader_recovery_state=RECOVERING,
-    )
-
-
-def _change(
-    topic: TopicImage,
-    partition: PartitionImage,
-    isr: tuple[BrokerId, ...],
-    is_up: Callable[[BrokerId], bool],
-) -> PartitionChangeRecord | None:
-    """The record that gives the partition this ISR and a leader out of it; None when nothing changes."""
-    keeps = partition.leader in isr and is_up(partition.leader)
-    elected = next((r for r in partition.replicas if r in isr and is_up(r)), NO_LEADER)
-    leader = partition.leader if keeps else elected
-    if leader == NO_LEADER:
-        eligible = next((r for r in partition.eligible_leader_replicas if is_up(r)), NO_LEADER)
-        if eligible != NO_LEADER:
-            return _led_by_eligible(topic, partition, eligible)
-    if leader == partition.leader and isr == partition.isr:
-        return None
-    return PartitionChangeRecord(
-        partition_id=partition.partition,
-        topic_id=topic.topic_id,
-        isr=None if isr == partition.isr else list(isr),
-        leader=NO_LEADER_CHANGE if leader == partition.leader else leader,
-    )
-
-
-def _led_by_eligible(
-    topic: TopicImage, partition: PartitionImage, leader: BrokerId
-) -> PartitionChangeRecord:
-    """A replica that left the ISR with all its data is as good as one in it (KIP-966). Written by Kafka, honoured here."""
-    rest: list[int] = [r for r in partition.eligible_leader_replicas if r != leader]
-    return PartitionChangeRecord(
-        partition_id=partition.partition,
-        topic_id=topic.topic_id,
-        isr=[leader],
-        leader=leader,
-        eligible_leader_replicas=rest,
-        last_known_elr=[],
-    )
-
-
-def _is_active(image: MetadataImage, broker_id: BrokerId) -> bool:
-    registration = image.brokers.get(broker_id)
-    return registration is not None and registration.is_active
-
-
-def _partitions_of(
-    image: MetadataImage, broker_id: BrokerId
-) -> Iterator[tuple[TopicImage, PartitionImage]]:
+def partitions_of(image: MetadataImage) -> Iterator[_Partition]:
     for topic in image.topics:
         for partition in topic.partitions:
-            if broker_id in partition.replicas:
-                yield topic, partition
+            yield topic, partition
+
+
+def _without(
+    changes: PartitionChanges,
+    broker_id: BrokerId,
+    concerned: Iterable[_Partition],
+    unclean_replicas: Collection[BrokerId] = (),
+) -> list[PartitionChangeRecord]:
+    """The changes of partitions that the broker can neither lead nor be in sync with."""
+
+    def is_active(replica: BrokerId) -> bool:
+        return replica != broker_id and changes.is_active(replica)
+
+    planned = (
+        changes.change(
+            topic,
+            partition,
+            PartitionTarget(
+                isr=tuple(replica for replica in partition.isr if replica != broker_id),
+                unclean_replicas=unclean_replicas,
+                election=_election(changes, topic),
+            ),
+            is_active,
+        )
+        for topic, partition in concerned
+    )
+    return [record for record in planned if record is not None]
+
+
+def _election(changes: PartitionChanges, topic: TopicImage) -> Election:
+    return Election.UNCLEAN if changes.elects_uncleanly(topic.name) else Election.ONLINE
+
+
+def _in_sync(image: MetadataImage, broker_id: BrokerId) -> Iterator[_Partition]:
+    return _those(image, lambda partition: broker_id in partition.isr)
+
+
+def _eligible(image: MetadataImage, broker_id: BrokerId) -> Iterator[_Partition]:
+    return _those(image, lambda partition: broker_id in partition.eligible_leader_replicas)
+
+
+def _those(
+    image: MetadataImage, is_concerned: Callable[[PartitionImage], bool]
+) -> Iterator[_Partition]:
+    return (each for each in partitions_of(image) if is_concerned(each[1]))

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millstream.controller.brokers.broker_lifecycle import registered_broker
+from millstream.controller.partitions.leadership import plan_replicas_lost
+from millstream.controller.partitions.partition_change import PartitionTarget
+from millstream.controller.partitions.partition_changes import PartitionChanges
 from millstream.controller.result import ControllerResult
-from millstream.errors import NotLeaderOrFollower, UnknownTopicId, UnknownTopicOrPartition
-from millstream.metadata.directory_ids import assigned_directory
-from millstream.metadata.image import MetadataImage, PartitionImage
+from millstream.errors import (
+    NotLeaderOrFollower,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+    UnsupportedVersion,
+)
+from millstream.metadata.directory_ids import is_online
+from millstream.metadata.features import Capability, can
+from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
 from millstream.model import BrokerId, Uuid
 from millstream.protocol.generated.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
@@ -23,18 +32,28 @@ from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 
 def plan_replica_directories(
-    request: AssignReplicasToDirsRequest, image: MetadataImage
+    request: AssignReplicasToDirsRequest, changes: PartitionChanges
 ) -> ControllerResult[AssignReplicasToDirsResponse]:
     """Assigns replicas to data directories.
 
-    Raises BrokerIdNotRegistered, StaleBrokerEpoch; a partition's own error is in the response.
+    Raises UnsupportedVersion, StaleBrokerEpoch; a partition's own error is in the response.
     """
-    broker_id = registered_broker(image, request.broker_id, request.broker_epoch).broker_id
-    records = [
-        record
-        for directory in request.directories
-        for record in _assignments(directory, image, broker_id)
-    ]
+    image = changes.image
+    if not can(image, Capability.DIRECTORY_ASSIGNMENT):
+        raise UnsupportedVersion("Directory assignment is not supported yet.")
+    broker = registered_broker(image, request.broker_id, request.broker_epoch)
+    broker_id = broker.broker_id
+    records: list[PartitionChangeRecord] = []
+    lost: dict[tuple[Uuid, int], tuple[TopicImage, PartitionImage]] = {}
+    for directory in request.directories:
+        moved = PartitionTarget(directories={broker_id: directory.id})
+        for topic, partition in _assigned(directory, image, broker_id):
+            record = changes.change(topic, partition, moved)
+            if record is not None:
+                records.append(record)
+            if not is_online(directory.id, broker.log_directories):
+                lost[topic.topic_id, partition.partition] = topic, partition
+    records += plan_replicas_lost(changes, broker_id, lost.values())
     response = AssignReplicasToDirsResponse(
         directories=[
             AssignReplicasToDirsResponseDirectoryData(
@@ -47,27 +66,14 @@ def plan_replica_directories(
     return ControllerResult(tuple(records), response)
 
 
-def _assignments(
+def _assigned(
     directory: AssignReplicasToDirsRequestDirectoryData, image: MetadataImage, broker_id: BrokerId
-) -> Iterator[PartitionChangeRecord]:
+) -> Iterator[tuple[TopicImage, PartitionImage]]:
     for topic in directory.topics:
         for asked in topic.partitions:
-            if _error_code(image, topic.topic_id, asked.partition_index, broker_id):
-                continue
-            partition = image.topics.by_id[topic.topic_id].partitions[asked.partition_index]
-            if assigned_directory(partition, broker_id) != directory.id:
-                yield PartitionChangeRecord(
-                    partition_id=asked.partition_index,
-                    topic_id=topic.topic_id,
-                    directories=_moved(partition, broker_id, directory.id),
-                )
-
-
-def _moved(partition: PartitionImage, broker_id: BrokerId, directory_id: Uuid) -> list[Uuid]:
-    return [
-        directory_id if replica == broker_id else assigned_directory(partition, replica)
-        for replica in partition.replicas
-    ]
+            if not _error_code(image, topic.topic_id, asked.partition_index, broker_id):
+                known = image.topics.by_id[topic.topic_id]
+                yield known, known.partitions[asked.partition_index]
 
 
 def _answer(

@@ -12,7 +12,9 @@ from millstream.errors import (
     DelegationTokenNotFound,
     DelegationTokenOwnerMismatch,
     InvalidPrincipalType,
+    UnsupportedVersion,
 )
+from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import TokenInformation
 from millstream.model import uuid_from_random, uuid_text
@@ -33,33 +35,32 @@ from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenResponse,
 )
 from millstream.security.delegation_token import (
-    USER_TYPE,
-    is_owner_or_renewer,
+    may_change,
     principal_parts,
     principal_text,
     token_hmac,
 )
+from millstream.security.principal import USER_TYPE
 
 
 def plan_create_token(
     request: CreateDelegationTokenRequest,
+    image: MetadataImage,
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[CreateDelegationTokenResponse]:
-    """Creates a token. Raises DelegationTokenAuthDisabled, InvalidPrincipalType."""
-    secret_key = _secret_key(settings)
-    now_ms, owner = context.now.wall_ms, context.principal
+    """Creates a token. Raises DelegationTokenAuthDisabled, UnsupportedVersion, InvalidPrincipalType."""
+    check_renewers(request)
+    secret_key = _secret_key(settings, image)
+    now_ms, requester = context.now.wall_ms, context.principal
+    owner = requester.text
     if request.owner_principal_name:
         owner = principal_text(request.owner_principal_type or "", request.owner_principal_name)
-    if any(renewer.principal_type != USER_TYPE for renewer in request.renewers):
-        raise InvalidPrincipalType(
-            f"A token can be renewed by principals of type {USER_TYPE} only."
-        )
     lifetime_ms = _limit_period_ms(request.max_lifetime_ms, settings.max_lifetime_ms)
     token_id = uuid_text(uuid_from_random(context.random.randbytes(16)))
     record = DelegationTokenRecord(
         owner=owner,
-        requester=context.principal,
+        requester=requester.text,
         renewers=[principal_text(r.principal_type, r.principal_name) for r in request.renewers],
         issue_timestamp=now_ms,
         max_timestamp=now_ms + lifetime_ms,
@@ -67,12 +68,11 @@ def plan_create_token(
         token_id=token_id,
     )
     owner_type, owner_name = principal_parts(owner)
-    requester_type, requester_name = principal_parts(context.principal)
     response = CreateDelegationTokenResponse(
         principal_type=owner_type,
         principal_name=owner_name,
-        token_requester_principal_type=requester_type,
-        token_requester_principal_name=requester_name,
+        token_requester_principal_type=requester.principal_type,
+        token_requester_principal_name=requester.name,
         issue_timestamp_ms=record.issue_timestamp,
         expiry_timestamp_ms=record.expiration_timestamp,
         max_timestamp_ms=record.max_timestamp,
@@ -82,17 +82,25 @@ def plan_create_token(
     return ControllerResult((record,), response)
 
 
+def check_renewers(request: CreateDelegationTokenRequest) -> None:
+    """Raises InvalidPrincipalType."""
+    if any(renewer.principal_type != USER_TYPE for renewer in request.renewers):
+        raise InvalidPrincipalType(
+            f"A token can be renewed by principals of type {USER_TYPE} only."
+        )
+
+
 def plan_renew_token(
     request: RenewDelegationTokenRequest,
     image: MetadataImage,
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[RenewDelegationTokenResponse]:
-    """Gives a token a later expiry. Raises DelegationTokenAuthDisabled, -NotFound, -Expired, -OwnerMismatch."""
+    """Gives a token a later expiry. Raises DelegationTokenAuthDisabled, UnsupportedVersion, -NotFound, -Expired, -OwnerMismatch."""
     now_ms = context.now.wall_ms
     token = _token_with(bytes(request.hmac), image, settings)
     _check_alive(token, now_ms)
-    _check_owner(token, context.principal)
+    _check_owner(token, context.principal.text)
     period_ms = _limit_period_ms(request.renew_period_ms, settings.expiry_time_ms)
     expiry_ms = min(token.max_timestamp_ms, now_ms + period_ms)
     return ControllerResult(
@@ -109,7 +117,7 @@ def plan_expire_token(
     """Changes when a token expires; a negative period removes it now. Raises as `plan_renew_token`."""
     now_ms, period_ms = context.now.wall_ms, request.expiry_time_period_ms
     token = _token_with(bytes(request.hmac), image, settings)
-    _check_owner(token, context.principal)
+    _check_owner(token, context.principal.text)
     if period_ms < 0:
         removal = RemoveDelegationTokenRecord(token_id=token.token_id)
         return ControllerResult(
@@ -132,9 +140,11 @@ def plan_sweep_tokens(image: MetadataImage, context: ControllerContext) -> Contr
     return ControllerResult(expired, None)
 
 
-def _secret_key(settings: DelegationTokenSettings) -> str:
+def _secret_key(settings: DelegationTokenSettings, image: MetadataImage) -> str:
     if settings.secret_key is None:
         raise DelegationTokenAuthDisabled
+    if not can(image, Capability.DELEGATION_TOKENS):
+        raise UnsupportedVersion("the level of metadata.version has no delegation tokens: raise it")
     return settings.secret_key
 
 
@@ -146,7 +156,7 @@ def _limit_period_ms(asked_ms: int, largest_ms: int) -> int:
 def _token_with(
     secret: bytes, image: MetadataImage, settings: DelegationTokenSettings
 ) -> TokenInformation:
-    secret_key = _secret_key(settings)
+    secret_key = _secret_key(settings, image)
     for token in image.delegation_tokens.values():
         if hmac.compare_digest(token_hmac(secret_key, token.token_id), secret):
             return token
@@ -163,7 +173,7 @@ def _check_alive(token: TokenInformation, now_ms: int) -> None:
 
 
 def _check_owner(token: TokenInformation, principal: str) -> None:
-    if not is_owner_or_renewer(token, principal):
+    if not may_change(token, principal):
         raise DelegationTokenOwnerMismatch
 
 

@@ -14,8 +14,10 @@ from millstream.errors import (
     ResourceNotFound,
     UnacceptableCredential,
     UnsupportedSaslMechanism,
+    UnsupportedVersion,
 )
 from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import ScramUser
 from millstream.protocol.generated.alter_user_scram_credentials import (
@@ -62,6 +64,8 @@ def plan_alter_scram_credentials(
             user=alteration.user, error_message=None
         )
         try:
+            if not can(image, Capability.SCRAM):
+                raise UnsupportedVersion("The current metadata.version does not support SCRAM")
             record = alteration.plan()
             if counts[alteration.user] > 1:
                 raise DuplicateResource(

@@ -8,6 +8,7 @@ from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.controller.topics.new_partitions import (
     check_assignment,
+    check_has_leader,
     partition_record,
     placed_partitions,
 )
@@ -50,6 +51,7 @@ def plan_create_partitions(
             added = _added_partitions(
                 topic, image, context.random, settings.partitions_per_request_max
             )
+            context.charge(len(added))
         except KafkaError as error:
             results.append(
                 CreatePartitionsTopicResult(
@@ -59,7 +61,7 @@ def plan_create_partitions(
         else:
             records += added
             results.append(CreatePartitionsTopicResult(name=topic.name))
-    response = CreatePartitionsResponse(results=results)
+    response = CreatePartitionsResponse(context.throttle_time_ms, results)
     return ControllerResult(() if request.validate_only else tuple(records), response)
 
 
@@ -101,4 +103,8 @@ def _assignments(
     replication_factor = len(topic.partitions[0].replicas)
     if request.assignments is None:
         return placed_partitions(image, added, replication_factor, random)
-    return [check_assignment(a.broker_ids, replication_factor, image) for a in request.assignments]
+    checked: list[tuple[BrokerId, ...]] = []
+    for number, assignment in enumerate(request.assignments, len(topic.partitions)):
+        checked.append(check_assignment(assignment.broker_ids, replication_factor, image))
+        check_has_leader(number, checked[-1], image)
+    return checked

@@ -11,6 +11,7 @@ from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX, ControllerSettings
 from millstream.controller.topics.new_partitions import (
     check_assignment,
+    check_has_leader,
     partition_record,
     placed_partitions,
 )
@@ -88,6 +89,7 @@ def plan_create_topics(
             _check_name(topic.name, image)
             overrides = _overrides(topic, broker)
             plan = _plan_topic(topic, overrides, image, settings, context.random)
+            context.charge(len(plan.partitions))
         except KafkaError as error:
             results.append(_refused(topic.name, error))
         else:
@@ -96,7 +98,7 @@ def plan_create_topics(
             results.append(_created(topic.name, plan, configs))
     if len(records) > RECORDS_PER_REQUEST_MAX:
         raise PolicyViolation("Unable to perform excessively large batch operation.")
-    response = CreateTopicsResponse(topics=results)
+    response = CreateTopicsResponse(context.throttle_time_ms, results)
     return ControllerResult(() if request.validate_only else tuple(records), response)
 
 
@@ -159,10 +161,6 @@ def _plan_topic(
         else _placed_assignments(topic, image, settings, random)
     )
     replication_factor = len(assignments[0])
-    if replication_factor > 1 and not settings.brokers_replicate:
-        raise InvalidReplicationFactor(
-            f"Replication factor {replication_factor}: this version of Millstream keeps one replica of a partition. Create the topic with replication factor 1."
-        )
     topic_id = new_topic_id(random)
     partitions = tuple(
         partition_record(topic_id, number, replicas, image)
@@ -174,25 +172,30 @@ def _plan_topic(
 def _manual_assignments(
     topic: CreatableTopic, image: MetadataImage
 ) -> Sequence[tuple[BrokerId, ...]]:
-    if topic.num_partitions != -1:
-        raise InvalidRequest(
-            "A manual partition assignment was specified, but numPartitions was not set to -1."
-        )
     if topic.replication_factor != -1:
         raise InvalidRequest(
             "A manual partition assignment was specified, but replication factor was not set to -1."
         )
+    if topic.num_partitions != -1:
+        raise InvalidRequest(
+            "A manual partition assignment was specified, but numPartitions was not set to -1."
+        )
     given = {assignment.partition_index: assignment.broker_ids for assignment in topic.assignments}
     if len(given) != len(topic.assignments):
-        raise InvalidReplicaAssignment("A partition has more than one manual assignment.")
+        counts = Counter(assignment.partition_index for assignment in topic.assignments)
+        twice = next(number for number, count in counts.items() if count > 1)
+        raise InvalidReplicaAssignment(
+            f"Found multiple manual partition assignments for partition {twice}"
+        )
     if sorted(given) != list(range(len(given))):
         raise InvalidReplicaAssignment(
-            "The partitions of a manual assignment should be numbered from 0 without gaps."
+            "partitions should be a consecutive 0-based integer sequence"
         )
     checked: list[tuple[BrokerId, ...]] = []
     for number in range(len(given)):
         replication_factor = len(checked[0]) if checked else None
         checked.append(check_assignment(given[number], replication_factor, image))
+        check_has_leader(number, checked[-1], image)
     return checked
 
 
@@ -205,15 +208,17 @@ def _placed_assignments(
             "Replication factor must be larger than 0, or -1 to use the default value."
         )
     if count < -1 or count == 0:
-        raise InvalidPartitions(
-            "Number of partitions must be larger than 0, or -1 to use the default value."
+        raise InvalidPartitions("Number of partitions was set to an invalid non-positive value.")
+    if replication_factor == -1:
+        replication_factor = settings.default_replication_factor
+    try:
+        return placed_partitions(
+            image, settings.num_partitions if count == -1 else count, replication_factor, random
         )
-    return placed_partitions(
-        image,
-        settings.num_partitions if count == -1 else count,
-        settings.default_replication_factor if replication_factor == -1 else replication_factor,
-        random,
-    )
+    except InvalidReplicationFactor as error:
+        raise InvalidReplicationFactor(
+            f"Unable to replicate the partition {replication_factor} time(s): {error.detail}"
+        ) from error
 
 
 def _records(name: str, plan: _Plan) -> list[MetadataRecord]:

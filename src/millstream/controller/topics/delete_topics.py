@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from millstream.controller.result import ControllerResult
+from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import (
     InvalidRequest,
@@ -26,7 +26,10 @@ from millstream.protocol.generated.metadata_records import RemoveTopicRecord
 
 
 def plan_delete_topics(
-    request: DeleteTopicsRequest, image: MetadataImage, settings: ControllerSettings
+    request: DeleteTopicsRequest,
+    image: MetadataImage,
+    settings: ControllerSettings,
+    context: ControllerContext,
 ) -> ControllerResult[DeleteTopicsResponse]:
     """Plans deletions. Names stand in `topic_names` up to version 5, names or ids in `topics` from 6 on; both are served."""
     entries = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
@@ -51,10 +54,16 @@ def plan_delete_topics(
         if again:
             twice = "The provided topic name maps to an ID that was already supplied."
             results.append(_result(topic.name, topic_id, InvalidRequest(twice)))
+            continue
+        try:
+            context.charge(len(topic.partitions))
+        except KafkaError as error:
+            results.append(_result(topic.name, topic_id, error))
         else:
             records.append(RemoveTopicRecord(topic_id=topic_id))
             results.append(DeletableTopicResult(name=topic.name, topic_id=topic_id))
-    return ControllerResult(tuple(records), DeleteTopicsResponse(responses=results))
+    response = DeleteTopicsResponse(context.throttle_time_ms, results)
+    return ControllerResult(tuple(records), response)
 
 
 def _result(name: str | None, topic_id: Uuid, error: KafkaError) -> DeletableTopicResult:

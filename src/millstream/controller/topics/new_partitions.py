@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from millstream.controller.partitions.partition_changes import default_directory
 from millstream.controller.topics.placement import UsableBroker, place_replicas
 from millstream.errors import InvalidReplicaAssignment, InvalidReplicationFactor
-from millstream.metadata.directory_ids import MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY
+from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, Uuid
 from millstream.protocol.generated.metadata_records import PartitionRecord
@@ -16,11 +17,14 @@ from millstream.runtime.random import Random
 def placed_partitions(
     image: MetadataImage, partition_count: int, replication_factor: int, random: Random
 ) -> list[tuple[BrokerId, ...]]:
-    """Returns the replicas for `partition_count` new partitions. Raises InvalidReplicationFactor."""
+    """Returns the replicas for `partition_count` new partitions. Raises InvalidReplicationFactor.
+
+    A broker that is about to stop gets none; one that is gone may, as it may come back.
+    """
     usable = [
-        UsableBroker(broker.broker_id, broker.rack, not broker.is_active)
+        UsableBroker(broker.broker_id, broker.rack, broker.fenced)
         for broker in image.brokers.values()
-        if not broker.is_cordoned
+        if not broker.is_cordoned and (broker.fenced or not broker.in_controlled_shutdown)
     ]
     return place_replicas(usable, partition_count, replication_factor, random)
 
@@ -36,22 +40,31 @@ def check_assignment(
         raise InvalidReplicaAssignment(
             "The manual partition assignment includes an empty replica list."
         )
-    if len(set(replicas)) != len(replicas):
-        twice = next(replica for replica in replicas if replicas.count(replica) > 1)
-        raise InvalidReplicaAssignment(
-            f"The manual partition assignment includes the broker {twice} more than once."
-        )
-    for broker_id in replicas:
+    before = None
+    for broker_id in sorted(replicas):
         if BrokerId(broker_id) not in image.brokers:
             raise InvalidReplicaAssignment(
                 f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
             )
+        if broker_id == before:
+            raise InvalidReplicaAssignment(
+                f"The manual partition assignment includes the broker {broker_id} more than once."
+            )
+        before = broker_id
     if replication_factor is not None and len(replicas) != replication_factor:
         raise InvalidReplicaAssignment(
             f"The manual partition assignment includes a partition with {len(replicas)} replica(s), "
             f"but this is not consistent with previous partitions, which have {replication_factor} replica(s)."
         )
     return tuple(map(BrokerId, replicas))
+
+
+def check_has_leader(number: int, replicas: Sequence[BrokerId], image: MetadataImage) -> None:
+    """Raises InvalidReplicaAssignment where nobody could lead partition `number`, whose replicas are given by hand."""
+    if not any(image.brokers[broker_id].is_active for broker_id in replicas):
+        raise InvalidReplicaAssignment(
+            f"All brokers specified in the manual partition assignment for partition {number} are fenced or in controlled shutdown."
+        )
 
 
 def partition_record(
@@ -64,7 +77,7 @@ def partition_record(
     isr = [broker_id for broker_id in replicas if image.brokers[broker_id].is_active]
     if not isr:
         raise InvalidReplicationFactor(
-            f"Partition {number} would have no leader: its brokers {list(replicas)} are fenced or shutting down."
+            f"Unable to replicate the partition {len(replicas)} time(s): All brokers are currently fenced or in controlled shutdown."
         )
     return PartitionRecord(
         partition_id=number,
@@ -74,14 +87,7 @@ def partition_record(
         leader=isr[0],
         leader_epoch=0,
         partition_epoch=0,
-        directories=list(_directories(replicas, image)),
+        directories=[default_directory(image, broker_id) for broker_id in replicas]
+        if can(image, Capability.DIRECTORY_ASSIGNMENT)
+        else [],
     )
-
-
-def _directories(replicas: Iterable[BrokerId], image: MetadataImage) -> Iterable[Uuid]:
-    for broker_id in replicas:
-        known = image.brokers[broker_id].log_directories
-        if len(known) == 1:
-            yield known[0]
-        else:
-            yield UNASSIGNED_DIRECTORY if known else MIGRATING_DIRECTORY

@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from millstream.errors import InvalidReplicationFactor
 from millstream.model import BrokerId
-from millstream.quoting import counted
 from millstream.runtime.random import Random
 
 _Item = TypeVar("_Item")
@@ -32,21 +31,20 @@ def place_replicas(
 ) -> list[tuple[BrokerId, ...]]:
     """Returns the replicas of each partition, the preferred leader first.
 
-    Raises InvalidReplicationFactor when there are fewer brokers than replicas, or none is up.
+    Raises InvalidReplicationFactor, in the words of Kafka, when none is up, or there are fewer brokers than replicas.
     """
     known = sorted(brokers, key=lambda broker: broker.id)
+    if all(broker.fenced for broker in known):
+        raise InvalidReplicationFactor(
+            "All brokers are currently fenced, or have all their log directories cordoned."
+        )
     if replication_factor > len(known):
         raise InvalidReplicationFactor(
-            f"a replication factor of {replication_factor} needs {counted(replication_factor, 'broker')} that can take new replicas, but there {_are(len(known))}"
+            f"The target replication factor of {replication_factor} cannot be reached because only {len(known)} broker(s) are registered "
+            "or some brokers have all their log directories cordoned."
         )
-    if all(broker.fenced for broker in known):
-        raise InvalidReplicationFactor("all brokers are fenced: no replica can be placed now")
     racks = _RackList(known, random)
     return [racks.place(replication_factor) for _ in range(partition_count)]
-
-
-def _are(count: int) -> str:
-    return "is none" if not count else "is only 1" if count == 1 else f"are only {count}"
 
 
 class _BrokerList:

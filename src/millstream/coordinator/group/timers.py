@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from millstream.coordinator.result import Caller
+
 
 class GroupTimerKind(Enum):
     """Each kind of group knows what its own timers mean; one that fires for a group of another kind means nothing."""
@@ -32,3 +34,5 @@ class GroupTimer(NamedTuple):
     kind: GroupTimerKind
     group_id: str = ""
     member_id: str = ""
+    asked_by: Caller | None = None
+    """The client whose request set a timer of kind REGEX, without a token."""

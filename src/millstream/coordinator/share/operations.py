@@ -16,6 +16,7 @@ OPERATIONS: Final[Operations[ShareContext]] = MappingProxyType(
         requests.ReadStateSummary: persistence.read_state_summary,
         requests.WriteState: persistence.write_state,
         requests.DeleteState: persistence.delete_state,
+        requests.FirstNeededOffset: persistence.first_needed_offset,
         requests.TopicIdsDeleted: persistence.forget_topics,
     }
 )

@@ -10,6 +10,7 @@ from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.share.context import ShareContext
 from millstream.coordinator.share.requests import (
     DeleteState,
+    FirstNeededOffset,
     InitializeState,
     ReadState,
     ReadStateSummary,
@@ -110,6 +111,11 @@ def read_state_summary(context: ShareContext, request: ReadStateSummary) -> Coor
     _check_partition_number(request.key)
     _check_exists(context, request.key)
     return context.reply(context.states.find(request.key) or UNINITIALIZED)
+
+
+def first_needed_offset(context: ShareContext, request: FirstNeededOffset) -> CoordinatorResult:
+    del request
+    return context.reply(context.states.first_needed_offset)
 
 
 def forget_topics(context: ShareContext, request: TopicIdsDeleted) -> CoordinatorResult:

@@ -53,6 +53,11 @@ class DeleteState:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstNeededOffset:
+    """From which offset on the log is needed. Answered with an int, once the snapshots that make the rest redundant are committed."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopicIdsDeleted:
     """The topics of these ids are gone. Answered with None."""
 

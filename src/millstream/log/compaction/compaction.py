@@ -36,6 +36,8 @@ class CleanedSegment:
 
     replaced: tuple[Segment, ...]
     cleaned: Segment
+    cut_count: int
+    """That of the plan."""
 
 
 class CompactionStep(NamedTuple):
@@ -149,7 +151,7 @@ class Compaction:
         except BaseException:
             cleaned.close()
             raise
-        yield CompactionStep(0, CleanedSegment(group, cleaned))
+        yield CompactionStep(0, CleanedSegment(group, cleaned, self._plan.cut_count))
 
     def _rewrite_segment(
         self, segment: Segment, cleaned: Segment, batches: BatchFilter

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from millstream.log.compaction.batch_filter import LastRecord
+from millstream.log.log_state import LogState
 from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.segments.segment import Segment
 from millstream.log.segments.segments import Segments
@@ -34,6 +35,17 @@ class CompactionBounds(NamedTuple):
     log_end_offset: int
     checkpoint: int | None
     upper_bound: int
+    cut_count: int
+
+    @classmethod
+    def of(cls, state: LogState, upper_bound: int) -> Self:
+        return cls(
+            state.log_start_offset,
+            state.log_end_offset,
+            state.cleaner_checkpoint,
+            upper_bound,
+            state.cut_count,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,8 @@ class CompactionPlan:
     transaction_indexes: tuple[TransactionIndex, ...]
     """Of the whole log: what is cleaned may hold records of a transaction that was aborted in a later segment."""
     config: LogConfig
+    cut_count: int
+    """How often the log had been cut."""
 
     @property
     def is_due(self) -> bool:
@@ -117,6 +131,7 @@ def plan_compaction(
         },
         tuple(segment.transaction_index for segment in segments),
         config,
+        bounds.cut_count,
     )
 
 

@@ -6,12 +6,14 @@ The first directory holds the metadata log; a node cannot live without it. Decid
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import final
+from typing import Final, final
 
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.model import TopicPartition, Uuid
+
+_NO_EPOCH: Final = -1
 
 
 @final
@@ -53,6 +55,22 @@ class LogDirectories:
     def failed_ids(self) -> list[Uuid]:
         """Directories that were usable when the node started."""
         return [directory.meta.directory_id for directory in self._failed]
+
+    @property
+    def previous_broker_epoch(self) -> int:
+        """The epoch of the broker that used these directories last; -1 unless all are there, were closed cleanly and agree on it.
+
+        A replica may have lost records otherwise, and must not count as one that has them (KIP-966).
+        """
+        if self._offline:
+            return _NO_EPOCH
+        epochs = {each.previous_broker_epoch for each in self.for_partitions}
+        return epochs.pop() if len(epochs) == 1 else _NO_EPOCH
+
+    @property
+    def cordoned_ids(self) -> list[Uuid]:
+        """Ids of the cordoned directories that can be used."""
+        return [each.meta.directory_id for each in self if each.path in self.cordoned]
 
     def __iter__(self) -> Iterator[LogDirectory]:
         """The usable ones."""

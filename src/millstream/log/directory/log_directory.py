@@ -62,6 +62,7 @@ _FUTURE_DIRECTORY: Final = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]*)\.[0-9a-f]{32}-future"
 )
 _NAME_MAX: Final = 255
+_NO_EPOCH: Final = -1
 
 
 class FoundLog(NamedTuple):
@@ -111,7 +112,7 @@ class LogDirectory:
     ) -> None:
         self.path = path
         self.meta = meta
-        self.previous_broker_epoch = -1
+        self.previous_broker_epoch = _NO_EPOCH
         """The epoch of the broker that shut this directory down cleanly; -1 when the stop was unclean or is the first."""
         self.was_clean = False
         self.failure: str | None = None
@@ -184,6 +185,27 @@ class LogDirectory:
     def unreadable_checkpoints(self) -> list[str]:
         """Sentences about checkpoints that were not used, because they are damaged."""
         return self._saved.unreadable
+
+    def check_closed_logs(self) -> list[str]:
+        """Looks at the logs of a directory that was closed in order. Returns what is wrong; then its last broker epoch does not count.
+
+        Blocks, and only reads: call it before the first log is opened, in any thread.
+        """
+        if not self.was_clean:
+            return []
+        # Here, not above: a new directory was never closed.
+        from millstream.log.directory.clean_check import damage_of_closed_log
+
+        file_system = self._environment.file_system
+        damages = []
+        for partition in self._partition_names():
+            saved = self._saved.of(partition, self.noted_topic_id(partition) or METADATA_TOPIC_ID)
+            damage = damage_of_closed_log(file_system, f"{self.path}/{partition}", saved)
+            if damage is not None:
+                damages.append(f"{partition}: {damage}")
+        if damages:
+            self.previous_broker_epoch = _NO_EPOCH
+        return damages
 
     def set_producer_id_expiration(self, expiration_ms: int) -> None:
         self._environment.producer_id_expiration_ms = expiration_ms
@@ -385,7 +407,7 @@ class LogDirectory:
     def delete_log(self, partition: TopicPartition, now: Instant) -> None:
         """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `take_due_removals`."""
         log = self._logs.pop(partition)
-        log.retire("its topic was deleted")
+        log.retire("its topic was deleted, or its replica moved to another broker", is_gone=True)
         if not log.is_on_disk:
             log.abandon()
             return
@@ -439,8 +461,15 @@ class LogDirectory:
             points = {log.partition: log.recovery_point for log in self._listed()}
             return {**self._saved.recovery_points, **points}
 
+        cuts = [(log, names) for log in self if (names := log.cut_notes.names)]
         self._write_segments()
         self._write_offsets(RECOVERY_POINT_FILE, recovery_points)
+        if cuts:
+            # What all of them say of a log that was cut must be true again before its note goes.
+            self.checkpoint_log_start_offsets()
+            self.checkpoint_cleaner()
+        for log, names in cuts:
+            self._write("a note of a cut", partial(log.cut_notes.forget, names))
 
     def checkpoint_log_start_offsets(self) -> None:
         """Writes the log start offsets that lie beyond their first segment's; Kafka's interval is 60 s."""
@@ -453,7 +482,11 @@ class LogDirectory:
             }
             return {**self._saved.start_offsets, **moved}
 
+        logs = [(log, log.log_start_offset) for log in self._listed()]
         self._write_offsets(LOG_START_OFFSET_FILE, start_offsets)
+        for log, start_offset in logs:
+            if start_offset > log.first_segment_offset:
+                log.leader_epochs.start_is_noted(start_offset)
 
     def _write_segments(self, clean_epoch: int | None = None) -> None:
         """Before the recovery points: a segment that is not recovered any more must have been noted."""
@@ -526,6 +559,8 @@ class LogDirectory:
         )
         for log in [*self, *self._future_logs.values()]:
             is_clean &= log.is_closed or self.close_log(log, now)
+        if any(log.lacks_records for log in self):
+            broker_epoch = _NO_EPOCH  # what was cut away as damaged is not here: others are asked
         if self.failure is None:
             self.checkpoint_recovery_points()
             self.checkpoint_log_start_offsets()

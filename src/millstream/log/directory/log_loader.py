@@ -6,9 +6,15 @@ from collections.abc import Collection
 from functools import partial
 
 from millstream.errors import KafkaError
+from millstream.log.cut_notes import CutNotes
 from millstream.log.directory.interrupted_changes import finish_interrupted_changes
 from millstream.log.directory.log_environment import LogEnvironment, SavedState
-from millstream.log.directory.recovery import Recovery, rebuild_epochs, recover_segments
+from millstream.log.directory.recovery import (
+    Recovery,
+    agrees_with_batches,
+    rebuild_epochs,
+    recover_segments,
+)
 from millstream.log.directory.segment_check import (
     check_log_files,
     check_log_is_there,
@@ -38,6 +44,7 @@ def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> L
         producers=ProducerStates(),
         leader_epochs=LeaderEpochs(file_system, directory),
         snapshots=ProducerSnapshots(file_system, directory, ()),
+        cut_notes=CutNotes(file_system, directory, ()),
         log_start_offset=0,
         log_end_offset=0,
         recovery_point=0,
@@ -52,6 +59,8 @@ def load_log(
     file_system = environment.file_system
     file_system.make_directory(directory)
     names = finish_interrupted_changes(file_system, directory)
+    cut_notes = CutNotes(file_system, directory, names)
+    saved = cut_notes.limited(saved)
     limits = SegmentLimits.of(config)
 
     def new_segment(base_offset: int) -> Segment:
@@ -66,7 +75,7 @@ def load_log(
     )
     check_log_files(directory, segments, saved, may_have_gaps=config.is_compacted)
     epochs = LeaderEpochs(file_system, directory)
-    epochs_are_known = bool(epochs.entries)
+    epochs_in_file = epochs.entries
     recovery = _recover(segments, epochs, config, saved)
     check_something_is_left(directory, segments.first.base_offset, recovery.end_offset, saved)
     discard_segments(segments, recovery.dropped)
@@ -76,6 +85,7 @@ def load_log(
         producers=ProducerStates(),
         leader_epochs=epochs,
         snapshots=ProducerSnapshots(file_system, directory, names),
+        cut_notes=cut_notes,
         log_start_offset=log_start_offset,
         log_end_offset=recovery.end_offset,
         recovery_point=min(saved.recovery_point, recovery.end_offset),
@@ -87,11 +97,15 @@ def load_log(
         ),
     )
     if log_start_offset > recovery.end_offset:
-        start_over(loaded, log_start_offset, new_segment)
+        for segment in start_over(loaded, log_start_offset, new_segment):
+            segment.remove()
     epochs.truncate_from_end(loaded.log_end_offset)
-    if not (epochs_are_known and _agree(epochs, loaded.segments.active)):
-        rebuild_epochs(epochs, loaded.segments)
+    was_read_whole = segments.first in recovery.recovered
+    is_known = (was_read_whole or bool(epochs_in_file)) and not epochs.is_contradicted
+    if not (is_known and agrees_with_batches(epochs, loaded.segments.active)):
+        rebuild_epochs(epochs, loaded.segments, file_system)
     epochs.truncate_from_start(loaded.log_start_offset)
+    epochs.start_is_noted(loaded.log_start_offset)
     _load_producers(loaded, names, recovery, may_have_gaps=config.is_compacted)
     _sync_rebuilt_indexes(loaded, recovery)
     for segment in loaded.segments:
@@ -122,26 +136,6 @@ def _recover(
         # A roll writes the transaction index of the segment that ends there; the flush after it was perhaps not reached, and no mark tells.
         recovery_point = max(0, recovery_point - 1)
     return recover_segments(segments, epochs, recovery_point, may_have_gaps=config.is_compacted)
-
-
-def _agree(epochs: LeaderEpochs, active: Segment) -> bool:
-    """Whether the latest epoch is that of the last batch, and begins with a batch where that is in the active segment.
-
-    A checkpoint of another partition is a sound file; a look into older segments would make every start slow.
-    """
-    last_epoch = active.last_leader_epoch()
-    if last_epoch is None or not epochs.entries:
-        return last_epoch is None
-    epoch, start_offset = epochs.entries[-1]
-    if start_offset <= active.base_offset:
-        return epoch == last_epoch
-    first = active.find_batch(start_offset)
-    return (
-        epoch == last_epoch
-        and first is not None
-        and first.header.base_offset == start_offset
-        and first.header.partition_leader_epoch == epoch
-    )
 
 
 def _load_producers(

@@ -16,6 +16,7 @@ from millstream.log.leader_epochs import LeaderEpochs
 from millstream.log.segments.segment import Segment
 from millstream.log.segments.segments import Segments
 from millstream.records.batch import validate_batch
+from millstream.runtime import FileSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _recover_segment(segment: Segment, epochs: LeaderEpochs) -> tuple[int, int]:
             if header.base_offset < next_offset:
                 break
             segment.index_batch(position, header)
-            epochs.assign(header.partition_leader_epoch, header.base_offset)
+            epochs.follow(header.partition_leader_epoch, header.base_offset, next_offset)
             valid_bytes, next_offset = position + header.size_bytes, header.next_offset
     except KafkaError:
         # The batch is torn or damaged. What was acknowledged with a sync lies before the recovery point or is whole.
@@ -81,9 +82,35 @@ def _recover_segment(segment: Segment, epochs: LeaderEpochs) -> tuple[int, int]:
     return next_offset, removed_bytes
 
 
-def rebuild_epochs(epochs: LeaderEpochs, segments: Iterable[Segment]) -> None:
-    """Leader epochs from the batches, where the checkpoint is missing, damaged, or not of this log."""
+def rebuild_epochs(
+    epochs: LeaderEpochs, segments: Iterable[Segment], file_system: FileSystem
+) -> None:
+    """Leader epochs from the batches, where the checkpoint is missing, damaged, or not of this log. Writes it anew. Raises OSError."""
     epochs.clear()
     for segment in segments:
         for start in segment.headers():
             epochs.assign(start.header.partition_leader_epoch, start.header.base_offset)
+    write = epochs.plan_write()
+    if write is not None:
+        write.write(file_system)
+        epochs.written(write)
+
+
+def agrees_with_batches(epochs: LeaderEpochs, active: Segment) -> bool:
+    """Whether the latest epoch is that of the last batch, and begins with a batch where that is in the active segment.
+
+    A checkpoint of another partition is a sound file; a look into older segments would make every start slow.
+    """
+    last_epoch = active.last_leader_epoch()
+    if last_epoch is None or not epochs.entries:
+        return last_epoch is None
+    epoch, start_offset = epochs.entries[-1]
+    if start_offset <= active.base_offset:
+        return epoch == last_epoch
+    first = active.find_batch(start_offset)
+    return (
+        epoch == last_epoch
+        and first is not None
+        and first.header.base_offset == start_offset
+        and first.header.partition_leader_epoch == epoch
+    )

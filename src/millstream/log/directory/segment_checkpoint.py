@@ -1,6 +1,6 @@
 """`segment-checkpoint`: what the segments of all logs of a data directory held when it was written.
 
-The one file of a data directory that Kafka does not know, and leaves alone. Kafka's own files cannot tell that one of them was lost:
+Besides the notes of cuts (`log.cut_notes`) the one file that Kafka does not know, and leaves alone. Kafka's own files cannot tell that one of them was lost:
 a transaction index that is missing looks like a segment without aborts, a log file that is shorter like one that was rolled early.
 
     0                             version

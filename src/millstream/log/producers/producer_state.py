@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, final
 
 from millstream.errors import (
@@ -68,6 +68,10 @@ class ProducerEntry:
     transaction_first_offset: int = -1
     last_marker_offset: int = -1
     """Not in snapshots: what it is compared with does not outlive the process either."""
+    began_at: int = -1
+    """Where the producer's epoch began in this log; -1 where a snapshot does not tell."""
+    is_new: bool = False
+    """Whether the producer was not known before this epoch."""
     batches: deque[ProducedBatch] = field(default_factory=_remembered)
 
     @property
@@ -81,14 +85,33 @@ class ProducerEntry:
         return next((batch for batch in self.batches if batch[:2] == wanted), None)
 
 
+class _Ended(NamedTuple):
+    """A transaction whose marker may not be committed yet."""
+
+    first_offset: int
+    last_offset: int
+    producer_id: int
+    before: ProducerEntry
+    """The producer before the marker, in case it is cut off."""
+
+
+class Rewind(NamedTuple):
+    """The way back of producers to what they were where a log is cut."""
+
+    entries: dict[int, ProducerEntry | None]
+    """Those that change; None: not known there."""
+    ended: int
+    """How many of the transactions whose markers may not be committed stay."""
+
+
 @final
 class ProducerStates:
     def __init__(self) -> None:
         self._entries: dict[int, ProducerEntry] = {}
         self._open_transactions: dict[int, int] = {}
         """Producer id to first offset, in the order the transactions began: the first value is the smallest."""
-        self._ended: deque[tuple[int, int]] = deque()
-        """First and last offset of transactions whose markers may not be committed yet, in the order of the markers."""
+        self._ended: deque[_Ended] = deque()
+        """Transactions whose markers may not be committed yet, in the order of the markers."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -110,12 +133,12 @@ class ProducerStates:
         still_open = self.first_open_offset
         if not self._ended:
             return still_open
-        earliest_ended = min(first_offset for first_offset, _ in self._ended)
+        earliest_ended = min(ended.first_offset for ended in self._ended)
         return earliest_ended if still_open is None else min(earliest_ended, still_open)
 
     def markers_committed(self, high_watermark: int) -> None:
         """Notes that every marker below `high_watermark` is committed and cannot be lost."""
-        while self._ended and self._ended[0][1] < high_watermark:
+        while self._ended and self._ended[0].last_offset < high_watermark:
             self._ended.popleft()
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
@@ -221,12 +244,14 @@ class ProducerStates:
         """Follows a batch of the log; `end` is the content of a batch that is an end-of-transaction marker."""
         if header.producer_id < 0:
             return None
-        entry = self._entries.get(header.producer_id)
+        before = entry = self._entries.get(header.producer_id)
         if entry is None or header.producer_epoch != entry.producer_epoch:
             entry = self._begin_epoch(header, entry)
+        elif end is not None:
+            before = replace(entry, batches=entry.batches.copy())
         entry.last_timestamp_ms = header.max_timestamp
         if header.is_control:
-            return self._end_transaction(entry, header, end) if end is not None else None
+            return self._end_transaction(entry, header, end, before) if end is not None else None
         entry.batches.append(_produced(header))
         if header.is_transactional and entry.transaction_first_offset < 0:
             entry.transaction_first_offset = header.base_offset
@@ -235,6 +260,7 @@ class ProducerStates:
 
     def _begin_epoch(self, header: BatchHeader, before: ProducerEntry | None) -> ProducerEntry:
         entry = ProducerEntry(header.producer_id, header.producer_epoch)
+        entry.began_at, entry.is_new = header.base_offset, before is None
         if before is not None:
             entry.coordinator_epoch = before.coordinator_epoch
             entry.transaction_first_offset = before.transaction_first_offset
@@ -243,16 +269,20 @@ class ProducerStates:
         return entry
 
     def _end_transaction(
-        self, entry: ProducerEntry, header: BatchHeader, end: TransactionEnd
+        self,
+        entry: ProducerEntry,
+        header: BatchHeader,
+        end: TransactionEnd,
+        before: ProducerEntry | None,
     ) -> CompletedTransaction | None:
         first_offset = entry.transaction_first_offset
         entry.coordinator_epoch = end.coordinator_epoch
         entry.transaction_first_offset = -1
         entry.last_marker_offset = header.base_offset
         self._open_transactions.pop(entry.producer_id, None)
-        if first_offset < 0:
+        if first_offset < 0 or before is None:
             return None
-        self._ended.append((first_offset, header.last_offset))
+        self._ended.append(_Ended(first_offset, header.last_offset, entry.producer_id, before))
         still_open = self.first_open_offset
         return CompletedTransaction(
             entry.producer_id,
@@ -261,6 +291,60 @@ class ProducerStates:
             end.is_commit,
             last_stable_offset=header.next_offset if still_open is None else still_open,
         )
+
+    # --- after a cut
+
+    def plan_rewind(self, offset: int, removed: Iterable[BatchHeader]) -> Rewind | None:
+        """Plans to go back to `offset`, where the log is cut; `removed` are the batches that are cut off. Changes nothing.
+
+        None when what was before them is not known any more: then it must be read from the log.
+        """
+        producer_ids, markers = set(), set()
+        for header in removed:
+            if header.producer_id >= 0:
+                producer_ids.add(header.producer_id)
+                if header.is_control:
+                    markers.add(header.last_offset)
+        entries: dict[int, ProducerEntry | None] = {}
+        kept = len(self._ended)
+        for ended in reversed(self._ended):
+            if ended.last_offset < offset:
+                break
+            kept -= 1
+            markers.discard(ended.last_offset)
+            entries[ended.producer_id] = ended.before
+        if markers:
+            return None
+        for producer_id in producer_ids:
+            entry = entries.get(producer_id) or self._entries.get(producer_id)
+            if entry is None:
+                return None
+            if entry.began_at >= offset:
+                entries[producer_id] = None
+                if not entry.is_new:
+                    return None
+                continue
+            earlier = _earlier(entry, offset)
+            if earlier is None:
+                return None
+            entries[producer_id] = earlier
+        return Rewind(entries, kept)
+
+    def rewind(self, planned: Rewind) -> None:
+        """Goes back as planned. Nothing may have been appended since."""
+        while len(self._ended) > planned.ended:
+            self._ended.pop()
+        for producer_id, entry in planned.entries.items():
+            if entry is None:
+                self._entries.pop(producer_id, None)
+            else:
+                self._entries[producer_id] = entry
+        self._order_open_transactions()
+
+    def become(self, other: ProducerStates) -> None:
+        """Takes over what was read from the log."""
+        self._entries, self._ended = other._entries, other._ended
+        self._open_transactions = other._open_transactions
 
     # --- keeping it small
 
@@ -288,6 +372,9 @@ class ProducerStates:
 
     def restore(self, entries: Iterable[ProducerSnapshotEntry]) -> None:
         self._entries = {entry.producer_id: _restored(entry) for entry in entries}
+        self._order_open_transactions()
+
+    def _order_open_transactions(self) -> None:
         began = sorted((e.transaction_first_offset, e.producer_id) for e in self._entries.values())
         self._open_transactions = {
             producer_id: offset for offset, producer_id in began if offset >= 0
@@ -308,6 +395,21 @@ class ProducerStates:
             entry = self._entries[producer_id]
             if entry.batches and tail[-1].last_offset == entry.batches[-1].last_offset:
                 entry.batches = tail
+
+
+def _earlier(entry: ProducerEntry, offset: int) -> ProducerEntry | None:
+    """Returns a producer as it was at `offset`, in an epoch that began before; None where that is not known."""
+    remembered = len(entry.batches)
+    earlier = replace(entry, batches=entry.batches.copy())
+    while earlier.batches and earlier.batches[-1].last_offset >= offset:
+        earlier.batches.pop()
+    if earlier.transaction_first_offset >= offset:
+        earlier.transaction_first_offset = -1
+    if earlier.batches:
+        # The time of a marker between them is not known: the producer lives a little longer than it would have.
+        earlier.last_timestamp_ms = max(batch.timestamp_ms for batch in earlier.batches)
+        return earlier
+    return earlier if entry.began_at >= 0 and remembered < REMEMBERED_BATCHES else None
 
 
 def _produced(header: BatchHeader) -> ProducedBatch:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import final
 
 from millstream.log.producers.snapshot import (
@@ -84,10 +86,13 @@ class ProducerSnapshots:
 
     def remove_after(self, offset: int) -> None:
         """They are gone from the disk when this returns: a crash could else bring back what another log has left."""
-        later = [found for found in self.offsets() if found > offset]
-        self.remove(later)
-        if later:
-            self._file_system.sync_directory(self._directory)
+        self.forget_after(offset)()
+
+    def forget_after(self, offset: int) -> Callable[[], None]:
+        """Does the first half of `remove_after`, in memory. The second half, which is returned, blocks, in any thread; it raises OSError."""
+        later = [self._path(found) for found in self.offsets() if found > offset]
+        self._offsets = {found for found in self._offsets if found <= offset}
+        return partial(_remove, self._file_system, self._directory, later)
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
         """Keeps the snapshots at segment boundaries and the newest one, which a shutdown left."""
@@ -96,3 +101,11 @@ class ProducerSnapshots:
 
     def _path(self, offset: int) -> str:
         return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
+
+
+def _remove(file_system: FileSystem, directory: str, paths: Sequence[str]) -> None:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # a second call finds none
+            file_system.remove(path)
+    if paths:
+        file_system.sync_directory(directory)

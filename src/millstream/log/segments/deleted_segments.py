@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import final
 
 from millstream.log.segments.segment import Segment
@@ -15,11 +15,15 @@ class DeletedSegments:
     def __init__(self) -> None:
         self._segments: list[tuple[int, Segment]] = []
 
-    def add(self, segments: Iterable[Segment], due_ms: int) -> None:
+    def add(self, segments: Sequence[Segment], due_ms: int) -> None:
         """Renames their files; `due_ms` is a time of the monotonic clock. Raises OSError."""
         for segment in segments:
             segment.mark_deleted()
-            self._segments.append((due_ms, segment))
+        self.take(segments, due_ms)
+
+    def take(self, segments: Sequence[Segment], due_ms: int) -> None:
+        """Adds segments whose files are renamed already."""
+        self._segments += [(due_ms, segment) for segment in segments]
 
     def take_due(self, now_ms: int) -> list[Callable[[], None]]:
         """Removals whose time has come; each touches the files of one segment and nothing else, and raises OSError."""

@@ -87,9 +87,10 @@ class IndexWriter:
         Returns the file, for the caller to sync and close; None when there was nothing to write that could be lost.
         """
         if self._written_bytes == 0 and self._file_system.exists(self._path):
-            self._file_system.remove(
-                self._path
-            )  # it was rebuilt, perhaps because it cannot be read
+            if not data and self._file_system.size(self._path) == 0:
+                return None  # of an idle partition, whose file was made at an earlier stop
+            # It was rebuilt, perhaps because it cannot be read.
+            self._file_system.remove(self._path)
         file = self._file_system.open(self._path)
         is_same = len(data) == self._written_bytes == file.size
         try:

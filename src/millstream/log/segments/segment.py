@@ -216,15 +216,46 @@ class Segment:
         """Removes what a failed append may have left behind `size`."""
         self._file.truncate(size)
 
-    def truncate_at(self, position: int) -> None:
-        """Removes every batch from `position`, which is the start of one, and their index entries.
+    def cut_at(self, offset: int) -> tuple[int, int]:
+        """Returns where to cut so that nothing at or after `offset` stays: the position, and the offset where the log then ends.
 
-        The cut is on the disk when this returns: a crash could else bring back what was there, where other batches were written since.
+        That is the first batch that holds `offset`, is after it, or is damaged as far as headers tell; the end of the file when there is none.
         """
-        self._file.truncate(position)
-        self._file.sync()
+        relative_offset = offset - self.base_offset
+        _, end = self._checked(lambda: self._offset_index.lookup(relative_offset))
+        next_offset = self.base_offset
+        try:
+            for position, header in scan_headers(self._file, end, self.size_bytes):
+                if header.base_offset < next_offset:
+                    break
+                if header.last_offset >= offset:
+                    return position, min(offset, header.base_offset)
+                end, next_offset = position + header.size_bytes, header.next_offset
+        except (CorruptMessage, UnsupportedForMessageFormat):
+            pass  # what is cut off need not be readable
+        return end, offset if end == self.size_bytes else min(offset, next_offset)
+
+    def truncate_at(self, position: int, offset: int) -> None:
+        """Removes every batch from `position`, which is the start of one, and their index entries; `offset`: they reach no further back.
+
+        Whoever reads sees that at once; the file is cut by `settle_cut`, before which nothing may be appended.
+        What was read as a range of the file before cannot be sent any more: other batches will stand there. Raises OSError, CorruptIndex.
+        """
+        self._load_indexes()
+        self._file = self._file.cut_at(position)
         self._boundaries.clear()
-        self.rebuild_indexes()
+        self._offset_index.truncate(offset - self.base_offset)
+        self._time_index.truncate(offset - self.base_offset)
+        if position == 0:
+            self.first_timestamp_ms = None
+        # Reads the batches behind the last entry that is left, and checks it as at a start.
+        self._indexes_ready, self._noted_time_bytes, self._damage = False, None, None
+        self._load_indexes()
+        self.transaction_index.truncate(offset)
+
+    def settle_cut(self) -> None:
+        """The file is cut on the disk when this returns. Blocks, in any thread. Raises OSError."""
+        self._file.settle_cut()
 
     def seal(self) -> list[File]:
         """Completes and writes the indexes (roll and close), and gives back what space was reserved for more records.
@@ -239,14 +270,15 @@ class Segment:
         return self.write_indexes()
 
     def write_indexes(self) -> list[File]:
-        writers = [self.transaction_index.write]
-        if self.size_bytes > 0 or self._file_system.exists(self._path(INDEX_SUFFIX)):
-            self._load_indexes()
-            writers[:0] = (self._offset_index.write, self._time_index.write)
-        # else: most partitions of a large broker are idle, and get no files for nothing
+        """Writes those of an empty segment, too: Kafka, which may start on this directory next, takes a missing one for damage."""
+        self._load_indexes()
         written: list[File] = []
         try:
-            for write in writers:
+            for write in (
+                self._offset_index.write,
+                self._time_index.write,
+                self.transaction_index.write,
+            ):
                 file = write()
                 if file is not None:
                     written.append(file)
@@ -292,6 +324,19 @@ class Segment:
         except OSError:
             self._indexes_ready = False
             raise
+
+    def check_index_files(self) -> None:
+        """Compares the index files of a segment that was closed in order with each other and with the log.
+
+        Changes nothing. Raises CorruptIndex, CorruptMessage, OSError.
+        """
+        for kind in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+            if not self._file_system.exists(self._path(kind)):
+                raise CorruptIndex(f"{self._path(kind)} is missing")
+        if self.size_bytes and not self._indexes_ready:
+            self._continue_from_indexes()
+        if self.transaction_index.read_whole(is_kept=False) is None:
+            raise CorruptIndex(f"{self._path(TRANSACTION_INDEX_SUFFIX)} is damaged")
 
     def rebuild_indexes(self) -> None:
         """Rebuilds both indexes from the batches alone; raises CorruptMessage when the log itself is damaged."""
@@ -523,6 +568,10 @@ class Segment:
                 self._file_system.rename(path, path + DELETED_SUFFIX)
         self._suffix = DELETED_SUFFIX
         self._file.moved_to(self._path(LOG_SUFFIX))
+
+    def discard(self) -> None:
+        """Closes the segment for good: readers and flushes that still hold its file find it gone."""
+        self._file.discard()
 
     def remove(self) -> None:
         """Closes the segment and removes its files, under the names they have now."""

@@ -102,6 +102,12 @@ class TransactionIndex:
         self._mark = mark_of(_encode(self._entries))
         self._is_written = False
 
+    def truncate(self, offset: int) -> None:
+        """Keeps the transactions that ended before `offset`. Raises OSError, CorruptIndex."""
+        kept = [entry for entry in self.entries() if entry.last_offset < offset]
+        if len(kept) < len(self.entries()):
+            self.rebuild(kept)
+
     def moved_to(self, path: str) -> None:
         self._path = path
 

@@ -27,6 +27,10 @@ class Lane(Enum):
     MAIN = "main"
     FETCH = "fetch"
     GROUP = "group"
+    MARKERS = "markers"
+    """Between brokers, as are the next ones: each of their answers waits for replicas."""
+    VERIFICATION = "verification"
+    SHARE_STATE = "share state"
 
 
 class NoBrokerReachable(NetworkException):

@@ -57,6 +57,10 @@ class Dialer:
         """The name of the client for brokers and in the log."""
         return self._options.client_id
 
+    def use_tls(self, context: ssl.SSLContext) -> None:
+        """Makes the next connections with another context."""
+        self._tls = context
+
     async def dial(self, address: Address, timeout_ms: int) -> Connection:
         """Connected, versions agreed, authenticated. Every IP address of the host has a try, in their order.
 

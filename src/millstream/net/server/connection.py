@@ -16,16 +16,16 @@ import asyncio
 import logging
 import socket
 from collections import deque
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final, Protocol, cast
 
 from millstream.errors import KafkaError, ProtocolError
-from millstream.net.frame_receiver import FrameReceiver
+from millstream.net.frame_receiver import FrameReceiver, ImpossibleFrameSize
 from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.limits import ConnectionLimits
-from millstream.net.server.request_handler import RequestHandler, Response
+from millstream.net.server.request_handler import LastAnswer, RequestHandler, Response
 from millstream.net.server.request_memory import RequestMemory
-from millstream.net.server.socket_writer import SocketWriter
+from millstream.net.server.socket_writer import SealingSocket, SocketWriter
 from millstream.net.server.turns import TURN_S, Turns
 from millstream.quoting import shortened
 
@@ -34,6 +34,8 @@ _READ_BYTES_PER_TURN: Final = 1024 * 1024
 """Of a request that is not complete."""
 _UNSENT_BYTES_PER_TURN: Final = 64 * 1024
 """Of answers that leave together."""
+_LAST_ANSWER_S: Final = 0.05
+"""From a last answer to the end of its connection: longer than a client on a busy machine takes to read it by itself."""
 _UNTOLD_BYTES_MAX: Final = 4096
 """Small requests are not worth the telling."""
 
@@ -70,6 +72,18 @@ class ConnectionOwner(Protocol):
     def closed(self, connection: ServerConnection) -> None: ...
 
 
+class TlsTransport(SealingSocket, Protocol):
+    """A socket with TLS on it, after its handshake (`tls_socket.TlsSocket`, which is not imported where nothing has TLS)."""
+
+    must_write: bool
+
+    @property
+    def holds_bytes(self) -> bool: ...
+    def fileno(self) -> int: ...
+    def recv_into(self, target: memoryview) -> int: ...
+    def close(self) -> None: ...
+
+
 class _Unanswered:
     """A request whose response has not been queued for sending."""
 
@@ -87,18 +101,23 @@ class ServerConnection:
 
     def __init__(
         self,
-        connected: socket.socket,
+        connected: socket.socket | TlsTransport,
         peer: ClientConnection,
         handler: RequestHandler,
         owner: ConnectionOwner,
     ) -> None:
         self.peer = peer
         self._socket = connected
+        self._tls = None if isinstance(connected, socket.socket) else connected
         self._handler = handler
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._receiver = FrameReceiver(owner.receive_buffer, owner.limits.request_bytes_max)
-        self._writer = SocketWriter(connected)
+        self._writer = (
+            SocketWriter(connected)
+            if isinstance(connected, socket.socket)
+            else SocketWriter(None, connected)
+        )
         self._unanswered: deque[_Unanswered] = deque()
         self._unanswered_bytes = 0
         self._overlapping = False
@@ -111,10 +130,15 @@ class ServerConnection:
         """Whether some are of a request that is not complete."""
         self._held_unsent_bytes = 0
         self._reading = False
+        self._pause: asyncio.TimerHandle | None = None
+        """Ends the wait for a quota: until then no request is started, and none is read that could not be started."""
         self._writing = False
         """Answers wait for the socket."""
         self._hung_up = False
+        self._wait_before_refusal: Callable[[], Coroutine[None, None, None]] | None = None
+        """What comes before a frame of an impossible size ends the connection; None: nothing."""
         self.is_closed = False
+        peer.pause = self.pause
         self._read_if_wanted()
 
     def fileno(self) -> int:
@@ -127,13 +151,46 @@ class ServerConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is unanswered and nothing unsent."""
+        """Whether nothing is unanswered and nothing unsent. What has arrived while it waits for its quota is not begun."""
+        is_begun = self._next is not None or not self._receiver.needs_bytes
         return (
             not self._unanswered
-            and self._next is None
-            and self._receiver.needs_bytes
+            and (self._pause is not None or not is_begun)
             and not self._writer.unsent_bytes
         )
+
+    # Logging in
+
+    def guard(
+        self, frame_bytes_max: int, wait_before_refusal: Callable[[], Coroutine[None, None, None]]
+    ) -> None:
+        """Takes no longer frames than those from now on, and lets a client wait that sends one, as whoever cannot log in waits."""
+        self._receiver.limit(frame_bytes_max)
+        self._wait_before_refusal = wait_before_refusal
+
+    def serve_by(self, handler: RequestHandler) -> None:
+        """Has the next requests handled by `handler`, and takes them in their full length."""
+        self._handler = handler
+        self._receiver.limit(self._owner.limits.request_bytes_max)
+
+    # Quotas
+
+    def pause(self, wait_ms: int) -> None:
+        """Starts no request for so long. Answers leave at once, so that clients learn how long they wait (KIP-219)."""
+        end_s = self._loop.time() + wait_ms / 1000
+        before = self._pause
+        if before is None or before.when() < end_s:
+            self._stop_pause()
+            self._pause = self._loop.call_at(end_s, self._end_pause)
+
+    def _end_pause(self) -> None:
+        self._pause = None
+        self._go_on()
+
+    def _stop_pause(self) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
 
     # Reading
 
@@ -142,6 +199,7 @@ class ServerConnection:
         return (
             self._next is None
             and not self._writing
+            and self._pause is None
             and self._receiver.needs_bytes
             and (not self._unanswered or self._another_may_overlap())
         )
@@ -153,12 +211,16 @@ class ServerConnection:
 
     def _read_if_wanted(self) -> None:
         """Readers that turn out not to be wanted are removed when bytes come: most clients send none before their answer."""
-        if (self._hung_up or not self._reading) and self._wants_bytes():
-            if self._hung_up:  # a loop tells only once of a connection that was reset
+        if (self._hung_up or not self._reading or self._tls is not None) and self._wants_bytes():
+            if self._reads_untold():
                 self._owner.turns.ask(self)
-            else:
+            elif not self._reading:
                 self._reading = True
                 self._loop.add_reader(self._socket, self._on_readable)
+
+    def _reads_untold(self) -> bool:
+        """Whether the loop will not tell of what can be read: it tells only once of a connection that was reset, and never of what TLS holds."""
+        return self._hung_up or (self._tls is not None and self._tls.holds_bytes)
 
     def resume_reading(self) -> None:
         """Reads again, since memory is no longer short."""
@@ -191,6 +253,8 @@ class ServerConnection:
             count = self._socket.recv_into(self._receiver.target())
         except (BlockingIOError, InterruptedError):
             self._hung_up = False  # else the end could be read
+            if self._tls is not None and self._tls.must_write:
+                self._wait_for_room()
             return 0
         except OSError as error:
             self.close(f"read failed: {error}", logging.DEBUG)
@@ -221,7 +285,7 @@ class ServerConnection:
     def _start_until(self, end_s: float) -> None:
         try:
             self._start_requests(end_s)
-            if self._hung_up and self._wants_bytes():
+            if self._reads_untold() and self._wants_bytes():
                 self._read_requests(end_s)
         except ProtocolError as error:
             self._refuse(error)
@@ -254,6 +318,7 @@ class ServerConnection:
         """The next request, if it is here and may be started."""
         if (
             self._writing
+            or self._pause is not None
             or self.is_closed
             or (self._unanswered and not self._another_may_overlap())
         ):
@@ -377,14 +442,19 @@ class ServerConnection:
                 self._owner.writes_moved(self)
                 self._owner.became_idle()
         elif not self._writing:
-            self._writing = True
-            self._loop.add_writer(self._socket, self._on_writable)
-            self._owner.writes_stalled(self)
+            self._wait_for_room()
         elif self._writer.unsent_bytes < before:
             self._owner.writes_moved(self)
             self._owner.writes_stalled(self)
         if self._writing or self._held_unsent_bytes:
             self._hold_unsent(self._writer.buffered_bytes)
+
+    def _wait_for_room(self) -> None:
+        """Goes on when the client takes bytes; nothing is read or started meanwhile."""
+        if not self._writing:
+            self._writing = True
+            self._loop.add_writer(self._socket, self._on_writable)
+            self._owner.writes_stalled(self)
 
     def _hold_unsent(self, buffered_bytes: int) -> None:
         change = buffered_bytes - self._held_unsent_bytes
@@ -401,9 +471,37 @@ class ServerConnection:
 
     def _refuse(self, error: ProtocolError) -> None:
         """Refuses a broken request. What was answered before it still leaves, as far as the socket takes it at once."""
+        level = logging.WARNING
+        if isinstance(error, LastAnswer):
+            level = error.level
+            if error.response is not None and not self.is_closed:
+                self._close_after(error.response, str(error), level)
+                return
+        elif isinstance(error, ImpossibleFrameSize) and self._wait_before_refusal is not None:
+            self._refuse_later(error, self._wait_before_refusal())
+            return
         if self._writer.unsent_bytes and not self._writing:
             self._send()
-        self.close(str(error), logging.WARNING)
+        self.close(str(error), level)
+
+    def _close_after(self, response: Response, reason: str, level: int) -> None:
+        """Sends a last response, and closes a moment later: some clients drop what they read together with the end of the stream.
+
+        Nothing is read meanwhile, since something is unanswered. Whoever hangs up meanwhile has its next request refused by the handler.
+        """
+        self._write(response)
+        self._unanswered.append(_Unanswered(0))
+        self._overlapping = False
+        if not self._writing:
+            self._send()
+        self._loop.call_later(_LAST_ANSWER_S, self.close, reason, level)
+
+    def _refuse_later(self, error: ProtocolError, wait: Coroutine[None, None, None]) -> None:
+        """Nothing is read meanwhile, since something is unanswered beside which nothing may overlap."""
+        refused = _Unanswered(0)
+        self._unanswered.append(refused)
+        self._overlapping = False
+        refused.task = self._owner.start_task(self._finish(refused, _raised_after(wait, error)))
 
     def close(self, reason: str, level: int) -> None:
         """Drops the connection with one log line; unanswered requests are cancelled, unsent bytes forgotten."""
@@ -417,6 +515,9 @@ class ServerConnection:
             self.peer,
             shortened(reason),
         )
+        # Else the two would keep each other until the garbage collector comes, and a timer of hours a connection that is gone.
+        self.peer.pause = None
+        self._stop_pause()
         self._stop_reading()
         if self._writing:
             self._loop.remove_writer(self._socket)
@@ -424,3 +525,9 @@ class ServerConnection:
         self._forget_unanswered()
         self._owner.closed(self)
         self._socket.close()
+
+
+async def _raised_after(wait: Coroutine[None, None, None], error: ProtocolError) -> None:
+    """Raises what is refused at once, with the words of `error`."""
+    await wait
+    raise ProtocolError(str(error))

@@ -61,5 +61,7 @@ class ConnectionLimits:
     idle_ms: int = from_keys("connections.max.idle.ms", default=600_000)
     frame_ms: int = 30_000
     """A frame that was begun must be complete within this time."""
+    login_ms: int = 15_000
+    """A client of a listener with SASL must have logged in within this time; Kafka has no such limit."""
     stalled_write_ms: int = 60_000
     """A client that takes no byte of its responses for this long is dropped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from millstream.errors import ProtocolError
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.buffers import Splice
 from millstream.runtime.files import File
@@ -27,6 +28,15 @@ class FileSplice(Protocol):
 Part: TypeAlias = bytes | bytearray | memoryview | Splice
 Response: TypeAlias = Sequence[Part]
 """A whole response frame with its size prefix: a list of pieces that are sent one after another."""
+
+
+class LastAnswer(ProtocolError):
+    """Raised to have the connection closed after an answer. `level`: of the line in the log."""
+
+    def __init__(self, reason: str, response: Response | None, level: int) -> None:
+        super().__init__(reason)
+        self.response = response
+        self.level = level
 
 
 class RequestHandler(Protocol):

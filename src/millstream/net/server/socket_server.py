@@ -14,8 +14,9 @@ import socket
 import time
 from collections.abc import Callable, Coroutine
 from itertools import count
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
 from millstream.net.network import Network, SystemNetwork
 from millstream.net.server.admission import Admission
@@ -24,15 +25,22 @@ from millstream.net.server.connection import ServerConnection
 from millstream.net.server.deadline_queue import DeadlineQueue
 from millstream.net.server.hang_ups import HangUps
 from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.login_gate import LoginCounts, LoginGate, LoginRules
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.turns import Turns
 from millstream.quoting import counted
 from millstream.runtime import Clock
 
+if TYPE_CHECKING:
+    from millstream.net.server.handshakes import Handshakes, TlsListener
+    from millstream.net.server.tls_socket import TlsSocket
+
 _LOGGER = logging.getLogger(__name__)
 _ACCEPTS_PER_WAKE_UP = 64
 _OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
+_HANDSHAKES_PAUSE_S = 0.05
+"""A young handshake of an honest client is over by then, or one of another is old enough to make room."""
 _OUT_OF_DESCRIPTORS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
@@ -57,6 +65,16 @@ class SocketServer:
         self._clock = clock
         self._network = SystemNetwork() if network is None else network
         self._listeners: list[tuple[str, socket.socket]] = []
+        self._protocols: dict[str, SecurityProtocol] = {}
+        """Of each listener, by name."""
+        self._logins: dict[str, LoginRules] = {}
+        """Of each listener where clients log in, by name."""
+        self.login_counts: dict[str, LoginCounts] = {}
+        """By the name of these listeners."""
+        self._tls: dict[str, TlsListener] = {}
+        """Of each listener with TLS, by name."""
+        self._handshakes: Handshakes | None = None
+        """None where no listener has TLS: nothing of it is loaded then."""
         self._connections: set[ServerConnection] = set()
         self._admission = Admission(limits, clock.now().monotonic_ms)
         self._waiting_for_room: list[tuple[str, socket.socket]] = []
@@ -68,6 +86,7 @@ class SocketServer:
         self._idle: DeadlineQueue[ServerConnection] = DeadlineQueue(limits.idle_ms)
         self._half_received: DeadlineQueue[ServerConnection] = DeadlineQueue(limits.frame_ms)
         self._stalled: DeadlineQueue[ServerConnection] = DeadlineQueue(limits.stalled_write_ms)
+        self._logging_in: DeadlineQueue[ServerConnection] = DeadlineQueue(limits.login_ms)
         self._new_deadline = asyncio.Event()
         self._became_idle = asyncio.Event()
 
@@ -75,7 +94,14 @@ class SocketServer:
     def connection_count(self) -> int:
         return len(self._connections)
 
-    def bind(self, listener_name: str, host: str, port: int, backlog: int) -> int:
+    def bind(
+        self,
+        listener_name: str,
+        host: str,
+        port: int,
+        backlog: int,
+        protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT,
+    ) -> int:
         """Opens a port and returns its number. Raises ConfigError with a sentence for the operator."""
         listening = self._network.listen(host, port, backlog)
         if self.limits.receive_buffer_bytes >= 0:  # inherited; the window is agreed before accept()
@@ -83,8 +109,24 @@ class SocketServer:
                 socket.SOL_SOCKET, socket.SO_RCVBUF, self.limits.receive_buffer_bytes
             )
         self._listeners.append((listener_name, listening))
+        self._protocols[listener_name] = protocol
         bound: int = listening.getsockname()[1]
         return bound
+
+    def require_login(self, listener_name: str, rules: LoginRules) -> None:
+        """Serves only clients of this listener that have logged in. To be called before `serve`."""
+        self._logins[listener_name] = rules
+        self.login_counts.setdefault(listener_name, LoginCounts())
+
+    def require_tls(self, listener_name: str, tls: TlsListener) -> None:
+        """Serves only clients of this listener that speak TLS. To be called before `serve`."""
+        from millstream.net.server.handshakes import Handshakes
+
+        self._tls[listener_name] = tls
+        self.login_counts.setdefault(listener_name, LoginCounts())
+        if self._handshakes is None:
+            now_ms = self._clock.now
+            self._handshakes = Handshakes(self, self.turns.now_s, lambda: now_ms().monotonic_ms)
 
     def change_limits(self, limits: ConnectionLimits) -> None:
         """Takes over new limits; open connections stay open. The times that connections may be silent are fixed at the start."""
@@ -102,6 +144,11 @@ class SocketServer:
 
         `on_closed` is called when a connection is gone; it must not raise.
         """
+        for name, protocol in self._protocols.items():
+            has = (name in self._tls, name in self._logins)
+            assert has == (protocol.has_tls, protocol.has_sasl), (
+                f"listener {name} would be less protected than {protocol.name}"
+            )
         self._handler = handler
         self._on_closed = on_closed
         self._hang_ups = HangUps()
@@ -136,6 +183,8 @@ class SocketServer:
     def close(self) -> None:
         """Closes all connections at once."""
         self.stop_accepting()
+        if self._handshakes is not None:
+            self._handshakes.close()
         for connection in list(self._connections):
             connection.close("the node is shutting down", logging.DEBUG)
 
@@ -171,6 +220,13 @@ class SocketServer:
             asyncio.get_running_loop().remove_reader(listening)
             self._waiting_for_room.append((listener_name, listening))
             return True
+        if (
+            listener_name in self._tls
+            and self._handshakes is not None
+            and not self._handshakes.has_room()
+        ):
+            self._pause_accepting(listener_name, listening, _HANDSHAKES_PAUSE_S)
+            return True
         wait_ms = self._admission.wait_ms(self._clock.now().monotonic_ms)
         if wait_ms:
             self._pause_accepting(listener_name, listening, wait_ms / 1000)
@@ -204,14 +260,72 @@ class SocketServer:
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if self.limits.send_buffer_bytes >= 0:
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.send_buffer_bytes)
-        peer = ClientConnection(next(self._connection_ids), host, port, listener_name)
-        assert self._handler is not None, "a connection was accepted before serve() began"
-        connection = ServerConnection(connected, peer, self._handler, self)
-        self._connections.add(connection)
+        peer = ClientConnection(
+            next(self._connection_ids),
+            host,
+            port,
+            listener_name,
+            security_protocol=self._protocols[listener_name],
+        )
         self._admission.admit(host)
+        tls = self._tls.get(listener_name)
+        if tls is None:
+            self._open(connected, peer)
+        else:
+            self._shake_hands(connected, peer, tls)
+
+    def _shake_hands(
+        self, connected: socket.socket, peer: ClientConnection, tls: TlsListener
+    ) -> None:
+        from millstream.net.server.tls_socket import TlsSocket
+
+        assert self._handshakes is not None, "a listener with TLS has handshakes"
+        try:
+            sealed = TlsSocket(connected, tls.context)
+        except OSError as error:
+            _LOGGER.debug("connection %d from %s closed: %s", peer.connection_id, peer, error)
+            self._forget(peer)
+            return
+        if not self._handshakes:
+            self._new_deadline.set()
+        self._handshakes.begin(sealed, peer, tls)
+
+    def shake_hands_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
+        """Goes on with a client after its handshake, or forgets one that had none (`handshakes.HandshakeOwner`)."""
+        counts = self.login_counts[peer.listener_name]
+        if tls is None:
+            counts.failed += 1
+            self._forget(peer)
+            return
+        if peer.listener_name not in self._logins:
+            counts.successful += 1
+        self._open(tls, peer)
+
+    def _forget(self, peer: ClientConnection) -> None:
+        self._admission.leave(peer.client_host)
+        self._accept_again()
+
+    def _open(self, connected: socket.socket | TlsSocket, peer: ClientConnection) -> None:
+        connection = self._connection(connected, peer)
+        self._connections.add(connection)
         assert self._hang_ups is not None, "a connection was accepted before serve() began"
         self._hang_ups.watch(connection.fileno(), connection.hung_up)
         self.was_active(connection)
+
+    def _connection(
+        self, connected: socket.socket | TlsSocket, peer: ClientConnection
+    ) -> ServerConnection:
+        """A connection whose requests are handled, or one that logs in first."""
+        assert self._handler is not None, "a connection was accepted before serve() began"
+        rules = self._logins.get(peer.listener_name)
+        if rules is None:
+            return ServerConnection(connected, peer, self._handler, self)
+        counts = self.login_counts[peer.listener_name]
+        gate = LoginGate(rules, self._handler, self._clock, counts)
+        connection = ServerConnection(connected, peer, gate, self)
+        gate.guard(connection, lambda: self._logging_in.discard(connection))
+        self._begin(self._logging_in, connection, self._clock.now().monotonic_ms)
+        return connection
 
     # What connections report (net.server.connection.ConnectionOwner)
 
@@ -252,10 +366,9 @@ class SocketServer:
         self.request_memory.forget(connection)
         if self._hang_ups is not None:
             self._hang_ups.forget(connection.fileno())
-        for queue in (self._idle, self._half_received, self._stalled):
+        for queue in self._deadline_queues():
             queue.discard(connection)
-        self._admission.leave(connection.peer.client_host)
-        self._accept_again()
+        self._forget(connection.peer)
         self._became_idle.set()
         self._on_closed(connection.peer)
 
@@ -275,15 +388,24 @@ class SocketServer:
             self._close_expired(now_ms)
             deadlines = [
                 deadline
-                for queue in (self._idle, self._half_received, self._stalled)
+                for queue in self._deadline_queues()
                 if (deadline := queue.next_deadline_ms()) is not None
             ]
+            if self._handshakes is not None:
+                self._handshakes.close_expired(now_ms)
+                deadline = self._handshakes.next_deadline_ms()
+                deadlines += [] if deadline is None else [deadline]
             wait_s = (min(deadlines) - now_ms) / 1000 if deadlines else None
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._new_deadline.wait()
 
+    def _deadline_queues(self) -> tuple[DeadlineQueue[ServerConnection], ...]:
+        return (self._idle, self._half_received, self._stalled, self._logging_in)
+
     def _close_expired(self, now_ms: int) -> None:
+        for connection in self._logging_in.take_expired(now_ms):
+            connection.close(f"no login within {self.limits.login_ms} ms", logging.INFO)
         for connection in self._half_received.take_expired(now_ms):
             if connection.is_half_received:
                 connection.close(

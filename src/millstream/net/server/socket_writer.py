@@ -1,6 +1,7 @@
 """Sends response parts over a non-blocking socket: buffers joined in one system call, long file stretches by sendfile.
 
-It keeps what the socket does not take yet. Waiting for the socket is the connection's business.
+With TLS everything leaves in pieces that the socket seals: sendfile and sendmsg would write past TLS, in clear text. Stretches of files
+are read a piece at a time. It keeps what the socket does not take yet. Waiting for the socket is the connection's business.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from millstream.net.server.request_handler import FileSplice, Part
 
@@ -17,6 +18,16 @@ _SENDFILE_BYTES_MIN = 32 * 1024  # shorter stretches cost less as a read and a j
 _BUFFERS_PER_CALL_MAX = 512  # half of IOV_MAX on Linux
 _SENDFILE_BYTES_PER_CALL_MAX = 8 * 1024 * 1024
 _BUFFER_TYPES: Final = (bytes, bytearray, memoryview)
+_PIECE_BYTES: Final = 64 * 1024
+"""Of what TLS seals at once (`tls_socket.PIECE_BYTES`, which is not imported where nothing has TLS)."""
+_SEALED_BYTES_PER_FLUSH_MAX: Final = 1024 * 1024
+"""A client on the same machine takes them as fast as they are sealed: a millisecond of the loop, then others have their turn."""
+
+
+class SealingSocket(Protocol):
+    """A socket with TLS on it. `send` takes a whole piece, or raises BlockingIOError and is given the same piece again."""
+
+    def send(self, piece: bytes | bytearray | memoryview) -> int: ...
 
 
 class _FileStretch:
@@ -33,8 +44,12 @@ class _FileStretch:
 class SocketWriter:
     """One connection's unsent bytes, in order."""
 
-    def __init__(self, connected: socket.socket) -> None:
+    def __init__(self, connected: socket.socket | None, tls: SealingSocket | None = None) -> None:
+        """Either of the two: `tls` is a socket with TLS on it."""
         self._socket = connected
+        self._tls = tls
+        self._piece: bytes | bytearray | memoryview | None = None
+        """What TLS was given and has not taken yet; no more in `_unsent`."""
         self._unsent: deque[bytes | bytearray | memoryview | _FileStretch] = deque()
         self.unsent_bytes = 0
         self.buffered_bytes = 0
@@ -53,7 +68,7 @@ class SocketWriter:
             elif (
                 size >= _SENDFILE_BYTES_MIN
                 and isinstance(part, FileSplice)
-                and _has_descriptor(part)
+                and (self._tls is not None or _has_descriptor(part))
             ):
                 self._unsent.append(_FileStretch(part))
             else:
@@ -62,6 +77,8 @@ class SocketWriter:
 
     def flush(self) -> bool:
         """Sends what the socket takes; True when nothing is left. Raises OSError when the connection is gone."""
+        if self._tls is not None:
+            return self._flush_sealed(self._tls)
         while self._unsent:
             try:
                 sent, asked = self._send_head()
@@ -75,15 +92,17 @@ class SocketWriter:
     def _send_head(self) -> tuple[int, int]:
         """One system call for the first parts of the queue. Returns bytes sent and bytes asked for."""
         head = self._unsent[0]
+        connected = self._socket
+        assert connected is not None, "what has TLS is sealed"
         if isinstance(head, _FileStretch):
-            return self._send_file(head)
+            return self._send_file(head, connected)
         if len(self._unsent) == 1:
             asked = len(head)
-            sent = self._socket.send(head)
+            sent = connected.send(head)
         else:
             buffers, more = self._leading_buffers()
             asked = sum(map(len, buffers))
-            sent = self._socket.sendmsg(buffers, (), socket.MSG_MORE if more else 0)
+            sent = connected.sendmsg(buffers, (), socket.MSG_MORE if more else 0)
         self._drop_buffers(sent)
         return sent, asked
 
@@ -107,10 +126,10 @@ class SocketWriter:
             sent -= len(head)
             self._unsent.popleft()
 
-    def _send_file(self, stretch: _FileStretch) -> tuple[int, int]:
+    def _send_file(self, stretch: _FileStretch, to: socket.socket) -> tuple[int, int]:
         asked = min(stretch.length, _SENDFILE_BYTES_PER_CALL_MAX)
         descriptor = stretch.splice.file.fileno()
-        sent = os.sendfile(self._socket.fileno(), descriptor, stretch.position, asked)
+        sent = os.sendfile(to.fileno(), descriptor, stretch.position, asked)
         if sent == 0:
             raise OSError("a log file became shorter while it was being sent")
         stretch.position += sent
@@ -118,6 +137,57 @@ class SocketWriter:
         if stretch.length == 0:
             self._unsent.popleft()
         return sent, asked
+
+    # With TLS
+
+    def _flush_sealed(self, tls: SealingSocket) -> bool:
+        left = _SEALED_BYTES_PER_FLUSH_MAX
+        while left > 0 and (self._unsent or self._piece is not None):
+            piece = self._piece
+            if piece is None:
+                piece = self._piece = self._next_piece()
+            try:
+                tls.send(piece)
+            except (BlockingIOError, InterruptedError):
+                return False
+            self._piece = None
+            self.unsent_bytes -= len(piece)
+            self.buffered_bytes -= len(piece)
+            left -= len(piece)
+        return not self._unsent
+
+    def _next_piece(self) -> bytes | bytearray | memoryview:
+        """Takes the next bytes from the queue: of a stretch or a long buffer a part, of short buffers as many as fit."""
+        head = self._unsent[0]
+        if isinstance(head, _FileStretch):
+            return self._read_piece(head)
+        if len(head) > _PIECE_BYTES:
+            view = memoryview(head)
+            self._unsent[0] = view[_PIECE_BYTES:]
+            return view[:_PIECE_BYTES]
+        buffers = [head]
+        room = _PIECE_BYTES - len(head)
+        self._unsent.popleft()
+        while self._unsent:
+            part = self._unsent[0]
+            if isinstance(part, _FileStretch) or len(part) > room:
+                break
+            buffers.append(part)
+            room -= len(part)
+            self._unsent.popleft()
+        return head if len(buffers) == 1 else b"".join(buffers)
+
+    def _read_piece(self, stretch: _FileStretch) -> bytes:
+        wanted = min(stretch.length, _PIECE_BYTES)
+        piece = stretch.splice.file.read_at(stretch.position, wanted)
+        if len(piece) != wanted:
+            raise OSError("a log file became shorter while it was being sent")
+        self.buffered_bytes += wanted
+        stretch.position += wanted
+        stretch.length -= wanted
+        if stretch.length == 0:
+            self._unsent.popleft()
+        return piece
 
 
 def _has_descriptor(splice: FileSplice) -> bool:

@@ -6,7 +6,7 @@ Answers leave in the order of their requests, those that the proxy makes up itse
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from struct import Struct
@@ -27,6 +27,7 @@ from millstream.protocol.frames import (
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.protocol.generated.metadata import MetadataResponse
 from millstream.protocol.generated.produce import ProduceRequest
+from millstream.protocol.message_values import error_codes
 from millstream.testing.faults.frames import (
     TELLS_ENDPOINTS,
     endpoints,
@@ -65,6 +66,8 @@ class ProxyContext(Protocol):
     plan: FaultPlan
     seed: int
     requests: list[SeenRequest]
+    counts_refusals: bool
+    refusals: Counter[tuple[ApiKey, int]]
     node_ids: dict[Address, int]
     topic_names: dict[object, str]
 
@@ -190,6 +193,8 @@ class FaultConnection:
         self, pending: _PendingAnswer, frame: bytes, reader: asyncio.StreamReader
     ) -> None:
         """Forwards an answer to the client, with the fault of its rule."""
+        if self._proxy.counts_refusals:
+            self._count_refusals(pending.header, frame)
         frame = await self._with_proxy_addresses(pending.header, frame)
         rule = pending.rule
         match rule.fault if rule is not None else None:
@@ -210,6 +215,11 @@ class FaultConnection:
                 await self._write(self._refused(pending, error_code, frame))
             case _:
                 await self._write(frame)
+
+    def _count_refusals(self, header: RequestHeader, frame: bytes) -> None:
+        key = ApiKey(header.request_api_key)
+        _, message = decode_response(key, header.request_api_version, memoryview(frame))
+        self._proxy.refusals.update((key, code) for code in error_codes(message) if code)
 
     async def _with_proxy_addresses(self, header: RequestHeader, frame: bytes) -> bytes:
         """The answer with addresses of the proxy in the place of the brokers' addresses."""

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Final, Self
 
+from millstream.protocol.api import ApiKey
 from millstream.testing.faults.connection import Address, FaultConnection
 from millstream.testing.faults.plan import FaultPlan, Rule, SeenRequest
 
@@ -32,13 +34,22 @@ class FaultProxy:
     """A context manager. `plan` and `requests` tell what happened. Its methods may be called from any thread."""
 
     def __init__(
-        self, bootstrap_servers: str, rules: Sequence[Rule] = (), *, seed: int = 0
+        self,
+        bootstrap_servers: str,
+        rules: Sequence[Rule] = (),
+        *,
+        seed: int = 0,
+        counts_refusals: bool = False,
     ) -> None:
+        """`counts_refusals`: count the errors in all answers, which takes time for each."""
         self._upstream = [_address(server) for server in bootstrap_servers.split(",")]
         self.seed = seed
         self.plan = FaultPlan(tuple(rules), seed)
         self.requests: list[SeenRequest] = []
         """All that clients asked, in the order it came in."""
+        self.counts_refusals = counts_refusals
+        self.refusals: Counter[tuple[ApiKey, int]] = Counter()
+        """With `counts_refusals`: how often brokers answered with an error, by what was asked and its code; in an answer with several, each."""
         self.node_ids: dict[Address, int] = {}
         self.topic_names: dict[object, str] = {}
         self._ready: Future[str] = Future()

@@ -23,11 +23,12 @@ from millstream.clients.admin import (
 from millstream.errors import (
     GroupIdNotFound,
     GroupSubscribedToTopic,
-    KafkaError,
     NonEmptyGroup,
     UnknownMemberId,
     UnknownTopicOrPartition,
 )
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from tests.integration.clients.groups.group_members import (
     beat_share_group,
     join_share_group,
@@ -36,6 +37,7 @@ from tests.integration.clients.groups.group_members import (
     leave_streams_group,
 )
 from tests.patience import eventually
+from tests.support.clients.raw_client import RawClient
 
 NewName = Callable[[], str]
 
@@ -48,21 +50,19 @@ async def admin(bootstrap: str) -> AsyncIterator[Admin]:
 
 @pytest.fixture
 async def topic(admin: Admin, new_topic: NewName) -> str:
-    """With two partitions, and a replica of the last one on every broker: all coordinators know it then."""
+    """With two partitions that every broker knows: all coordinators do then."""
     name = new_topic()
-    brokers = [node.node_id for node in (await admin.describe_cluster()).nodes]
-    (await admin.create_topics([NewTopic(name, 2, len(brokers))])).raise_errors()
-    last = TopicPartition(name, 1)
+    brokers = (await admin.describe_cluster()).nodes
+    (await admin.create_topics([NewTopic(name, 2)])).raise_errors()
 
     async def is_there() -> bool:
-        found = await admin.describe_log_dirs(brokers, [last])
-        replicas = [
-            directory
-            for broker in brokers
-            for directory in found.result(broker).values()
-            if not isinstance(directory, KafkaError) and last in directory.replicas
-        ]
-        return len(replicas) == len(brokers)
+        for broker in brokers:
+            with RawClient(str(broker.address)) as client:
+                asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)])
+                (told,) = client.ask(ApiKey.METADATA, 12, asked).topics
+            if len(told.partitions) != 2 or any(each.error_code for each in told.partitions):
+                return False
+        return True
 
     await eventually(is_there)
     return name

@@ -13,6 +13,7 @@ from millstream.errors import (
     KafkaError,
     NotLeaderOrFollower,
     RequestTimedOut,
+    TopicAlreadyExists,
     TopicAuthorizationFailed,
 )
 from millstream.protocol.api import ApiKey
@@ -183,3 +184,14 @@ async def test_corrupt_records_are_found_and_stay_until_a_seek_as_in_java(
                         consumer.seek(partition, await consumer.position(partition))
         assert values == [b"%d" % n for n in range(100)]
         assert proxy.plan.hits == (3,)
+
+
+async def test_refusals_of_the_broker_are_counted_where_that_is_wanted(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = NewTopic(new_topic(), 1)
+    with FaultProxy(bootstrap, counts_refusals=True) as proxy:
+        async with Admin(bootstrap_servers=proxy.bootstrap_servers) as admin:
+            (await admin.create_topics([topic])).raise_errors()
+            assert (await admin.create_topics([topic])).errors().keys() == {topic.name}
+        assert proxy.refusals[ApiKey.CREATE_TOPICS, TopicAlreadyExists.code] == 1

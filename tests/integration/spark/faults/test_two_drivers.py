@@ -11,7 +11,7 @@ import pytest
 from millstream.testing.broker import Broker
 from tests.integration.spark.test_cluster import Driver, Words, driver
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 
 def has_had_the_tasks(driver: Driver) -> bool:

@@ -22,7 +22,7 @@ from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.runtime.system import SystemClock
 from millstream.streams import StreamsConfig
-from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.config import ProcessingGuarantee, TimeAcrossRepartitions
 from millstream.streams.kernel import (
     Headers,
     RawBatch,
@@ -445,7 +445,8 @@ class OneByOne:
 
     def __init__(self, topology: Topology, key: TaskKey, config: StreamsConfig) -> None:
         config = replace(config, batch_records_max=1)
-        topics = TaskTopics(by_arrival=False)
+        is_kafka = config.time_across_repartitions is TimeAcrossRepartitions.KAFKA
+        topics = TaskTopics(by_arrival=is_kafka)
         self._task = StreamTask(topology, key[0], key[1], in_memory_stores(), config, topics=topics)
         self._partition = key[1]
         self.sinks: list[SinkBatch] = []

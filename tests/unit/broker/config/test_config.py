@@ -15,6 +15,7 @@ from millstream.broker.config.broker_config import (
 )
 from millstream.broker.config.listeners import Listener
 from millstream.broker.config.properties import parse_properties
+from millstream.broker.config.standing_alone import SETTINGS_ALONE, settings_of_few
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.errors import ConfigError
 from millstream.protocol.enums import ConfigType
@@ -54,6 +55,7 @@ def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
         "data_directories",
         "metadata_is_apart",
         "listeners",
+        "protection",
         "controller_listeners",
         "advertised",
         "settings",
@@ -117,14 +119,30 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "sentence"),
     [
-        ("security.inter.broker.protocol", "SASL_SSL"),
-        ("listener.name.internal.ssl.client.auth", "required"),
+        (
+            "security.inter.broker.protocol",
+            "SASL_SSL",
+            "brokers speak to each other at SASL_SSL, which listeners does not have",
+        ),
+        (
+            "listener.name.plaintext.ssl.client.auth",
+            "required",
+            "listener PLAINTEXT has no TLS; give it SSL or SASL_SSL",
+        ),
+        ("listener.name.internal.sasl.enabled.mechanisms", "PLAIN", "has no such listener"),
+        (
+            "listener.name.plaintext.sasl.enabled.mechanisms",
+            "PLAIN",
+            "nobody logs in at listener PLAINTEXT",
+        ),
     ],
 )
-def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, value: str) -> None:
-    with pytest.raises(ConfigError, match="asks for protection that this version does not give"):
+def test_a_protection_that_is_not_given_is_refused_and_not_ignored(
+    key: str, value: str, sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
         broker_config({key: value})
 
 
@@ -132,8 +150,8 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
     ("settings", "sentence"),
     [
         (
-            {"listeners": "SSL://:9092"},
-            "listener SSL asks for SSL: this version serves PLAINTEXT only",
+            {"listeners": "SSL://:9092", "inter.broker.listener.name": "SSL"},
+            "listener SSL has TLS and no key: give ssl.keystore.location",
         ),
         ({"listeners": "CONTROLLER://:9093"}, "at least one must serve clients"),
         ({"listeners": "localhost:9092"}, "write NAME://HOST:PORT"),
@@ -142,6 +160,20 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
         ({"listeners": "INSIDE://:9092"}, "names no protocol for listener INSIDE"),
         ({"listeners": "PLAINTEXT://a:9092,CONTROLLER://b:9092"}, "a port of its own"),
         ({"inter.broker.listener.name": "INSIDE"}, "INSIDE, which listeners does not have"),
+        (
+            {
+                "listeners": "INSIDE://:9092",
+                "listener.security.protocol.map": "INSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            },
+            "brokers speak to each other at PLAINTEXT, .* such as INSIDE",
+        ),
+        (
+            {
+                "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+                "inter.broker.listener.name": "CONTROLLER",
+            },
+            "CONTROLLER, which listeners does not have for clients; name one of PLAINTEXT",
+        ),
         (
             {"advertised.listeners": "PLAINTEXT://0.0.0.0:9092"},
             "an address that clients can connect to",
@@ -192,7 +224,7 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
                 "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
                 "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SSL",
             },
-            "listener CONTROLLER asks for SSL",
+            "listener CONTROLLER has TLS and no key",
         ),
         ({"controller.quorum.voters": "2@a:1", "node.id": "1"}, "names 2@a:1, and this is node 1"),
         (
@@ -254,7 +286,51 @@ IDENTITY = {
 def test_what_no_node_of_kafka_starts_without_counts_as_given(
     given: dict[str, str], expected: dict[str, str]
 ) -> None:
-    assert broker_config(given).settings == expected
+    assert broker_config(given).settings == {**SETTINGS_ALONE, **expected}
+
+
+def test_a_node_that_stands_alone_keeps_one_replica_of_what_coordinators_write() -> None:
+    config = broker_config({})
+    assert (config.offsets_topic_replication_factor, config.transaction_state_log_min_isr) == (1, 1)
+    assert config.share_coordinator_state_topic_replication_factor == 1
+    told = broker_config({"offsets.topic.replication.factor": "3"})
+    assert told.offsets_topic_replication_factor == 3
+
+
+@pytest.mark.parametrize(
+    "quorum",
+    [
+        {"controller.quorum.voters": "1@127.0.0.1:9093"},
+        {"controller.quorum.bootstrap.servers": "127.0.0.1:9093"},
+    ],
+)
+def test_a_node_of_a_quorum_keeps_three_as_in_kafka(quorum: dict[str, str]) -> None:
+    config = broker_config(
+        {"listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093", **quorum}
+    )
+    assert config.offsets_topic_replication_factor == 3
+    assert config.transaction_state_log_replication_factor == 3
+    assert config.transaction_state_log_min_isr == 2
+    assert config.share_coordinator_state_topic_replication_factor == 3
+    assert config.share_coordinator_state_topic_min_isr == 2
+
+
+@pytest.mark.parametrize(
+    ("brokers", "factor", "min_isr"), [(1, 1, 1), (2, 2, 1), (3, 3, 2), (5, 3, 2)]
+)
+def test_a_cluster_on_one_machine_has_as_many_replicas_as_it_can(
+    brokers: int, factor: int, min_isr: int
+) -> None:
+    config = broker_config(
+        {
+            "listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093",
+            "controller.quorum.bootstrap.servers": "127.0.0.1:9093",
+            **settings_of_few(brokers),
+        }
+    )
+    assert config.offsets_topic_replication_factor == factor
+    assert config.share_coordinator_state_topic_replication_factor == factor
+    assert config.transaction_state_log_min_isr == min_isr
 
 
 def test_overrides_are_key_equals_value() -> None:
@@ -282,13 +358,20 @@ def test_the_metadata_log_lives_in_the_first_of_several_directories_unless_told_
     assert (config.data_directories, config.metadata_is_apart) == (("/m", "/a", "/b"), True)
 
 
-def test_an_authorizer_is_taken_with_a_warning_that_it_guards_nothing(
+def test_whoever_does_not_log_in_should_be_a_super_user_or_have_rules(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    broker_config({"authorizer.class.name": name, "super.users": "User:admin;User:ANONYMOUS"})
+    assert caplog.text == ""
     config = broker_config({"authorizer.class.name": name, "super.users": "User:admin"})
     assert config.authorizer_class_name == name
-    assert "NOT enforced" in caplog.text
+    assert "User:ANONYMOUS, which is not among super.users" in caplog.text
+
+
+def test_super_users_are_principals_with_a_type() -> None:
+    with pytest.raises(ConfigError, match=r"super\.users.*written as `Type:name`.*not `admin`"):
+        broker_config({"super.users": "User:ANONYMOUS;admin"})
 
 
 def test_an_authorizer_of_ones_own_cannot_be_loaded() -> None:
@@ -308,3 +391,9 @@ def test_a_limit_that_lets_nobody_in_is_refused(key: str) -> None:
     """Kafka takes it in its file and serves nobody, and refuses it while it runs."""
     with pytest.raises(ConfigError, match="must be at least 1"):
         BROKER_CONFIGS[key].parse("0")
+
+
+def test_a_replica_selector_of_ones_own_cannot_be_loaded() -> None:
+    with pytest.raises(ConfigError, match=r"write one of .*RackAwareReplicaSelector"):
+        broker_config({"replica.selector.class": "org.example.Selector"})
+    assert broker_config({}).replica_selector_class is None

@@ -17,9 +17,6 @@ OTHER_DEFAULTS = {
     "log.dir", "listeners",  # not reachable from outside, and not in /tmp
     "socket.send.buffer.bytes", "socket.receive.buffer.bytes",  # measured
     "max.connections", "max.connections.per.ip", "queued.max.request.bytes",  # Kafka has no limits
-    "offsets.topic.replication.factor", "share.coordinator.state.topic.replication.factor",
-    "share.coordinator.state.topic.min.isr", "transaction.state.log.replication.factor",
-    "transaction.state.log.min.isr",  # a node by itself cannot have three replicas
 }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ class World:
         self.lead(isr=(ME,))
 
     def lead(self, isr: tuple[BrokerId, ...]) -> None:
-        self.partition.apply(PartitionImage(partition=0, replicas=isr, isr=isr, leader=ME))
+        self.partition.apply(PartitionImage(partition=0, replicas=isr, isr=isr, leader=ME), NOW)
 
     def write(self, *records: Record, **options: object) -> None:
         batch = build_batch(records, BatchOptions(**options))

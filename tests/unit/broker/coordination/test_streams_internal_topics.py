@@ -18,6 +18,8 @@ from millstream.protocol.generated.create_topics import (
     CreateTopicsResponse,
 )
 from millstream.runtime import Instant
+from millstream.security.principal import KafkaPrincipal
+from tests.support.handler_services import request_context
 
 RETRY_AFTER_MS = 10_000
 
@@ -30,6 +32,7 @@ class World:
         self.unreachable = False
         self.now_ms = 0
         self.asked: list[list[str]] = []
+        self.client = request_context(7, principal=KafkaPrincipal("User", "alice"))
         self.waiting: list[Coroutine[None, None, None]] = []
         self.topics = StreamsInternalTopics(
             self, self, self, timeout_ms=30_000, long_work=LongWork(lambda: 0.0)
@@ -43,8 +46,9 @@ class World:
         self.waiting.append(coroutine)
 
     async def ask(
-        self, _api: object, request: CreateTopicsRequest, _caller: object = None
+        self, _api: object, request: CreateTopicsRequest, caller: object = None
     ) -> CreateTopicsResponse:
+        assert caller is self.client, "internal topics are made for whoever wants them"
         self.asked.append([topic.name for topic in request.topics])
         if self.unreachable:
             raise NotController
@@ -61,7 +65,7 @@ class World:
 
     def create(self, *names: str) -> None:
         topics = {name: ConfiguredInternalTopic(name, 1, 0, {}) for name in names}
-        self.topics.create(topics, RETRY_AFTER_MS)
+        self.topics.create(topics, RETRY_AFTER_MS, self.client)
 
     def run(self) -> None:
         for coroutine in self.waiting:

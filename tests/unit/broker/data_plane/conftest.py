@@ -15,12 +15,14 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.durability import Durability
 from millstream.errors import KafkaStorageError, UnknownTopicOrPartition
 from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.metadata.broker_registration import BrokerRegistration
 from millstream.metadata.image import (
     MetadataImage,
     PartitionImage,
@@ -29,12 +31,16 @@ from millstream.metadata.image import (
     frozen_mapping,
 )
 from millstream.metadata.topic_config import LogConfig
-from millstream.model import TopicPartition, Uuid
+from millstream.model import BrokerId, TopicPartition, Uuid
+from millstream.quota.rate import QuotaWindows
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from millstream.replication import Partition
+from millstream.replication.followers import ReplicationRules
+from millstream.replication.throttle import ReplicationThrottles
 from millstream.runtime import Instant
 from tests.support.handler_services import GivenMetadata, handler_services, request_context
+from tests.support.led_partition import registered
 from tests.support.simulated_disk import SimFileSystem
 
 TOPIC_ID = Uuid(b"t" * 16)
@@ -108,12 +114,15 @@ class DataPlane:
         self.purgatory = Purgatory(self.clock)
         self.flusher = InlineFlusher(self)
         self.hosted: dict[tuple[str, int], Partition] = {}
+        self.brokers: dict[BrokerId, BrokerRegistration] = {}
+        self.due: list[Partition] = []
         self.images: list[PartitionImage] = []
         for number in range(2):
             self.host("t", number)
         topic = TopicImage("t", TOPIC_ID, tuple(self.images))
         image = MetadataImage(
-            topics=TopicsImage(frozen_mapping({"t": topic}), frozen_mapping({TOPIC_ID: topic}))
+            topics=TopicsImage(frozen_mapping({"t": topic}), frozen_mapping({TOPIC_ID: topic})),
+            brokers=self.brokers,
         )
         self.config = DynamicConfig(broker_config({"fetch.max.bytes": str(1 << 30)}))
         self.services = handler_services(
@@ -131,6 +140,8 @@ class DataPlane:
             ordered_appends=OrderedAppends(LoopTasks()),
             purgatory=self.purgatory,
             metrics=NodeMetrics(lambda: 0),
+            quotas=NodeQuotas(QuotaWindows(), QuotaWindows(), self.clock),
+            throttles=ReplicationThrottles.of(BrokerId(1), QuotaWindows()),
             fetch_sessions=FetchSessions(CountingRandom(), self.purgatory, slots_max=2),
         )
 
@@ -145,11 +156,28 @@ class DataPlane:
             saved=SavedState(),
             now=self.clock.now(),
         )
-        partition = self.hosted[name] = Partition(log, TOPIC_ID, 1, 0, self.purgatory.wake)
+        partition = self.hosted[name] = Partition(
+            log,
+            TOPIC_ID,
+            1,
+            0,
+            self.purgatory.wake,
+            rules=ReplicationRules(self.brokers.get),
+            on_alteration_due=self.due.append,
+        )
+        partition.on_growth = self.purgatory.note_growth
         image = PartitionImage(partition=number, replicas=(1,), isr=(1,), leader=1, leader_epoch=3)
-        partition.apply(image)
+        partition.apply(image, self.clock.now())
         self.images.append(image)
         return partition
+
+    def replicate(self, number: int = 0, isr: tuple[int, ...] = (1, 2, 3), **fields: Any) -> None:
+        """Gives a partition the replicas 1, 2 and 3; this broker leads unless it is told otherwise."""
+        for each in (1, 2, 3):
+            self.brokers.setdefault(BrokerId(each), registered(each))
+        fields = {"leader": 1, "leader_epoch": 3} | fields
+        image = PartitionImage(partition=number, replicas=(1, 2, 3), isr=isr, **fields)
+        self.hosted["t", number].apply(image, self.clock.now())
 
     def host_again(self, partition: Partition) -> None:
         """One that another data plane has opened."""

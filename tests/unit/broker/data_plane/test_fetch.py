@@ -8,12 +8,12 @@ from millstream.broker.handlers import fetch
 from millstream.errors import (
     FencedLeaderEpoch,
     InconsistentTopicId,
-    NotLeaderOrFollower,
     OffsetOutOfRange,
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
 from millstream.log import FileRange
+from millstream.metadata.stored_security import quota_entity
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 from millstream.records.batch import iterate_batches
@@ -200,11 +200,6 @@ async def test_read_committed_lists_aborted_transactions(plane):
     assert told.aborted_transactions == []
 
 
-async def test_a_broker_that_is_no_replica_is_not_served(plane):
-    (told,) = answered(plane, request((0, 0), replica_id=2))
-    assert (told.error_code, told.records) == (NotLeaderOrFollower.code, b"")
-
-
 async def test_a_session_answers_only_what_changed(plane):
     plane.write(0, b"a")
     asked = request((0, 1), (1, 0), max_wait_ms=0)
@@ -272,3 +267,55 @@ async def test_a_session_that_ends_while_its_fetch_waits_follows_nothing_any_mor
     plane.purgatory.expire()
     await waiting
     assert plane.purgatory._listeners == {}
+
+
+def limit_everybody(plane, bytes_per_second: float) -> None:
+    plane.services.quotas.use(
+        {quota_entity([("user", None)]): {"consumer_byte_rate": bytes_per_second}}
+    )
+
+
+async def test_a_consumer_above_its_quota_gets_no_records_and_gets_them_later(plane):
+    for _ in range(4):
+        plane.write(0, bytes(400))
+    limit_everybody(plane, 100)  # a thousand bytes at once
+    asked = request((0, 0), max_wait_ms=0, limit=700)
+    asked.session_epoch = 0
+    first = plane.ask(fetch, asked, 12)
+    assert len(first.responses[0].partitions[0].records) > 0
+    assert first.throttle_time_ms == 0
+    position = FetchPartition(partition=0, fetch_offset=1, partition_max_bytes=700)
+    again = FetchRequest(
+        session_id=first.session_id,
+        session_epoch=1,
+        min_bytes=1,
+        topics=[FetchTopic(topic="t", partitions=[position])],
+    )
+    held = plane.ask(fetch, again, 12)
+    assert (held.responses, held.session_id, held.error_code) == ([], first.session_id, 0)
+    assert held.throttle_time_ms > 0
+    plane.clock.advance(held.throttle_time_ms)
+    later = FetchRequest(session_id=first.session_id, session_epoch=2, min_bytes=1)
+    response = plane.ask(fetch, later, 12)
+    assert bases(response.responses[0].partitions[0].records) == [1]
+
+
+async def test_the_first_answer_of_a_session_that_has_to_wait_makes_no_session(plane):
+    plane.write(0, bytes(400))
+    limit_everybody(plane, 100)
+    for _ in range(3):
+        plane.ask(fetch, request((0, 0), max_wait_ms=0), 12)
+    asked = request((0, 0), max_wait_ms=0)
+    asked.session_epoch = 0
+    held = plane.ask(fetch, asked, 12)
+    assert held.throttle_time_ms > 0
+    assert (held.session_id, held.responses) == (0, [])
+    assert len(plane.services.fetch_sessions) == 0
+
+
+async def test_a_quota_bounds_what_is_sent_at_once(plane):
+    for _ in range(4):
+        plane.write(0, bytes(400))
+    limit_everybody(plane, 100)
+    (told,) = answered(plane, request((0, 0), max_wait_ms=0))
+    assert bases(told.records) == [0, 1], "more than a thousand bytes would never be sent"

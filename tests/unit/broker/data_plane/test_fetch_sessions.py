@@ -19,6 +19,7 @@ from millstream.protocol.generated.fetch import (
     ForgottenTopic,
     PartitionData,
 )
+from millstream.replication.replica_progress import FetchPulse
 from millstream.runtime import Instant
 
 NOW = Instant(0, 0)
@@ -29,7 +30,9 @@ def key(number: int) -> FetchKey:
     return FetchKey("t", ZERO_UUID, number)
 
 
-def quiet(found: FetchKey, _asked: FetchPartition, _told: PartitionData) -> TopicPartition:
+def quiet(
+    found: FetchKey, _asked: FetchPartition, _told: PartitionData, _pulse: FetchPulse
+) -> TopicPartition:
     return TopicPartition(found.topic, found.partition)
 
 
@@ -102,6 +105,17 @@ def test_everything_is_read_now_and_then(sessions):
     answer(context, answers(context))
     context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, later, quiet)
     assert context.partitions() == []
+
+
+def test_everything_is_read_once_when_access_rules_changed(sessions):
+    def read(epoch: int, rules_version: int) -> list[int]:
+        asked = request(session_id=session_id, epoch=epoch)
+        context = sessions.begin(asked, VERSION, NOW, quiet, rules_version=rules_version)
+        answer(context, told := answers(context))
+        return [found.partition for found, _ in told]
+
+    session_id = begin_session(sessions, 0, 1)
+    assert [read(1, 0), read(2, 7), read(3, 7), read(4, 8)] == [[], [0, 1], [], [0, 1]]
 
 
 def test_a_session_that_is_gone_follows_nothing(plane, sessions):

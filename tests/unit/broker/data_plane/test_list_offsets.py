@@ -6,6 +6,8 @@ from millstream.broker.handlers import list_offsets
 from millstream.errors import (
     FencedLeaderEpoch,
     InvalidRequest,
+    LeaderNotAvailable,
+    OffsetNotAvailable,
     UnknownLeaderEpoch,
     UnknownTopicOrPartition,
     UnsupportedVersion,
@@ -19,11 +21,12 @@ from millstream.protocol.generated.list_offsets import (
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.compression import Codec
 from millstream.records.record import Record
+from millstream.replication.fetch_position import FetchingReplica, FetchPosition
 
 
 async def ask(plane, *asked: ListOffsetsPartition, version=11, **fields):
     request = ListOffsetsRequest(
-        topics=[ListOffsetsTopic(name="t", partitions=list(asked))], **fields
+        topics=[ListOffsetsTopic(name="t", partitions=list(asked))], **({"replica_id": -1} | fields)
     )
     response = await plane.ask(list_offsets, request, version)
     return response.topics[0].partitions
@@ -167,3 +170,48 @@ async def test_the_first_record_behind_the_start_of_the_log_counts(filled):
     filled.hosted["t", 0].delete_records_before(2)
     (told,) = await ask(filled, at(100))
     assert (told.offset, told.timestamp) == (2, 200)
+
+
+def elected(plane) -> None:
+    """A new leader, which has five records, of which it knows one to be committed."""
+    plane.hosted["t", 0]._high_watermark = 1
+    plane.replicate(leader_epoch=4, partition_epoch=1)
+
+
+@pytest.mark.parametrize("timestamp", [-1, 200, -3])
+async def test_ends_are_not_told_by_a_leader_that_may_not_know_all_that_is_committed(
+    filled, timestamp
+):
+    elected(filled)
+    (told,) = await ask(filled, at(timestamp))
+    assert (told.error_code, told.offset) == (OffsetNotAvailable.code, -1)
+    (told,) = await ask(filled, at(timestamp), version=7)
+    assert told.error_code == OffsetNotAvailable.code
+    if timestamp != -3:  # which version 4 does not know
+        (told,) = await ask(filled, at(timestamp), version=4)
+        assert told.error_code == LeaderNotAvailable.code
+
+
+async def test_what_is_certain_is_told_all_the_same(filled):
+    elected(filled)
+    assert [(await ask(filled, at(t)))[0].offset for t in (-2, 50, 999)] == [0, 0, -1]
+
+
+async def test_ends_are_told_once_all_followers_have_what_the_leader_began_with(filled):
+    elected(filled)
+    partition = filled.hosted["t", 0]
+    for follower in (2, 3):
+        position = FetchPosition(5, 1_000, current_leader_epoch=4, reads_to_end=True)
+        partition.read_as_replica(position, FetchingReplica(follower, 10, 0), filled.clock.now())
+    (told,) = await ask(filled, at(-1))
+    assert (told.error_code, told.offset) == (0, 5)
+
+
+async def test_to_replicas_the_end_is_that_of_the_log(filled):
+    elected(filled)
+    told = {t: (await ask(filled, at(t), replica_id=2))[0] for t in (-1, -2, 200)}
+    assert {t: (p.error_code, p.offset) for t, p in told.items()} == {
+        -1: (0, 5),
+        -2: (0, 0),
+        200: (0, 1),
+    }

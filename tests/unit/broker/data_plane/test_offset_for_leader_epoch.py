@@ -22,7 +22,8 @@ def ask(plane, leader_epoch: int, *, partition=0, current_leader_epoch=-1) -> tu
 
 def lead(plane, leader_epoch: int) -> None:
     plane.hosted["t", 0].apply(
-        PartitionImage(partition=0, replicas=(1,), isr=(1,), leader=1, leader_epoch=leader_epoch)
+        PartitionImage(partition=0, replicas=(1,), isr=(1,), leader=1, leader_epoch=leader_epoch),
+        plane.clock.now(),
     )
 
 

@@ -13,6 +13,8 @@ from millstream.errors import (
     InvalidRequiredAcks,
     InvalidTopic,
     KafkaStorageError,
+    NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend,
     NotLeaderOrFollower,
     OutOfOrderSequenceNumber,
     RequestTimedOut,
@@ -30,6 +32,7 @@ from millstream.protocol.generated.produce import (
     TopicProduceData,
 )
 from millstream.records.compression import Codec
+from millstream.replication.fetch_position import FetchingReplica, FetchPosition
 
 TOPIC_ID = Uuid(b"t" * 16)
 
@@ -116,35 +119,101 @@ async def test_a_request_has_a_few_logs_synced_at_a_time(plane, monkeypatch):
     assert [part.error_code for part in response.responses[0].partition_responses] == [0] * 12
 
 
-async def test_with_two_in_sync_replicas_the_high_watermark_is_waited_for_instead(plane):
-    two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
-    plane.hosted["t", 0].apply(two)
+def fetched(plane, broker_id: int, offset: int) -> None:
+    """A follower of partition 0 has all below `offset`."""
+    position = FetchPosition(offset, 1_000_000, current_leader_epoch=3, reads_to_end=True)
+    follower = FetchingReplica(broker_id, 10, 0)
+    plane.hosted["t", 0].read_as_replica(position, follower, plane.clock.now())
+
+
+async def test_with_several_in_sync_replicas_all_of_them_are_waited_for_instead(plane):
+    plane.replicate()
     waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(waiting)
         await asyncio.sleep(0)
+        fetched(plane, 2, 1)
+        await asyncio.sleep(0)
         assert not task.done()
-        plane.hosted["t", 0].apply(plane.images[0])
+        fetched(plane, 3, 1)
     assert task.result().responses[0].partition_responses[0].error_code == 0
     assert plane.flusher.calls == 0
 
 
+async def test_where_those_that_were_waited_for_have_left_the_disk_is_asked(plane):
+    plane.replicate()
+    waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(waiting)
+        await asyncio.sleep(0)
+        plane.replicate(isr=(1,), partition_epoch=1)
+    assert task.result().responses[0].partition_responses[0].error_code == 0
+    assert plane.flusher.calls == 1
+
+
+async def test_acks_of_the_leader_alone_wait_for_its_disk_at_most(plane):
+    plane.replicate()
+    plane.configure(millstream_flush_on_ack="always")
+    (told,) = await answer(plane, request((0, plane.batch(b"a")), acks=1))
+    assert (told.error_code, plane.flusher.calls) == (0, 1)
+
+
+async def test_a_leader_that_led_again_since_does_not_acknowledge_what_another_may_have_replaced(
+    plane,
+):
+    plane.replicate()
+    waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(waiting)
+        await asyncio.sleep(0)
+        plane.replicate(leader=2, leader_epoch=4, partition_epoch=1)
+        plane.replicate(leader_epoch=5, isr=(1,), partition_epoch=2)
+        assert plane.hosted["t", 0].high_watermark == 1
+    assert task.result().responses[0].partition_responses[0].error_code == NotLeaderOrFollower.code
+
+
+async def test_the_next_epoch_of_the_same_leader_changes_nothing(plane):
+    plane.replicate()
+    waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(waiting)
+        await asyncio.sleep(0)
+        plane.replicate(leader_epoch=4, isr=(1,), partition_epoch=1)
+    assert task.result().responses[0].partition_responses[0].error_code == 0
+
+
+async def test_records_that_too_few_replicas_have_in_the_end_are_refused(plane):
+    plane.hosted["t", 0].log.update_config(LogConfig(min_insync_replicas=2))
+    plane.replicate(isr=(1, 2))
+    waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(waiting)
+        await asyncio.sleep(0)
+        fetched(plane, 2, 1)  # committed, and before the request goes on:
+        plane.replicate(isr=(1,), partition_epoch=1)
+    (told,) = task.result().responses[0].partition_responses
+    assert told.error_code == NotEnoughReplicasAfterAppend.code
+    (told,) = await answer(plane, request((0, plane.batch(b"a"))))
+    assert told.error_code == NotEnoughReplicas.code
+
+
 async def test_a_leader_that_loses_its_place_while_acks_wait_says_so(plane):
     two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
-    plane.hosted["t", 0].apply(two)
+    plane.hosted["t", 0].apply(two, plane.clock.now())
     waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(waiting)
         await asyncio.sleep(0)
         plane.hosted["t", 0].apply(
-            PartitionImage(partition=0, replicas=(1, 2), isr=(2,), leader=2, leader_epoch=4)
+            PartitionImage(partition=0, replicas=(1, 2), isr=(2,), leader=2, leader_epoch=4),
+            plane.clock.now(),
         )
     assert task.result().responses[0].partition_responses[0].error_code == NotLeaderOrFollower.code
 
 
 async def test_replicas_that_do_not_catch_up_time_the_request_out(plane):
     two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
-    plane.hosted["t", 0].apply(two)
+    plane.hosted["t", 0].apply(two, plane.clock.now())
     asked = request((0, plane.batch(b"a")), timeout_ms=0)
     async with asyncio.TaskGroup() as group:
         answering = group.create_task(answer(plane, asked))
@@ -323,7 +392,8 @@ async def test_a_failed_sync_is_never_acknowledged(plane):
 
 async def test_a_stale_leader_tells_who_leads_now(plane):
     plane.hosted["t", 0].apply(
-        PartitionImage(partition=0, replicas=(1, 2), isr=(2,), leader=2, leader_epoch=4)
+        PartitionImage(partition=0, replicas=(1, 2), isr=(2,), leader=2, leader_epoch=4),
+        plane.clock.now(),
     )
     (told,) = await answer(plane, request((0, plane.batch(b"a"))), version=10)
     assert told.error_code == NotLeaderOrFollower.code

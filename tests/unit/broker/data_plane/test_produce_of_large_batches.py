@@ -199,7 +199,8 @@ def new_partition(plane, number: int) -> Partition:
     )  # fmt: skip
     partition = plane.hosted[name] = Partition(log, TOPIC_ID, 1)
     partition.apply(
-        PartitionImage(partition=number, replicas=(1,), isr=(1,), leader=1, leader_epoch=3)
+        PartitionImage(partition=number, replicas=(1,), isr=(1,), leader=1, leader_epoch=3),
+        plane.clock.now(),
     )
     return partition
 

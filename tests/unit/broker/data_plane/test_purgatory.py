@@ -94,3 +94,36 @@ async def test_a_listener_hears_of_progress_until_it_leaves(plane):
     listener.close()
     plane.purgatory.wake(two)
     assert heard == [one, two]
+
+
+async def test_growth_is_told_to_those_who_mind_it_and_progress_to_all(plane):
+    checked: list[str] = []
+
+    def waits(name: str, *, minds_growth: bool) -> None:
+        def is_satisfied(_key: TopicPartition) -> bool:
+            checked.append(name)
+            return False
+
+        plane.purgatory.watch([A], 500, is_satisfied, minds_growth=minds_growth)
+        listener = plane.purgatory.listener(
+            lambda _key: checked.append(f"{name} listens"), minds_growth=minds_growth
+        )
+        listener.listen_to(A)
+
+    waits("producer", minds_growth=False)
+    waits("follower", minds_growth=True)
+    plane.purgatory.note_growth(B)
+    assert checked == []
+    plane.purgatory.note_growth(A)
+    assert sorted(checked) == ["follower", "follower listens"]
+    checked.clear()
+    plane.purgatory.wake(A)
+    assert sorted(checked) == ["follower", "follower listens", "producer", "producer listens"]
+
+
+async def test_a_wait_that_minds_growth_ends_with_it_and_is_forgotten(plane):
+    operation = plane.purgatory.watch([A], 500, always, minds_growth=True)
+    plane.purgatory.note_growth(A)
+    assert await operation.wait() is True
+    assert len(plane.purgatory) == 0
+    plane.purgatory.note_growth(A)

@@ -43,7 +43,7 @@ from millstream.raft.messages import VoterChangeRequest
 from millstream.raft.quorum_description import ReplicaDescription, ReplicaDescriptions
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey
 from millstream.runtime import Instant
-from millstream.security.authorizer import ALLOW_ALL, ANONYMOUS
+from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 from tests.support.handler_services import handler_services, request_context
 
 
@@ -82,7 +82,6 @@ class AdminNode:
         )
         long_work = LongWork(lambda: 0.0)
         self.services = handler_services(
-            authorizer=ALLOW_ALL,
             auto_topic_creation=AutoTopicCreation(self, self.config, self, long_work=long_work),
             config=self.config,
             controller=self,
@@ -115,10 +114,12 @@ class AdminNode:
         self.requests.append(request)
         if self.failures:
             raise self.failures.pop(0)
-        principal = ANONYMOUS if caller is None else caller.connection.principal
+        principal = ANONYMOUS if caller is None else caller.principal
         return self.run(api.handle, request, principal)
 
-    def run(self, handle: Callable, request: object, principal: str = ANONYMOUS) -> object:
+    def run(
+        self, handle: Callable, request: object, principal: KafkaPrincipal = ANONYMOUS
+    ) -> object:
         context = ControllerContext(Instant(0, 0), self._random, self._offset, principal)
         result = handle(self.live, request, context)
         for record in result.records:
@@ -128,6 +129,9 @@ class AdminNode:
 
     def leads(self) -> bool:
         return True
+
+    def is_elsewhere(self) -> bool:
+        return False
 
     async def change_voters(self, change: VoterChangeRequest) -> None:
         self.changes.append(change)
@@ -160,6 +164,7 @@ class AdminNode:
             broker_id=broker_id, cluster_id="cluster", incarnation_id=Uuid(bytes([broker_id]) * 16), rack=None,
             listeners=[Listener(name=listener, host=f"host-{broker_id}", port=9090 + broker_id)],
             features=[Feature(name=n, min_supported_version=r.lowest, max_supported_version=r.highest) for n, r in SUPPORTED_FEATURES.items()],
+            log_dirs=[Uuid(bytes([broker_id]) * 16)],
         )  # fmt: skip
         epoch = self.run(Controller.handle_broker_registration, request).broker_epoch
         if not fenced:

@@ -46,6 +46,7 @@ from millstream.protocol.generated.unregister_broker import UnregisterBrokerRequ
 from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from millstream.raft.messages import AddVoterRequest, RemoveVoterRequest
 from millstream.raft.voter_set import KRAFT_VERSION_STATIC, ReplicaKey, Voter, VoterEndpoint
+from tests.support.handler_services import request_context
 
 OWN_DIRECTORY = Uuid(b"d" * 16)
 
@@ -219,3 +220,27 @@ def test_a_static_quorum_tells_no_directories(node: object) -> None:
     told = node.answer(describe_quorum.handle, asked(("__cluster_metadata", [0])), 2)
     (voter,) = told.topics[0].partitions[0].current_voters
     assert (voter.replica_id, voter.replica_directory_id) == (1, NO_DIRECTORY)
+
+
+def test_moves_are_asked_of_the_controller_where_it_leads() -> None:
+    """A broker that has not heard of a move that was just begun would say that nothing moves."""
+    asked: list[object] = []
+
+    class Elsewhere:
+        def is_elsewhere(self) -> bool:
+            return False
+
+        def leads(self) -> bool:
+            return False
+
+        def forward(self, *what: object) -> str:
+            asked.append(what[0])
+            return "the controller's answer"
+
+    answer = list_partition_reassignments.handle(
+        ListPartitionReassignmentsRequest(topics=None),
+        request_context(0),
+        controller=Elsewhere(),
+        metadata=None,
+    )
+    assert (answer, asked) == ("the controller's answer", [ApiKey.LIST_PARTITION_REASSIGNMENTS])

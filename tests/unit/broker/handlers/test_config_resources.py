@@ -28,7 +28,7 @@ from millstream.protocol.generated.list_config_resources import ListConfigResour
 
 TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND = 0, 1, 2
-UNSUPPORTED_VERSION, INVALID_CONFIG, INVALID_REQUEST = 35, 40, 42
+UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION, INVALID_CONFIG, INVALID_REQUEST = 3, 35, 40, 42
 DEFAULT, OF_LOGGER, OF_CLIENT_METRICS, OF_GROUP, STATIC = 5, 6, 7, 8, 4
 NAME = "millstream.test.config_resources"
 
@@ -203,3 +203,43 @@ def test_a_resource_without_configurations_left_is_not_listed(node: object) -> N
     alter(node, change(CLIENT_METRICS, "m", "metrics", "*"))
     alter(node, change(CLIENT_METRICS, "m", "metrics", None, DELETE))
     assert listed(node, 0) == []
+
+
+def test_answers_stand_in_the_order_of_the_request(
+    make_node: Callable, logger: logging.Logger
+) -> None:
+    """Some are given by the broker itself (loggers, pools, another broker's), the others by the controller."""
+    node = make_node()
+    own = str(node.services.identity.node_id)
+    asked = [
+        change(BROKER, "99", "num.io.threads", "9"),
+        change(GROUP, "g", "consumer.session.timeout.ms", "50000"),
+        change(LOGGER, own, logger.name, "DEBUG"),
+        change(BROKER, own, "num.io.threads", "1000"),
+        change(BROKER, "", "num.io.threads", "9"),
+        change(TOPIC, "none", "retention.ms", "1"),
+    ]
+    assert alter(node, *asked) == [
+        (INVALID_REQUEST, "99"),
+        (0, "g"),
+        (0, own),
+        (INVALID_REQUEST, own),
+        (0, ""),
+        (UNKNOWN_TOPIC_OR_PARTITION, "none"),
+    ]
+    request = whole.AlterConfigsRequest(
+        resources=[
+            whole.AlterConfigsResource(kind, name, [whole.AlterableConfig(name=key, value=value)])
+            for kind, name, key, value in (
+                (BROKER, "99", "num.io.threads", "9"),
+                (GROUP, "g", "consumer.session.timeout.ms", "50000"),
+                (BROKER, own, "num.io.threads", "1000"),
+            )
+        ]
+    )
+    answer = node.answer(alter_configs.handle, request, 1)
+    assert [(each.error_code, each.resource_name) for each in answer.responses] == [
+        (INVALID_REQUEST, "99"),
+        (0, "g"),
+        (INVALID_REQUEST, own),
+    ]

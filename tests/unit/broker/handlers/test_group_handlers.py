@@ -31,6 +31,8 @@ from millstream.broker.handlers import (
 )
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
+from millstream.broker.patterns.group_patterns import GroupPatterns
+from millstream.broker.requests.access import OPEN
 from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
@@ -93,6 +95,7 @@ from tests.support.handler_services import handler_services
 from tests.support.simulated_disk import SimFileSystem
 
 ME, OTHER = BrokerId(1), BrokerId(2)
+OFFSETS_ID = Uuid(b"o" * 16)
 TOPIC_ID, STRANGE_ID = Uuid(b"t" * 16), Uuid(b"?" * 16)
 OFFSETS = "__consumer_offsets"
 SETTINGS = {
@@ -157,9 +160,12 @@ class World:
             partitions=self,
             tasks=self,
             services=services,
-            patterns=self.patterns,
+            patterns=GroupPatterns(
+                self.patterns, OPEN, self.clock, long_work=LongWork(lambda: 0.0)
+            ),
         )
         self.image = MetadataImage()
+        self.access = OPEN
         self.auto_creation = AutoTopicCreation(
             self, DynamicConfig(broker_config(SETTINGS)), self, long_work=LongWork(lambda: 0.0)
         )
@@ -173,7 +179,7 @@ class World:
             saved=SavedState(),
             now=self.clock.now(),
         )
-        return Partition(log, ZERO_UUID, ME)
+        return Partition(log, OFFSETS_ID, ME)
 
     # node.Partitions, node.Tasks, node.ControllerClient
 
@@ -218,7 +224,7 @@ class World:
         )
         known = [TopicImage(name, topic_id, two) for name in topics]
         if partitions:
-            known.append(TopicImage(OFFSETS, Uuid(b"o" * 16), partitions))
+            known.append(TopicImage(OFFSETS, OFFSETS_ID, partitions))
         broker = BrokerRegistration(
             broker_id=ME,
             broker_epoch=1,
@@ -233,7 +239,7 @@ class World:
             ),
         )
         for partition, image in zip(self.held.values(), partitions, strict=False):
-            partition.apply(image)
+            partition.apply(image, self.clock.now())
         self.coordination.apply(self.image)
 
     async def answered(
@@ -247,6 +253,7 @@ class World:
     async def answer(self, handler: Any, request: object, version: int) -> Any:  # Any: see above
         share_groups: Any = NoShareGroups()  # Any: as much of ShareGroups as is used
         services = handler_services(
+            access=self.access,
             group_coordinator=self.coordination,
             share_group_state=ShareGroupPersistence(
                 self.coordination, share_groups, LongWork(lambda: 0.0)

@@ -63,6 +63,7 @@ from millstream.protocol.generated.expire_delegation_token import ExpireDelegati
 from millstream.protocol.generated.renew_delegation_token import RenewDelegationTokenRequest
 from millstream.protocol.generated.sasl_authenticate import SaslAuthenticateRequest
 from millstream.protocol.generated.sasl_handshake import SaslHandshakeRequest
+from millstream.security.principal import KafkaPrincipal
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 EVERY_RULE = {
@@ -231,15 +232,15 @@ def test_a_client_that_proved_nothing_gets_no_token(node: object) -> None:
 
 def test_tokens_are_told_to_those_they_concern(make_node: type) -> None:
     node = make_node(delegation_token_secret_key="key")
-    node.principal = "User:alice"
+    node.principal = KafkaPrincipal("User", "alice")
     request = CreateDelegationTokenRequest(
         renewers=[CreatableRenewers("User", "carol")], max_lifetime_ms=-1
     )
     token = node.answer(create_delegation_token.handle, request, 3)
     assert token.error_code == 0
 
-    def seen_by(principal: str, owners: list[str] | None = None) -> list[str]:
-        node.principal = principal
+    def seen_by(name: str, owners: list[str] | None = None) -> list[str]:
+        node.principal = KafkaPrincipal("User", name)
         named = (
             None if owners is None else [DescribeDelegationTokenOwner("User", o) for o in owners]
         )
@@ -249,9 +250,9 @@ def test_tokens_are_told_to_those_they_concern(make_node: type) -> None:
         assert all(each.hmac == token.hmac for each in told.tokens)
         return [each.token_id for each in told.tokens]
 
-    assert seen_by("User:alice") == seen_by("User:carol") == [token.token_id]
-    assert seen_by("User:bob") == seen_by("User:alice", []) == seen_by("User:alice", ["bob"]) == []
-    assert seen_by("User:alice", ["alice"]) == [token.token_id]
+    assert seen_by("alice") == seen_by("carol") == [token.token_id]
+    assert seen_by("bob") == seen_by("alice", []) == seen_by("alice", ["bob"]) == []
+    assert seen_by("alice", ["alice"]) == [token.token_id]
 
 
 def test_nobody_logs_in_on_a_plaintext_listener(node: object) -> None:

@@ -56,7 +56,9 @@ class World:
             raise self.answer
         return self.answer
 
-    def create(self, topics: dict[str, ConfiguredInternalTopic], retry_after_ms: int) -> None:
+    def create(
+        self, topics: dict[str, ConfiguredInternalTopic], retry_after_ms: int, _client: object
+    ) -> None:
         self.created.append((list(topics), retry_after_ms))
 
     def failures(self, names: Any) -> dict[str, str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
 
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.driver import QuorumDescription
+from millstream.broker.quotas.node_quotas import NodeQuotas
+from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION, CREATE_TOPICS
 from millstream.controller.brokers import broker_lifecycle
@@ -18,10 +20,18 @@ from millstream.controller.controller import Controller
 from millstream.controller.partitions.leadership import plan_broker_gone
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
-from millstream.errors import InvalidRequest, NotController, StaleBrokerEpoch, TopicAlreadyExists
+from millstream.errors import (
+    InvalidRequest,
+    NotController,
+    StaleBrokerEpoch,
+    ThrottlingQuotaExceeded,
+    TopicAlreadyExists,
+)
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch
+from millstream.metadata.stored_security import quota_entity
 from millstream.model import BrokerId, LeaderEpoch, Uuid
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
@@ -29,17 +39,25 @@ from millstream.protocol.generated.broker_registration import (
     Listener,
 )
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.protocol.generated.headers import RequestHeader
 from millstream.protocol.generated.metadata_records import NoOpRecord, TopicRecord
 from millstream.protocol.record_frames import decode_metadata_record
+from millstream.quota.rate import QuotaWindows
 from millstream.raft.ready import LeaderAndEpoch
+from millstream.runtime import Instant
 from millstream.runtime.system import SystemRandom
 from tests.patience import until
+from tests.support.handler_services import request_context
 from tests.unit.streams.application.manual_clock import MovedClock
 
 ME, ANOTHER = BrokerId(1), BrokerId(2)
 MANY = 600
 """Partitions, so that a thread plans the request."""
 LEADING = LeaderAndEpoch(ME, LeaderEpoch(1))
+FEATURES = [
+    Feature(name="metadata.version", min_supported_version=1, max_supported_version=30),
+    Feature(name="kraft.version", min_supported_version=0, max_supported_version=1),
+]
 
 
 class Log:
@@ -48,6 +66,7 @@ class Log:
     def __init__(self) -> None:
         settings = ControllerSettings(cluster_id="c", node_id=1)
         self.clock = MovedClock()
+        self.quotas = NodeQuotas(QuotaWindows(), QuotaWindows(), self.clock)
         self.runner = ControllerRunner(
             settings,
             MetadataImage(cluster_id="c"),
@@ -55,6 +74,7 @@ class Log:
             SystemRandom(),
             60_000,
             pool=DiskPool(),
+            quotas=self.quotas,
         )
         driver: Any = self
         self.runner.attach(driver)
@@ -99,7 +119,7 @@ async def log() -> Log:
     log.commit()
     registration = BrokerRegistrationRequest(
         broker_id=1, cluster_id="c", listeners=[Listener(name="P", host="h", port=1)],
-        features=[Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)],
+        features=FEATURES, log_dirs=[Uuid(b"1" * 16)],
     )  # fmt: skip
     submit = log.runner.submit
     registered = await log.settle(submit(Controller.handle_broker_registration, registration))
@@ -283,7 +303,7 @@ async def test_records_that_the_quorum_writes_of_itself_move_those_of_a_plan(
     """As when a voter is added while a broker registers: its epoch is the offset of its record."""
     registration = BrokerRegistrationRequest(
         broker_id=2, cluster_id="c", incarnation_id=Uuid(b"2" * 16), listeners=[Listener(name="P", host="h", port=1)],
-        features=[Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)],
+        features=FEATURES, log_dirs=[Uuid(b"2" * 16)],
     )  # fmt: skip
     creating = create(log, "a", partitions)
     registering = asyncio.create_task(log.runner.ask(BROKER_REGISTRATION, registration))
@@ -295,3 +315,40 @@ async def test_records_that_the_quorum_writes_of_itself_move_those_of_a_plan(
     assert (await creating).topics[0].error_code == 0
     broker = log.runner.image.brokers[BrokerId(2)]
     assert broker.broker_epoch == log.end - 1
+
+
+class PoolBesideTheQuorum(DiskPool):
+    """While it works for the second time, the quorum writes a record of its own."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+        self._runs = 0
+
+    async def run(self, work: Callable[[], Any]) -> Any:
+        self._runs += 1
+        if self._runs == 2:
+            self._log.end += 1
+            self._log.runner.committed(MetadataBatch(self._log.end - 1, self._log.end - 1, 1, []))
+        return work()
+
+
+async def test_a_plan_that_is_made_again_is_charged_once(log: Log) -> None:
+    """First planned, then encoded in vain; then both again. Of a thousand tokens four hundred are left."""
+    log.quotas.use({quota_entity([("user", None)]): {"controller_mutation_rate": 1_000 / 11}})
+    log.runner._pool = PoolBesideTheQuorum(log)
+    header = RequestHeader(request_api_key=ApiKey.CREATE_TOPICS, request_api_version=7)
+    caller = RequestContext(header, request_context(7).connection, Instant(0, 0))
+    topic = CreatableTopic(name="a", num_partitions=MANY, replication_factor=1)
+    asked = log.runner.ask(CREATE_TOPICS, CreateTopicsRequest(topics=[topic]), caller)
+    creating = asyncio.create_task(asked)
+    while not creating.done():
+        await asyncio.sleep(0)
+        log.commit()
+    assert (await creating).topics[0].error_code == 0
+    charge = log.quotas.begin_mutations(caller)
+    assert charge is not None
+    charge.take(400)
+    charge.take(1)
+    with pytest.raises(ThrottlingQuotaExceeded):
+        charge.take(1)

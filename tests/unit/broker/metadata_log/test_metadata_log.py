@@ -53,6 +53,24 @@ def test_a_log_that_begins_at_a_snapshot_continues_it() -> None:
     )
 
 
+def test_a_log_that_was_cut_begins_there_again_after_a_kill() -> None:
+    """Its epochs are cut on the disk with the next one that begins, and its start is written down at a clean stop only."""
+    log = log_of(1, 1, 2)
+    log.add_snapshot(SnapshotId(2, 1), 77)
+    log.log.delete_records_before(2)
+    log.append(AppendBatch(base_offset=Offset(3), epoch=LeaderEpoch(3), data=(b"x",)), NOW)
+    log.log._state.log_start_offset = 0
+    log.begin_at_a_snapshot()
+    assert log.start() == LogPosition(2, 1)
+
+
+def test_a_log_that_was_never_cut_stays_whole_beside_its_snapshots() -> None:
+    log = log_of(1, 1, 2)
+    log.add_snapshot(SnapshotId(2, 1), 77)
+    log.begin_at_a_snapshot()
+    assert log.start() == LogPosition(0, -1)
+
+
 def test_an_empty_log_ends_where_its_snapshot_does() -> None:
     log = log_of()
     log.add_snapshot(SnapshotId(100, 7), 77)

@@ -66,3 +66,22 @@ async def test_what_one_append_fails_with_is_its_own_matter() -> None:
         with pytest.raises(NotEnoughReplicas):
             await failed
         assert await next_one == "next"
+
+
+async def test_appends_that_wait_are_cancelled_together_at_a_stop() -> None:
+    """The task of the one behind must not cancel what the one before has still to finish."""
+    appended: list[str] = []
+    never = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        appends = OrderedAppends(NodeTasks(group))
+        before = asyncio.all_tasks()
+        appends.run(7, work(appended, "first", never))
+        (first,) = asyncio.all_tasks() - before
+        appends.run(7, work(appended, "second"))
+        (second,) = asyncio.all_tasks() - before - {first}
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.sleep(0)
+        first.cancel()
+    assert not appended
+    assert not appends.is_waiting(7)

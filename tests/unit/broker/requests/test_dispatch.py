@@ -17,6 +17,7 @@ from millstream.broker.requests.failure import NoAnswer, error_at_the_top
 from millstream.broker.requests.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
 from millstream.metadata.image import MetadataImage
+from millstream.metadata.stored_security import quota_entity
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response, encode_request
@@ -24,7 +25,7 @@ from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVe
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.protocol.generated.produce import ProduceRequest
 from millstream.runtime import Instant
-from millstream.security.authorizer import ANONYMOUS
+from millstream.security.principal import ANONYMOUS
 from tests.support.handler_services import GivenMetadata, GivenQuorum, handler_services
 
 PEER = ClientConnection(1, "10.0.0.9", 5555, "PLAINTEXT")
@@ -257,3 +258,63 @@ def test_software_names_with_strange_characters_are_invalid_requests(
     name: str, software_version: str
 ) -> None:
     assert answer_to_api_versions(3, name, software_version).error_code == 42
+
+
+class Paused:
+    """A connection, and how long it was paused."""
+
+    def __init__(self) -> None:
+        self.waits_ms: list[int] = []
+        self.connection = ClientConnection(
+            1, "10.0.0.9", 5555, "PLAINTEXT", pause=self.waits_ms.append
+        )
+
+
+def limited(*handler: Any, percentage: float) -> Dispatcher:
+    """A dispatcher to which each request seems to take a second."""
+    made = dispatcher(*handler)
+    seconds = iter(range(100))
+    made._now_ns = lambda: next(seconds) * 1_000_000_000
+    made._quotas.use({quota_entity([("user", None)]): {"request_percentage": percentage}})
+    return made
+
+
+def test_a_client_above_its_quota_is_told_and_its_connection_waits() -> None:
+    client = Paused()
+    frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest("g", 1, "m"))
+    result = limited(percentage=1).handle(frame, client.connection)
+    assert isinstance(result, list)
+    _, response = decode_response(ApiKey.HEARTBEAT, 4, memoryview(b"".join(map(bytes, result))[4:]))
+    assert (response.throttle_time_ms, client.waits_ms) == (1_000, [1_000])
+
+
+def test_a_client_within_its_quota_does_not_wait() -> None:
+    client = Paused()
+    frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest("g", 1, "m"))
+    limited(percentage=99).handle(frame, client.connection)
+    assert client.waits_ms == []
+
+
+async def test_a_wait_that_the_controller_found_counts_where_it_is_the_longer() -> None:
+    async def later(_request: HeartbeatRequest, _context: Any) -> HeartbeatResponse:
+        return HeartbeatResponse(throttle_time_ms=5_000)
+
+    client = Paused()
+    frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest("g", 1, "m"))
+    waiting = limited(later, percentage=1).handle(frame, client.connection)
+    assert isinstance(waiting, Awaitable)
+    await waiting
+    assert client.waits_ms == [5_000]
+
+
+def test_a_request_that_is_refused_is_charged_too() -> None:
+    def refuse(_request: HeartbeatRequest, _context: Any) -> HeartbeatResponse:
+        raise InvalidTopic
+
+    client = Paused()
+    frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest("g", 1, "m"))
+    result = limited(refuse, percentage=1).handle(frame, client.connection)
+    assert isinstance(result, list)
+    _, response = decode_response(ApiKey.HEARTBEAT, 4, memoryview(b"".join(map(bytes, result))[4:]))
+    assert (response.error_code, response.throttle_time_ms) == (InvalidTopic.code, 1_000)
+    assert client.waits_ms == [1_000]

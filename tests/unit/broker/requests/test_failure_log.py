@@ -7,7 +7,13 @@ import logging
 import pytest
 
 from millstream.broker.requests.failure_log import FailureLog, PartitionOffline
-from millstream.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
+from millstream.errors import (
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    OffsetOutOfRange,
+    UnknownServerError,
+)
+from millstream.log.log_health import LogGone
 from millstream.runtime import Instant
 
 
@@ -97,3 +103,10 @@ def test_a_failure_that_goes_on_is_told_again_after_ten_minutes_with_its_number(
         "t-0: a",
         "t-0: a (4 times since it was told)",
     ]
+
+
+def test_a_replica_that_moved_away_is_no_failure(
+    failures: FailureLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert type(failures.of("t-0", LogGone("it moved"))) is NotLeaderOrFollower
+    assert caplog.records == []

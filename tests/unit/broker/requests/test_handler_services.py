@@ -43,7 +43,7 @@ ON_EVERY_LISTENER = pytest.mark.parametrize(
     ],
     ids=lambda given: given.api.key.name if isinstance(given, Handler) else type(given).__name__,
 )
-OF_DISPATCH = {"clock", "disk_pool", "failures", "long_work", "metrics"}
+OF_DISPATCH = {"clock", "disk_pool", "failures", "long_work", "metrics", "quotas"}
 """What dispatch itself takes of a controller's services."""
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
 from typing import Any, Final
 
 import pytest
 
+from millstream.broker.controller_handlers.envelope import FORWARDABLE
 from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import (
@@ -16,16 +18,18 @@ from millstream.broker.requests.registry import (
     HANDLERS,
     Handler,
 )
+from millstream.broker.requests.request_context import RequestContext
 from millstream.net.server.client_connection import ClientConnection
-from millstream.protocol.api import ApiKey, request_class
+from millstream.protocol.api import ApiKey, Message, request_class, response_class
 from millstream.protocol.frames import decode_response, encode_request
 from millstream.runtime.system import SystemClock
-from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
-from millstream.security.authorizer import Action, Requester
+from millstream.security.acl import CLUSTER_NAME, Operation, ResourceType
+from millstream.security.principal import KafkaPrincipal
 from tests.filled_requests import error_codes, filled_request
-from tests.support.handler_services import controller_services, handler_services
+from tests.support.access_rules import ScriptedAuthorizer
+from tests.support.handler_services import GivenQuorum, controller_services, handler_services
 
-CLIENT: Final = ClientConnection(1, "10.0.0.9", 4711, "PLAINTEXT", "User:alice")
+CLIENT: Final = ClientConnection(1, "10.0.0.9", 4711, "PLAINTEXT", KafkaPrincipal("User", "alice"))
 CLUSTER_AUTHORIZATION_FAILED: Final = 31
 
 GOLDEN: Final = """
@@ -34,6 +38,7 @@ ADD_PARTITIONS_TO_TXN: CLUSTER_ACTION CLUSTER, WRITE TRANSACTIONAL_ID, WRITE TOP
 ADD_RAFT_VOTER: ALTER CLUSTER!
 ALTER_CLIENT_QUOTAS: ALTER_CONFIGS CLUSTER!
 ALTER_CONFIGS: ALTER_CONFIGS CLUSTER, ALTER_CONFIGS TOPIC, ALTER_CONFIGS GROUP
+ALTER_PARTITION: CLUSTER_ACTION CLUSTER!
 ALTER_PARTITION_REASSIGNMENTS: ALTER CLUSTER!
 ALTER_REPLICA_LOG_DIRS: ALTER CLUSTER!
 ALTER_SHARE_GROUP_OFFSETS: READ GROUP, READ TOPIC
@@ -137,22 +142,16 @@ def rows() -> dict[str, list[tuple[str, str, bool]]]:
     return found
 
 
+ALSO_LOOKED_AT_BY_BROKERS: Final = {
+    ApiKey.ALTER_CONFIGS, ApiKey.CREATE_DELEGATION_TOKEN, ApiKey.EXPIRE_DELEGATION_TOKEN, ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.RENEW_DELEGATION_TOKEN,
+}  # fmt: skip
+"""Loggers and pools of threads are the broker's own, and how a client has logged in is seen there alone."""
+
 REFUSED_AS_A_WHOLE: Final = [
     handler
     for handler in HANDLERS.values()
     if any(refused for *_, refused in rows()[handler.api.key.name])
 ]
-
-
-class Refusing:
-    """Notes what it is asked, and allows nothing."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[Requester, list[Action]]] = []
-
-    def authorize(self, requester: Requester, actions: Sequence[Action]) -> list[bool]:
-        self.asked.append((requester, list(actions)))
-        return [False] * len(actions)
 
 
 def test_every_api_says_what_kafka_asks_leave_for() -> None:
@@ -176,7 +175,7 @@ def test_a_request_that_is_refused_as_a_whole_is_answered_so_and_not_handled(
     handler: Handler,
 ) -> None:
     """The services are stand-ins: a handler that ran would fail on them."""
-    api, authorizer = handler.api, Refusing()
+    api, authorizer = handler.api, ScriptedAuthorizer(refused=None)
     for version in api.versions:
         answer = answered(authorizer, api.key, version)
         if api.key is ApiKey.DESCRIBE_LOG_DIRS and version < 3:
@@ -187,40 +186,29 @@ def test_a_request_that_is_refused_as_a_whole_is_answered_so_and_not_handled(
             }
         else:
             assert set(error_codes(answer)) == {CLUSTER_AUTHORIZATION_FAILED}
-    (operation,) = (each.operation for each in api.permissions)
-    action = Action(operation, Resource(ResourceType.CLUSTER, CLUSTER_NAME))
-    once = (Requester("User:alice", "10.0.0.9"), [action])
+    (operation,) = (each.operation for each in api.permissions if each.refuses_request)
+    once = (operation, ResourceType.CLUSTER, CLUSTER_NAME)
     assert authorizer.asked == [once] * len(api.versions)
+    assert set(map(id, authorizer.requesters)) == {id(CLIENT)}
 
 
-def answered(authorizer: Refusing, key: ApiKey, version: int) -> Any:
-    given = {
-        "authorizer": authorizer, "clock": SystemClock(), "metrics": NodeMetrics(lambda: 0)
-    }  # fmt: skip
-    if key in BROKER_HANDLERS:
-        dispatcher = Dispatcher(handler_services(**given), BROKER_HANDLERS)
-    else:
-        dispatcher = Dispatcher(controller_services(**given), CONTROLLER_HANDLERS)
+def answered(authorizer: ScriptedAuthorizer, key: ApiKey, version: int) -> Any:
     request = filled_request(request_class(key), version, "group")
     frame = b"".join(bytes(piece) for piece in encode_request(key, version, 7, "c", request))[4:]
-    answer: Any = dispatcher.handle(memoryview(frame), CLIENT)
+    answer: Any = dispatcher(authorizer, key).handle(memoryview(frame), CLIENT)
     return decode_response(key, version, memoryview(b"".join(map(bytes, answer))[4:]))[1]
 
 
-@pytest.mark.parametrize("key", [ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.HEARTBEAT])
-def test_other_apis_are_handled_without_a_question(key: ApiKey) -> None:
-    """Nothing stands between dispatch and the handler: permissions on topics and groups are not asked yet."""
-    authorizer = Refusing()
-    services = handler_services(
-        authorizer=authorizer, clock=SystemClock(), metrics=NodeMetrics(lambda: 0)
-    )
-    called = []
-    handler = Handler(
-        HANDLERS[key].api, lambda *request: called.append(request), HANDLERS[key].failed
-    )
-    frame = b"".join(map(bytes, encode_request(key, 4, 7, "c", request_class(key)())))[4:]
-    assert Dispatcher(services, {key: handler}).handle(memoryview(frame), CLIENT) is None
-    assert (len(called), authorizer.asked) == (1, [])
+def dispatcher(authorizer: ScriptedAuthorizer, key: ApiKey, **given: Any) -> Dispatcher:
+    given = {
+        "access": Access(authorizer),
+        "clock": SystemClock(),
+        "controller": GivenQuorum(1),
+        "metrics": NodeMetrics(lambda: 0),
+    } | given
+    if key in BROKER_HANDLERS:
+        return Dispatcher(handler_services(**given), BROKER_HANDLERS)
+    return Dispatcher(controller_services(**given), CONTROLLER_HANDLERS)
 
 
 def test_only_permissions_on_the_cluster_refuse_a_request() -> None:
@@ -232,3 +220,27 @@ def test_only_permissions_on_the_cluster_refuse_a_request() -> None:
     }
     assert deciding == {ResourceType.CLUSTER}
     assert not Permission(Operation.READ, ResourceType.TOPIC).refuses_request
+
+
+def test_a_broker_asks_nothing_about_what_it_passes_on() -> None:
+    """The node of the controller asks, for the client's principal and address."""
+
+    class Elsewhere(GivenQuorum):
+        def is_elsewhere(self) -> bool:
+            return True
+
+        async def forward(self, key: ApiKey, _request: Message, caller: RequestContext) -> Message:
+            assert caller.connection is CLIENT
+            return response_class(key)()
+
+    passed_on = [handler.api for handler in BROKER_HANDLERS.values() if handler.api.is_forwarded]
+    assert {api.key for api in passed_on} == FORWARDABLE - ALSO_LOOKED_AT_BY_BROKERS
+    authorizer = ScriptedAuthorizer(refused=None)
+    for api in passed_on:
+        request = filled_request(request_class(api.key), api.highest, "group")
+        frame = b"".join(map(bytes, encode_request(api.key, api.highest, 7, "c", request)))[4:]
+        handled: Any = dispatcher(authorizer, api.key, controller=Elsewhere(2)).handle(
+            memoryview(frame), CLIENT
+        )
+        asyncio.run(handled)
+    assert authorizer.asked == []

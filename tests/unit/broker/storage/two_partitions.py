@@ -151,7 +151,7 @@ class Client:
         asked = [
             ListOffsetsTopic(topic, [ListOffsetsPartition(timestamp=timestamp)]) for topic in TOPICS
         ]
-        request = ListOffsetsRequest(isolation_level=isolation, topics=asked)
+        request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=asked)
         answer = await self.ask(list_offsets, request, 7)
         return {
             topic.name: (told.error_code, told.offset, told.timestamp)

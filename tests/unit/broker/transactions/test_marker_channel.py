@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.errors import BrokerNotAvailable, MillstreamError, RequestTimedOut
 from millstream.model import BrokerId, TopicPartition
+from millstream.net.client.connections import Lane
 from millstream.protocol.generated.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -34,7 +36,10 @@ class Brokers:
         self.error = error
         self.asked: list[Any] = []
 
-    async def ask(self, broker_id: int, _key: object, request: Any, _expected: object) -> object:
+    async def ask(
+        self, broker_id: int, _key: object, request: Any, _expected: object, lane: Lane
+    ) -> object:
+        assert lane is Lane.MARKERS
         assert broker_id == 2
         self.asked.append(request)
         if self.error is not None:
@@ -68,10 +73,19 @@ class OwnMarkers:
         return dict.fromkeys(partitions)
 
 
+@dataclass
+class Tasks:
+    group: asyncio.TaskGroup
+
+    def start(self, work: Any, _name: str) -> None:
+        self.group.create_task(work)
+
+
 async def refusals(brokers: Brokers) -> dict[int, str | None]:
     own, metadata, turns = OwnMarkers(), Metadata(), LongWork(lambda: 0.0)
-    channel = TransactionMarkerChannel(own, metadata, brokers, turns)  # type: ignore[arg-type]  # as much of them as is called
-    found = await channel.write([TopicPartition("t", n) for n in LEADERS], MARKER)
+    async with asyncio.TaskGroup() as tasks:
+        channel = TransactionMarkerChannel(own, metadata, brokers, turns, Tasks(tasks))  # type: ignore[arg-type]  # as much of them as is called
+        found = await channel.write([TopicPartition("t", n) for n in LEADERS], MARKER)
     return {each.partition: type(e).__name__ if e else None for each, e in found.items()}
 
 

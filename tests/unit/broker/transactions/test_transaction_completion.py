@@ -19,9 +19,15 @@ from millstream.errors import (
     CoordinatorNotAvailable,
     InvalidProducerEpoch,
     KafkaError,
+    KafkaStorageError,
+    NetworkException,
     NotCoordinator,
+    NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend,
     NotLeaderOrFollower,
+    RequestTimedOut,
     TransactionCoordinatorFenced,
+    UnknownTopicOrPartition,
 )
 from millstream.model import ProducerId, TopicPartition
 from millstream.protocol.enums import TransactionState
@@ -112,6 +118,26 @@ async def test_a_partition_that_cannot_be_written_now_is_tried_again_alone(world
     await world.complete(T0, T1)
     assert sorted(partition for partition, _ in world.written) == [T0, T1]
     assert len(world.told) == 1
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        NotEnoughReplicas,
+        NotEnoughReplicasAfterAppend,
+        NotLeaderOrFollower,
+        RequestTimedOut,
+        KafkaStorageError,
+        UnknownTopicOrPartition,
+        NetworkException,
+    ],
+)
+async def test_a_marker_that_is_not_committed_is_written_again_before_the_coordinator_is_told(
+    world: World, refusal: type[KafkaError]
+) -> None:
+    world.refusals[T0] = [refusal(), refusal()]
+    await world.complete(T0)
+    assert (world.written, len(world.told)) == ([(T0, COMMITTED)], 1)
 
 
 async def test_a_deleted_partition_needs_no_marker(world: World) -> None:

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from millstream.broker.transactions.transactional_produce import (
     TransactionalProduce,
+    Verification,
     verify_with_coordinator,
 )
 from millstream.broker.transactions.verification import SupportedOperation, TransactionalProducer
-from millstream.errors import ConcurrentTransactions
+from millstream.errors import (
+    ConcurrentTransactions,
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    KafkaError,
+    NotLeaderOrFollower,
+)
 from millstream.model import TopicPartition
 from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
+from millstream.records.batch import read_header
+from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.record import Record
+from millstream.replication.partition import Partition as ReplicationPartition
 
 T0 = TopicPartition("t", 0)
 
@@ -33,12 +44,21 @@ class Producers:
     """What a log knows of its producers: the marker that ended the transaction before."""
 
     marker_offset = 3
+    is_open = False
+    is_fenced = False
 
     def check_epoch(self, _producer_id: int, _epoch: int) -> None:
-        pass
+        if self.is_fenced:
+            raise InvalidProducerEpoch
 
     def has_open_transaction(self, _producer_id: int, _epoch: int) -> bool:
-        return False
+        return self.is_open
+
+    def check_begins_transaction(
+        self, _header: object, marker_offset: int, *, sequence_from_0: bool
+    ) -> None:
+        assert sequence_from_0
+        assert marker_offset == self.marker_offset
 
     def last_marker_offset(self, _producer_id: int) -> int:
         return self.marker_offset
@@ -50,11 +70,16 @@ class Log:
 
 
 class Partition:
+    topic_partition = T0
+
     def __init__(self) -> None:
         self.log = Log()
+        self.is_leader = True
+        self.leader_epoch = 5
 
     def check_leader(self) -> None:
-        pass
+        if not self.is_leader:
+            raise NotLeaderOrFollower
 
 
 class Partitions:
@@ -101,3 +126,57 @@ async def test_a_transaction_that_ends_while_the_coordinator_is_asked_again_has_
     coordinator = Coordinator(producers, [0, 0], [7, 9])
     found = await asked(coordinator, partitions)
     assert (found.begins, producers.marker_offset, coordinator.codes) == ({T0: 7}, 9, [])
+
+
+HEADER = read_header(
+    memoryview(
+        build_batch(
+            [Record(value=b"a", timestamp=1)], BatchOptions(producer_id=1000, producer_epoch=3)
+        )
+    )
+)
+
+
+async def verified(partitions: Partitions) -> Verification:
+    found = await asked(Coordinator(partitions.only.log.producers, [0], []), partitions)
+    assert isinstance(found, Verification)
+    return found
+
+
+def refusal(found: Verification, partitions: Partitions) -> type[KafkaError] | None:
+    try:
+        found.check(cast("ReplicationPartition", partitions.only), HEADER)
+    except KafkaError as error:
+        return type(error)
+    return None
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_what_was_verified_counts_in_its_leader_epoch_only(is_open: bool) -> None:
+    """Lost and led again, with the same last marker: it may be another marker, at the offset of one that was cut off."""
+    partitions = Partitions()
+    partitions.only.log.producers.is_open = is_open
+    found = await verified(partitions)
+    assert refusal(found, partitions) is None
+    partitions.only.leader_epoch += 2
+    assert refusal(found, partitions) is NotLeaderOrFollower
+
+
+async def test_a_partition_that_was_not_led_when_it_was_verified_is_not_written() -> None:
+    partitions = Partitions()
+    partitions.only.is_leader = False
+    found = await verified(partitions)
+    partitions.only.is_leader = True
+    assert refusal(found, partitions) is NotLeaderOrFollower
+
+
+async def test_a_transaction_that_was_open_must_still_be() -> None:
+    """Its end was written while other partitions of the request were verified: what is written now would never be ended."""
+    partitions = Partitions()
+    producers = partitions.only.log.producers
+    producers.is_open = True
+    found = await verified(partitions)
+    producers.is_open = False
+    assert refusal(found, partitions) is InvalidTxnState
+    producers.is_fenced = True
+    assert refusal(found, partitions) is InvalidProducerEpoch

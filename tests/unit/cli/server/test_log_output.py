@@ -37,6 +37,15 @@ def test_json_lines_have_the_same_fields() -> None:
     assert "ValueError: x" in PlainFormat(3).format(event(error=ValueError("x")))
 
 
+def test_what_the_audit_log_says_stands_in_fields_too() -> None:
+    record = event("Principal = User:alice is Denied ...")
+    record.audit = {"principal": "User:alice", "allowed": False, "resource": "x" * 20_000}
+    audit = json.loads(JsonFormat(3).format(record))["audit"]
+    assert (audit["principal"], audit["allowed"]) == ("User:alice", False)
+    assert audit["resource"].endswith("(20,000 characters)")
+    assert "audit" not in json.loads(JsonFormat(3).format(event()))
+
+
 @pytest.mark.parametrize("form", [PlainFormat(1), JsonFormat(1)])
 def test_a_line_is_bounded_whatever_it_quotes(form: logging.Formatter) -> None:
     megabytes = "x" * 5_000_000

@@ -23,6 +23,7 @@ NEEDED = {
     "millstream.model",
     "millstream.net",
     "millstream.protocol",
+    "millstream.quota",
     "millstream.quoting",
     "millstream.raft",
     "millstream.records",
@@ -32,6 +33,20 @@ NEEDED = {
     "orjson",
     "re2",
 }
+OF_OTHERS = {
+    "millstream.broker.replication.remote_leader",
+    "millstream.broker.replication.replica_fetcher",
+    "millstream.broker.replication.replica_fetchers",
+    "millstream.broker.storage.log_cutter",
+    "millstream.log.directory.clean_check",
+    "millstream.log.producers.producers_at_cut",
+    "millstream.log.verification",
+    "millstream.replication.damage",
+    "millstream.replication.fetch_plan",
+    "millstream.replication.follower",
+    "millstream.replication.isr_reasons",
+}
+"""A node by itself follows nobody; one that is new has no log that was closed or damaged."""
 _UNTIL_SETTINGS_ARE_READ = """
 import gc, sys
 from click.testing import CliRunner
@@ -71,3 +86,19 @@ def test_only_packages_that_a_node_needs_are_imported() -> None:
         "print(*sorted(name for name in names if not name.startswith('_')))"
     )
     assert set(output_of(code).split()) <= NEEDED
+
+
+def test_what_only_followers_and_damage_need_is_not_imported() -> None:
+    code = (
+        f"{_UNTIL_SETTINGS_ARE_READ}"
+        f"print(*sorted({OF_OTHERS!r} & sys.modules.keys()), sys.modules.keys() >= {{'millstream.replication.partition'}})"
+    )
+    assert output_of(code) == "True"
+
+
+def test_the_look_whether_it_runs_compiled_imports_nothing_of_ours() -> None:
+    code = (
+        "import sys; from millstream.runtime.native import interpreted_note; before = set(sys.modules)\n"
+        "interpreted_note(); print(*(name for name in sys.modules if name not in before and name.startswith('millstream')))"
+    )
+    assert output_of(code) == ""

@@ -124,10 +124,12 @@ def test_variables_of_the_environment_count_as_for_a_server(tmp_path: Path) -> N
 
 
 def test_a_cluster_that_only_kafka_can_run_is_formatted_with_a_warning(tmp_path: Path) -> None:
-    result = formatted(tmp_path, "-s", "-r", "3.6")
+    result = formatted(
+        tmp_path, "-s", "-r", "4.4-IV0", more="unstable.feature.versions.enable=true\n"
+    )
     assert result.exit_code == 0
     assert result.stderr == (
-        "warning: Kafka can run this cluster, and this version of Millstream cannot: it works at metadata.version=17 to 30, not at 14\n"
+        "warning: Kafka can run this cluster, and this version of Millstream cannot: it works at metadata.version=7 to 30, not at 31\n"
     )
     assert formatted(tmp_path, "-s", "-g").stderr == ""
 

@@ -8,6 +8,7 @@ import pytest
 
 from millstream.clients.admin import Admin, Results
 from millstream.clients.admin.cluster.brokers import unregister_broker
+from millstream.clients.admin.cluster.quorum import describe_metadata_quorum
 from millstream.clients.admin.groups.groups import delete_groups, list_groups
 from millstream.clients.admin.topics.offsets import OffsetSpec, list_offsets
 from millstream.clients.admin.topics.topics import NewTopic, create_topics, delete_topics
@@ -36,6 +37,15 @@ from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.create_topics import CreatableTopicResult, CreateTopicsResponse
 from millstream.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from millstream.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsResponse
+from millstream.protocol.generated.describe_quorum import (
+    DescribeQuorumResponse,
+)
+from millstream.protocol.generated.describe_quorum import (
+    DescribeQuorumResponsePartitionData as PartitionData,
+)
+from millstream.protocol.generated.describe_quorum import (
+    DescribeQuorumResponseTopicData as TopicData,
+)
 from millstream.protocol.generated.find_coordinator import Coordinator, FindCoordinatorResponse
 from millstream.protocol.generated.list_groups import ListedGroup, ListGroupsResponse
 from millstream.protocol.generated.list_offsets import (
@@ -313,6 +323,21 @@ async def test_the_controller_is_looked_for_again_when_it_has_moved() -> None:
         for node_id, request in cluster.requests(ApiKey.CREATE_TOPICS)
     ]
     assert asked == [(1, ["a", "b"]), (3, ["a"])]
+
+
+async def test_the_quorum_is_asked_again_when_the_node_asked_does_not_lead_it() -> None:
+    """A controller passes nothing on."""
+
+    def described(code: int) -> Answer:
+        partition = PartitionData(error_code=code, leader_id=3)
+        return lambda _node, _request: DescribeQuorumResponse(
+            topics=[TopicData(partitions=[partition])]
+        )
+
+    cluster = FakeCluster()
+    cluster.script(ApiKey.DESCRIBE_QUORUM, described(NotLeaderOrFollower.code), described(0))
+    assert (await describe_metadata_quorum(FakeAdmin(cluster))).leader_id == 3
+    assert len(cluster.requests(ApiKey.DESCRIBE_QUORUM)) == 2
 
 
 async def test_a_topic_over_the_quota_is_asked_for_again_unless_told_not_to() -> None:

@@ -226,7 +226,7 @@ def set_config(world: object, broker: str, name: str, value: str) -> None:
 
 
 def test_a_level_that_a_broker_does_not_support_is_refused(world: object) -> None:
-    known = [("metadata.version", 30), ("group.version", 1)]
+    known = [("metadata.version", 30), ("kraft.version", 1), ("group.version", 1)]
     world.register(2, features=[Feature(name=n, max_supported_version=level) for n, level in known])
     with pytest.raises(InvalidUpdateVersion, match="Broker 2 only supports versions 0-0"):
         update(world, ("share.version", 1, UPGRADE))

@@ -177,6 +177,19 @@ def test_broker_defaults_and_one_broker_can_be_changed(world: object) -> None:
     ]
 
 
+def test_what_is_set_for_a_broker_again_is_written_again(world: object) -> None:
+    """It may name a file that has another content now (KAFKA-14136). What is not named again is not."""
+    first, second = ("log.retention.ms", SET, "5"), ("log.cleanup.policy", SET, "compact")
+    alter(world, resource(BROKER, "1", first, second))
+    count = len(world.log)
+    assert alter(world, resource(BROKER, "1", first)) == [0]
+    assert len(world.log) == count + 1
+    assert dict(next(c for r, c in world.image.configs.items() if r.name == "1")) == {
+        "log.retention.ms": "5",
+        "log.cleanup.policy": "compact",
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [

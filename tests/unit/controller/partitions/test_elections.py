@@ -211,18 +211,3 @@ def test_a_broker_nobody_knows_cannot_be_forgotten_and_one_that_is_alive_neither
         world.submit(Controller.handle_unregister_broker, UnregisterBrokerRequest(broker_id=9))
     with pytest.raises(InvalidRequest, match="Broker 1 is alive"):
         world.submit(Controller.handle_unregister_broker, UnregisterBrokerRequest(broker_id=1))
-
-
-def test_brokers_that_do_not_replicate_keep_their_partitions(make_world: Callable) -> None:
-    world = make_world(brokers_replicate=False)
-    world.start_brokers(1, 2)
-    request = CreateTopicsRequest(
-        topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]
-    )
-    world.submit(Controller.handle_create_topics, request)
-    (owner,) = partition(world, 0).replicas
-    before = len(world.log)
-    assert reassign(world, (0, [3 - owner])) == [INVALID_ASSIGNMENT]
-    assert reassign(world, (0, [1, 2])) == [INVALID_ASSIGNMENT]
-    assert reassign(world, (0, [owner])) == [0]
-    assert world.written(before) == []

@@ -231,7 +231,7 @@ def test_a_fenced_broker_is_no_leader_and_in_no_isr(make_world: Callable) -> Non
     assert codes(world, assigned("t", [(0, [2, 1])])) == [("t", 0)]
     partition = world.image.partition("t", 0)
     assert (partition.isr, partition.leader) == ((1,), 1)
-    assert codes(world, assigned("u", [(0, [2])])) == [("u", INVALID_REPLICATION_FACTOR)]
+    assert codes(world, assigned("u", [(0, [2])])) == [("u", INVALID_ASSIGNMENT)]
 
 
 def test_a_broker_with_several_directories_chooses_itself(make_world: Callable) -> None:
@@ -267,13 +267,80 @@ def test_a_broker_whose_directories_are_all_cordoned_gets_no_new_replica(
     assert {p.leader for p in world.image.topic("one").partitions} == {1}
 
 
-def test_brokers_that_do_not_replicate_take_one_replica(make_world: Callable) -> None:
-    world = make_world(brokers_replicate=False)
-    world.start_brokers(1, 2)
-    asked = [topic("two", factor=2), assigned("three", [(0, [1, 2])]), topic("one", 4, factor=1)]
-    assert codes(world, *asked) == [
-        ("two", INVALID_REPLICATION_FACTOR),
-        ("three", INVALID_REPLICATION_FACTOR),
-        ("one", 0),
-    ]
-    assert codes(world, topic("too-many", factor=3)) == [("too-many", INVALID_REPLICATION_FACTOR)]
+def test_too_few_brokers_are_told_in_the_words_of_kafka(world: object) -> None:
+    (refused,) = create(world, topic("three", factor=3))
+    assert (refused.error_code, refused.error_message) == (
+        INVALID_REPLICATION_FACTOR,
+        (
+            "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) "
+            "are registered or some brokers have all their log directories cordoned."
+        ),
+    )
+
+
+def test_nobody_who_is_up_is_told_first(world: object) -> None:
+    world.heartbeat(1, want_fence=True)
+    (refused,) = create(world, topic("three", factor=3))
+    assert (refused.error_code, refused.error_message) == (
+        INVALID_REPLICATION_FACTOR,
+        "Unable to replicate the partition 3 time(s): All brokers are currently fenced, or have all their log directories cordoned.",
+    )
+    (by_hand,) = create(world, assigned("mine", [(0, [1])]))
+    assert (by_hand.error_code, by_hand.error_message) == (
+        INVALID_ASSIGNMENT,
+        "All brokers specified in the manual partition assignment for partition 0 are fenced or in controlled shutdown.",
+    )
+
+
+def test_a_broker_that_is_about_to_stop_gets_no_replica(make_world: Callable) -> None:
+    world = make_world()
+    world.start_brokers(1, 2, 3)
+    assert codes(world, topic("before", 6, factor=3)) == [("before", 0)]
+    world.heartbeat(3, want_shut_down=True)
+    assert world.image.brokers[3].in_controlled_shutdown
+    assert codes(world, topic("three", factor=3)) == [("three", INVALID_REPLICATION_FACTOR)]
+    assert codes(world, topic("two", 6, factor=2)) == [("two", 0)]
+    assert {r for p in world.image.topic("two").partitions for r in p.replicas} == {1, 2}
+
+
+def test_a_broker_that_is_gone_gets_replicas_that_are_out_of_sync(make_world: Callable) -> None:
+    world = make_world()
+    world.start_brokers(1, 2, 3)
+    world.heartbeat(3, want_fence=True)
+    assert codes(world, topic("three", 9, factor=3)) == [("three", 0)]
+    for made in world.image.topic("three").partitions:
+        assert (set(made.replicas), set(made.isr)) == ({1, 2, 3}, {1, 2})
+        assert made.leader in {1, 2}
+
+
+def test_the_default_replication_factor_is_of_the_controller(make_world: Callable) -> None:
+    world = make_world(default_replication_factor=2)
+    world.start_brokers(1)
+    (refused,) = create(world, topic("t", factor=-1))
+    assert refused.error_message.startswith("Unable to replicate the partition 2 time(s): ")
+    world.register(2)
+    world.heartbeat(2)
+    (made,) = create(world, topic("t", factor=-1))
+    assert (made.error_code, made.replication_factor) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (topic("t", partitions=0), "Number of partitions was set to an invalid non-positive value."),
+        (topic("t", factor=0), "Replication factor must be larger than 0, or -1 to use the default value."),
+        (assigned("t", [(0, [1]), (0, [1])]), "Found multiple manual partition assignments for partition 0"),
+        (assigned("t", [(1, [1])]), "partitions should be a consecutive 0-based integer sequence"),
+        (
+            assigned("t", [(0, [1])], partitions=1, factor=1),
+            "A manual partition assignment was specified, but replication factor was not set to -1.",
+        ),
+        (assigned("t", [(0, [])]), "The manual partition assignment includes an empty replica list."),
+        (assigned("t", [(0, [7, 7])]), "The manual partition assignment includes broker 7, but no such broker is registered."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_told_in_the_words_of_kafka(
+    world: object, asked: CreatableTopic, message: str
+) -> None:
+    (refused,) = create(world, asked)
+    assert refused.error_message == message

@@ -129,7 +129,7 @@ def test_where_placing_begins_is_drawn() -> None:
 def test_too_few_brokers_are_refused() -> None:
     with pytest.raises(
         InvalidReplicationFactor,
-        match="a replication factor of 3 needs 3 brokers that can take new replicas, but there are only 2",
+        match="The target replication factor of 3 cannot be reached because only 2 broker",
     ):
         place_replicas(brokers(1, 2), 1, 3, Zero())
     with pytest.raises(InvalidReplicationFactor, match="fenced"):

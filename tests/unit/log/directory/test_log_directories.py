@@ -123,3 +123,34 @@ def test_a_directory_that_failed_is_not_marked_as_cleanly_shut_down(two, world):
     two.metadata._handle_broken_disk(OSError(errno.EIO, "Input/output error"))
     two.metadata.close({}, 7, world.now)
     assert ".kafka_cleanshutdown" not in world.disk.list("/a")
+
+
+def stopped(two, world, *epochs: int) -> None:
+    for directory, epoch in zip(two, epochs, strict=True):
+        directory.close({}, epoch, world.now)
+
+
+def again(world, *paths: str, unusable: dict[str, str] | None = None) -> LogDirectories:
+    opened_again = [LogDirectory.open(path, world.environment) for path in paths]
+    return LogDirectories(opened_again, unusable)
+
+
+def test_the_epoch_before_is_that_of_all_directories(two, world):
+    stopped(two, world, 7, 7)
+    assert again(world, "/a", "/b").previous_broker_epoch == 7
+
+
+def test_directories_that_do_not_agree_have_no_epoch_before(two, world):
+    stopped(two, world, 7, 8)
+    assert again(world, "/a", "/b").previous_broker_epoch == -1
+
+
+def test_a_directory_that_is_missing_may_be_the_one_that_lost_something(two, world):
+    stopped(two, world, 7, 7)
+    assert again(world, "/a", unusable={"/b": "gone"}).previous_broker_epoch == -1
+
+
+def test_a_directory_that_was_not_closed_makes_the_stop_unclean(two, world):
+    next(iter(two)).close({}, 7, world.now)
+    two.abandon()
+    assert again(world, "/a", "/b").previous_broker_epoch == -1

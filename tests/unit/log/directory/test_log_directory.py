@@ -5,6 +5,7 @@ import pytest
 from millstream.errors import ConfigError, KafkaStorageError
 from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory, format_directory
 from millstream.log.directory.text_checkpoints import DamagedFile, MetaProperties
+from millstream.log.log_health import LogGone
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import METADATA_TOPIC_ID, TopicPartition, Uuid
 
@@ -70,6 +71,7 @@ def test_a_clean_shutdown_is_remembered_once(formatted):
     assert formatted.disk.read("/data/log-start-offset-checkpoint") == b"0\n0\n"
     assert formatted.disk.open_handles() == []
     directory = opened(formatted)
+    assert directory.check_closed_logs() == []
     assert (directory.was_clean, directory.previous_broker_epoch) == (True, 14)
     assert not formatted.disk.exists("/data/.kafka_cleanshutdown")
     directory.abandon()
@@ -115,7 +117,7 @@ def test_a_deleted_log_is_renamed_at_once_and_removed_later(formatted):
     renamed = "t-0.000102030405060708090a0b0c0d0e0f-delete"
     assert renamed in formatted.disk.list("/data")
     assert directory.get(T0) is None
-    with pytest.raises(KafkaStorageError, match="its topic was deleted"):
+    with pytest.raises(LogGone, match="its topic was deleted"):
         formatted.append(log, b"b")
     assert directory.take_due_removals(formatted.later(59_999)) == []
     assert renamed in formatted.disk.list("/data")
@@ -228,3 +230,80 @@ def test_a_topic_id_that_a_power_loss_took_is_written_again(formatted, zeros):
     assert directory.find_logs() == [(T0, None)]
     directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
     assert directory.find_logs() == [(T0, TOPIC_ID)]
+
+
+# --- closed in order, and damaged
+
+
+def closed(world) -> None:
+    """A log of three segments and two epochs."""
+    directory = opened(world)
+    config = LogConfig(segment_bytes=200, index_interval_bytes=0)
+    log = directory.open_log(T0, config, world.now, TOPIC_ID)
+    for number in range(7):
+        world.append(log, b"%d" % number, epoch=number // 3)
+    directory.close({T0: 7}, broker_epoch=14, now=world.now)
+
+
+def cut(data: bytes) -> bytes:
+    return data[:-3]
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("00000000000000000000.log", cut),
+        ("00000000000000000000.log", None),
+        ("00000000000000000006.log", cut),
+        ("00000000000000000006.log", flipped),
+        ("00000000000000000006.log", None),
+        ("00000000000000000000.index", cut),
+        ("00000000000000000000.index", None),
+        ("00000000000000000000.index", flipped),
+        ("00000000000000000002.timeindex", cut),
+        ("leader-epoch-checkpoint", cut),
+        ("leader-epoch-checkpoint", None),
+    ],
+)
+def test_a_directory_that_was_closed_in_order_and_is_damaged_counts_as_unclean(
+    formatted, name, damage
+):
+    """The controller would trust it to have every record (KIP-966)."""
+    closed(formatted)
+    path = f"/data/t-0/{name}"
+    data = formatted.disk.read(path)
+    formatted.disk.remove(path)
+    if damage is not None:
+        formatted.disk.write_atomically(path, damage(data))
+    files = formatted.disk.files()
+    directory = opened(formatted)
+    assert directory.previous_broker_epoch == 14
+    (told,) = directory.check_closed_logs()
+    assert told.startswith("t-0: ")
+    assert directory.previous_broker_epoch == -1
+    assert [f for f in files if f != "/data/.kafka_cleanshutdown"] == formatted.disk.files()
+    assert formatted.disk.open_handles() == ["/data/.lock"]
+
+
+def test_a_sound_directory_that_was_closed_in_order_counts(formatted):
+    closed(formatted)
+    directory = opened(formatted)
+    assert directory.check_closed_logs() == []
+    assert directory.previous_broker_epoch == 14
+
+
+def test_a_clean_stop_of_a_log_that_lacks_what_was_cut_as_damaged_tells_no_epoch(formatted):
+    directory = opened(formatted)
+    log = directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    for _ in range(3):
+        formatted.append(log, b"a")
+    cut = log.cuts.plan(1, is_of_damage=True)
+    log.cuts.make(cut, formatted.now)
+    assert cut.lost == 2
+    directory.close({T0: 1}, broker_epoch=14, now=formatted.now)
+    directory = opened(formatted)
+    assert (directory.was_clean, directory.previous_broker_epoch) == (True, -1)

@@ -121,6 +121,7 @@ def test_leader_epochs_are_rebuilt_when_their_checkpoint_is_missing(world):
     log = world.open()
     world.append(log, b"a", epoch=1)
     world.append(log, b"b", epoch=4)
+    log.flush(world.now)
     world.disk.remove("/data/t-0/leader-epoch-checkpoint")
     assert world.open().leader_epochs.entries == ((1, 0), (4, 1))
 

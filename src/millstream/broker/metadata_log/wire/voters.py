@@ -15,9 +15,6 @@ from millstream.protocol.generated import update_raft_voter as update
 from millstream.raft import messages as raft
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint
 
-_JOIN_TIMEOUT_MS = 2_000
-"""Kafka's request time-out of the quorum: a replica that joins asks again each fetch time-out."""
-
 
 def update_request(request: update.UpdateRaftVoterRequest) -> raft.UpdateVoterRequest:
     levels = request.kraft_version_feature
@@ -71,11 +68,13 @@ def update_answer(
     )
 
 
-def add_message(request: raft.AddVoterRequest, cluster_id: str) -> add.AddRaftVoterRequest:
+def add_message(
+    request: raft.AddVoterRequest, cluster_id: str, timeout_ms: int
+) -> add.AddRaftVoterRequest:
     voter = request.voter
     return add.AddRaftVoterRequest(
         cluster_id=cluster_id,
-        timeout_ms=_JOIN_TIMEOUT_MS,
+        timeout_ms=timeout_ms,
         voter_id=voter.key.id,
         voter_directory_id=voter.key.directory_id,
         listeners=[add.Listener(e.listener, e.host, e.port) for e in voter.endpoints],

@@ -9,7 +9,7 @@ from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import check
 from millstream.clients.admin.core.routes import AnyBroker
 from millstream.clients.admin.driver import AdminCalls
-from millstream.errors import UnknownServerError
+from millstream.errors import NotLeaderOrFollower, UnknownServerError
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.protocol.api import ApiKey
@@ -31,6 +31,8 @@ from millstream.protocol.generated.remove_raft_voter import (
 )
 
 _METADATA_TOPIC: Final = "__cluster_metadata"
+_MOVED: Final = (NotLeaderOrFollower,)
+"""A controller that does not lead answers so: the next attempt asks again who leads."""
 
 
 class RaftVoterEndpoint(NamedTuple):
@@ -68,6 +70,7 @@ async def describe_metadata_quorum(
         api=ApiKey.DESCRIBE_QUORUM,
         response=DescribeQuorumResponse,
         route=AnyBroker(),
+        retries=_MOVED,
         build=lambda _: DescribeQuorumRequest(topics=[_METADATA_PARTITION]),
         read=lambda response, asked: dict.fromkeys(asked.keys, _quorum(response)),
     )
@@ -103,6 +106,7 @@ async def add_raft_voter(
         api=ApiKey.ADD_RAFT_VOTER,
         response=AddRaftVoterResponse,
         route=AnyBroker(),
+        retries=_MOVED,
         build=build,
         read=read,
     )
@@ -127,6 +131,7 @@ async def remove_raft_voter(
         api=ApiKey.REMOVE_RAFT_VOTER,
         response=RemoveRaftVoterResponse,
         route=AnyBroker(),
+        retries=_MOVED,
         build=lambda _: RemoveRaftVoterRequest(
             cluster_id=cluster_id, voter_id=voter_id, voter_directory_id=voter_directory_id
         ),

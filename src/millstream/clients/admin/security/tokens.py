@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import check
@@ -29,19 +28,10 @@ from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
+from millstream.security.principal import KafkaPrincipal
 
 BROKER_DECIDES = -1
 """In place of a lifetime or period: what the broker is configured for."""
-
-
-class KafkaPrincipal(NamedTuple):
-    """A user: a type, `User` as a rule, and a name."""
-
-    type: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.type}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +62,12 @@ async def create_delegation_token(
 
     def build(_: Asked[None]) -> CreateDelegationTokenRequest:
         request = CreateDelegationTokenRequest(
-            renewers=[CreatableRenewers(*each) for each in allowed],
+            renewers=[CreatableRenewers(each.principal_type, each.name) for each in allowed],
             max_lifetime_ms=max_lifetime_ms,
         )
         if owner is not None:
-            request.owner_principal_type, request.owner_principal_name = owner
+            request.owner_principal_type = owner.principal_type
+            request.owner_principal_name = owner.name
         return request
 
     def read(
@@ -164,7 +155,7 @@ async def describe_delegation_token(
     """Tokens that the asker may see: those that one of `owners` owns or may renew, or all."""
     named = None
     if owners is not None:
-        named = [DescribeDelegationTokenOwner(*each) for each in owners]
+        named = [DescribeDelegationTokenOwner(each.principal_type, each.name) for each in owners]
 
     def read(
         response: DescribeDelegationTokenResponse, asked: Asked[None]

@@ -41,6 +41,7 @@ from millstream.security.acl import Operation
 
 _FIRST_METADATA_BY_ID: Final = 12
 PARTITIONS_PER_PAGE: Final = 2000
+_NO_LEADER: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,16 @@ class PartitionDescription:
     offline_replicas: tuple[int, ...] = ()
     eligible_leader_replicas: tuple[int, ...] | None = None
     last_known_eligible_leader_replicas: tuple[int, ...] | None = None
+
+    @property
+    def out_of_sync(self) -> tuple[int, ...]:
+        """The replicas that fell out of the ISR."""
+        return tuple(each for each in self.replicas if each not in self.isr)
+
+    @property
+    def is_led_elsewhere(self) -> bool:
+        """Whether another replica leads than the first, which is preferred."""
+        return self.leader not in (_NO_LEADER, *self.replicas[:1])
 
 
 class TopicDescription(NamedTuple):

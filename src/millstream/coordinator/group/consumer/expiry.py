@@ -19,7 +19,8 @@ def resume(context: GroupContext, group: ConsumerGroup) -> None:
 def expire(context: GroupContext, group: ConsumerGroup, timer: GroupTimer) -> None:
     """Handles a timer of the group that has fired."""
     if timer.kind is GroupTimerKind.REGEX:
-        regex.refresh(context, group)
+        assert timer.asked_by is not None, "expressions are matched for a client"
+        regex.refresh(context, group, timer.asked_by)
         return
     member = group.members.get(timer.member_id)
     if member is None:

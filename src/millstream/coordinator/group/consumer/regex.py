@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -28,7 +28,7 @@ from millstream.coordinator.group.consumer.records import (
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.result import CoordinatorResult
+from millstream.coordinator.result import NO_TOKEN, Caller, CoordinatorResult
 from millstream.errors import InvalidRegularExpression
 from millstream.metadata.client_pattern import check_pattern
 
@@ -48,6 +48,8 @@ class TopicsToMatch:
     topics: tuple[str, ...]
     version: int
     """Offset of the metadata that the topics are from."""
+    asked_by: Caller
+    """The member whose heartbeat asked for it: what it may not describe matches nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ def change_regex(
         return change
     wanted = _wanted(group, old, new)
     if wanted and _is_refresh_due(context, group, wanted, at_once=is_new):
-        timer = GroupTimer(GroupTimerKind.REGEX, group.group_id)
+        asked_by = replace(context.caller, token=NO_TOKEN)
+        timer = GroupTimer(GroupTimerKind.REGEX, group.group_id, asked_by=asked_by)
         context.start_timer(timer, 0)
     return change
 
@@ -108,7 +111,7 @@ def regex_refusal(regex: str, reason: InvalidRegularExpression) -> InvalidRegula
     )
 
 
-def refresh(context: GroupContext, group: ConsumerGroup) -> None:
+def refresh(context: GroupContext, group: ConsumerGroup, asked_by: Caller) -> None:
     """Starts to match all expressions of the group matched."""
     if group.regex_subscribers and not group.is_matching:
         group.is_matching = True
@@ -116,7 +119,13 @@ def refresh(context: GroupContext, group: ConsumerGroup) -> None:
         members = (each for each in group.members.values() if each.topic_regex)
         regexes = {each.topic_regex: each.client_host for each in members}
         context.result.notices.append(
-            TopicsToMatch(group.group_id, regexes, tuple(topics.by_name), context.image.offset)
+            TopicsToMatch(
+                group.group_id,
+                regexes,
+                tuple(topics.by_name),
+                context.image.offset,
+                asked_by,
+            )
         )
 
 

@@ -25,9 +25,7 @@ _NOT_GIVEN = -1
 
 
 def check_heartbeat(request: StreamsGroupHeartbeatRequest) -> None:
-    """Raises InvalidRequest, StreamsInvalidTopology."""
-    if request.topology is not None:
-        _check_topic_names(request.topology)
+    """Checks all but the names of topics. Raises InvalidRequest, StreamsInvalidTopology."""
     _check_is_supported(request)
     _check_ids(request)
     if request.member_epoch == JOIN_EPOCH:
@@ -60,8 +58,9 @@ def _task_ids(listed: list[TaskIds]) -> frozenset[TaskId]:
     return frozenset(TaskId(ids.subtopology_id, p) for ids in listed for p in ids.partitions)
 
 
-def _check_topic_names(topology: Topology) -> None:
-    names = list(dict.fromkeys(_topic_names(topology)))
+def check_topic_names(topology: Topology) -> None:
+    """Raises StreamsInvalidTopology, before anything is said about a topic that is named."""
+    names = list(dict.fromkeys(topic_names(topology)))
     internal = [name for name in names if is_internal(name)]
     if internal:
         raise StreamsInvalidTopology(
@@ -72,7 +71,8 @@ def _check_topic_names(topology: Topology) -> None:
         raise StreamsInvalidTopology(f"Topic names {','.join(illegal)} are not valid topic names.")
 
 
-def _topic_names(topology: Topology) -> Iterator[str]:
+def topic_names(topology: Topology) -> Iterator[str]:
+    """Yields the names of all topics, some of them several times."""
     for sub in topology.subtopologies:
         yield from sub.source_topics
         yield from sub.repartition_sink_topics

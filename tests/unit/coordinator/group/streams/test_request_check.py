@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from millstream.coordinator.group.streams.request_check import check_heartbeat
+from millstream.coordinator.group.streams.request_check import check_heartbeat, check_topic_names
 from millstream.errors import (
     InvalidRequest,
     KafkaError,
@@ -138,6 +138,10 @@ def test_a_heartbeat_that_cannot_be_is_refused(changes: dict[str, Any], message:
 def test_a_topology_that_cannot_be_is_refused(
     brought: Topology, error: type[KafkaError], message: str
 ) -> None:
-    with pytest.raises(error) as refused:
+    def check() -> None:
+        check_topic_names(brought)
         check_heartbeat(JOIN.replaced(topology=brought))
+
+    with pytest.raises(error) as refused:
+        check()
     assert str(refused.value) == message

@@ -1,0 +1,1 @@
+"""`millstream certs`: certificates to try TLS with."""

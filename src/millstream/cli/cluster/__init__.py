@@ -1,0 +1,1 @@
+"""`millstream cluster`: starts the nodes of a cluster on this machine, and tells about clusters."""

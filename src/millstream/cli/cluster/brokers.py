@@ -1,0 +1,102 @@
+"""`millstream cluster brokers`: each broker with its address, rack and state, the partitions it leads, and its log directories.
+
+A broker that is fenced is not asked for its directories: it may not be there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from millstream.cli.cluster.options import AskedNodes, DescribingGroup, whom_to_ask
+from millstream.cli.command import report_error
+from millstream.cli.rows import Row, confirm, output_option, print_rows, yes_option
+from millstream.clients.admin.cluster.nodes import broker_state
+from millstream.errors import KafkaError
+
+if TYPE_CHECKING:
+    from millstream.clients.admin import (
+        ClusterDescription,
+        LogDirDescription,
+        LogDirs,
+        TopicDescription,
+    )
+
+ANSWER_MS: Final = 3_000
+"""A broker that died just now is not fenced yet, and does not answer."""
+_COLUMNS: Final = ("id", "host", "port", "rack", "state", "leads", "replicas", "log_dirs")
+
+
+@click.group(cls=DescribingGroup, short_help="Describe brokers, forget those that are gone.")
+def brokers() -> None:
+    """Describe brokers, forget those that are gone. Without a verb: describe."""
+
+
+@brokers.command()
+@whom_to_ask
+@output_option
+def describe(*, asked: AskedNodes, output: str) -> None:
+    """Show each broker: where it is, how it is, what it leads, and where its logs are."""
+    if asked.asks_controllers:
+        raise click.UsageError("controllers do not describe brokers: give --bootstrap-server")
+    with asked.admin() as admin:
+        cluster = admin.describe_cluster(include_fenced_brokers=True)
+        topics = admin.describe_topics(admin.list_topics(include_internal=True))
+        fenced = cluster.fenced_broker_ids
+        living = [node.node_id for node in cluster.nodes if node.node_id not in fenced]
+        directories = admin.describe_log_dirs(living, [], timeout_ms=ANSWER_MS)
+    described = [topic for topic in topics.values() if not isinstance(topic, KafkaError)]
+    print_rows(broker_rows(cluster, described, directories), output, _COLUMNS)
+    failed = [found for found in directories.values() if isinstance(found, KafkaError)]
+    for error in failed:
+        report_error(error, as_json=output != "table")
+    if failed:
+        sys.exit(1)
+
+
+@brokers.command()
+@whom_to_ask
+@yes_option
+@click.argument("broker_id", type=click.IntRange(min=0))
+def unregister(broker_id: int, *, asked: AskedNodes, yes: bool) -> None:
+    """Forget a broker that is gone for good. One that is alive is refused."""
+    confirm(f"Forget broker {broker_id}", yes=yes)
+    with asked.admin() as admin:
+        admin.unregister_broker(broker_id)
+    click.echo(f"broker {broker_id} is no longer registered")
+
+
+def broker_rows(
+    cluster: ClusterDescription,
+    topics: Sequence[TopicDescription],
+    directories: Mapping[int, LogDirs | KafkaError],
+) -> list[Row]:
+    """Returns a row for each broker, by id."""
+    partitions = [partition for topic in topics for partition in topic.partitions]
+    rows: list[Row] = []
+    for node in sorted(cluster.nodes, key=lambda node: node.node_id):
+        found = directories.get(node.node_id)
+        told = {} if found is None or isinstance(found, KafkaError) else dict(found)
+        is_fenced = node.node_id in cluster.fenced_broker_ids
+        rows.append(
+            {
+                "id": node.node_id,
+                "host": node.address.host,
+                "port": node.address.port,
+                "rack": node.rack,
+                "state": broker_state(told.values(), is_fenced=is_fenced),
+                "leads": sum(each.leader == node.node_id for each in partitions),
+                "replicas": sum(node.node_id in each.replicas for each in partitions),
+                "log_dirs": [_directory(path, each) for path, each in sorted(told.items())],
+            }
+        )
+    return rows
+
+
+def _directory(path: str, found: LogDirDescription | KafkaError) -> str:
+    if isinstance(found, KafkaError):
+        return f"{path} (offline)"
+    return f"{path} (cordoned)" if found.is_cordoned else path

@@ -1,0 +1,29 @@
+"""Values as they are given to subcommands of `millstream cluster`: lists of broker ids, and files of Kafka's tools."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from millstream.errors import ConfigError
+
+
+def broker_ids(text: str, option: str) -> list[int]:
+    """Returns the ids of a list like 1,2,3. Raises BadParameter."""
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise click.BadParameter(f"{text!r} is not like 1,2,3", param_hint=option)
+    ids = [int(part) for part in parts]
+    if len(set(ids)) != len(ids):
+        raise click.BadParameter(f"{text!r} names a broker more than once", param_hint=option)
+    return ids
+
+
+def file_text(file: str) -> str:
+    """Returns what is in a file; in standard input for `-`. Raises ConfigError, OSError."""
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not text in UTF-8: {error}") from error

@@ -1,0 +1,125 @@
+"""`millstream cluster elect-leaders preferred | unclean`: partitions get their preferred leader again, or any at all (kafka-leader-election)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from millstream.cli.cluster.given_values import file_text
+from millstream.cli.cluster.options import AskedNodes, whom_to_ask
+from millstream.cli.cluster.reassignment.files import read_partitions
+from millstream.cli.command import ClientCommand
+from millstream.cli.rows import Row, confirm, finish, note, output_option, print_rows, yes_option
+from millstream.errors import ElectionNotNeeded, KafkaError
+from millstream.model import TopicPartition
+
+if TYPE_CHECKING:
+    from millstream.clients.blocking import Admin
+
+_COLUMNS: Final = ("topic", "partition", "result", "leader")
+_PREFERRED: Final = "preferred"
+_UNCLEAN: Final = "unclean"
+
+
+@click.command("elect-leaders", cls=ClientCommand, short_help="Have leaders elected.")
+@whom_to_ask
+@output_option
+@yes_option
+@click.argument("kind", type=click.Choice([_PREFERRED, _UNCLEAN]))
+@click.argument("topics", nargs=-1, metavar="[TOPIC]...")
+@click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="This partition of the one TOPIC, and not all; may be repeated.")  # fmt: skip
+@click.option("--path-to-json-file", "file", type=click.Path(exists=True, dir_okay=False), help="A file that names partitions, as for Kafka's tool.")  # fmt: skip
+@click.option("--all", "--all-topic-partitions", "everything", is_flag=True, help="All partitions of all topics.")  # fmt: skip
+def elect_leaders(
+    kind: str,
+    topics: tuple[str, ...],
+    *,
+    asked: AskedNodes,
+    output: str,
+    yes: bool,
+    partitions: tuple[int, ...],
+    file: str | None,
+    everything: bool,
+) -> None:
+    """Elect leaders: preferred, the first replica where it is in sync; unclean, any replica that is up where there is no leader.
+
+    An unclean leader may lack records that were acknowledged: those are lost.
+    """
+    if sum((bool(topics), file is not None, everything)) != 1:
+        raise click.UsageError("name TOPICs, or give --path-to-json-file or --all")
+    if partitions and len(topics) != 1:
+        raise click.UsageError("--partition goes with one TOPIC")
+    if asked.asks_controllers:
+        raise click.UsageError("controllers do not tell who leads: give --bootstrap-server")
+    named = None if file is None else read_partitions(file_text(file), file)
+    if kind == _UNCLEAN:
+        confirm("Elect leaders that may lack acknowledged records, which are lost then", yes=yes)
+    with asked.admin() as admin:
+        wanted = _wanted(admin, topics, partitions) if topics else named
+        results = _elected(admin, kind, wanted)
+        errors = {
+            key: each
+            for key, each in results.items()
+            if isinstance(each, KafkaError) and not isinstance(each, ElectionNotNeeded)
+        }
+        leaders = _leaders(admin, results.keys() - errors.keys())
+    rows = election_rows(results, leaders)
+    print_rows(rows, output, _COLUMNS)
+    if not results:
+        note("no partition needs an election", output)
+    finish(errors, output)
+
+
+def election_rows(
+    results: Mapping[TopicPartition, KafkaError | None], leaders: Mapping[TopicPartition, int]
+) -> list[Row]:
+    """Returns a row for each partition that has the leader it should have."""
+    return [
+        {
+            "topic": key.topic,
+            "partition": key.partition,
+            "result": "elected" if error is None else "not needed",
+            "leader": leaders.get(key),
+        }
+        for key, error in sorted(results.items(), key=lambda each: each[0])
+        if error is None or isinstance(error, ElectionNotNeeded)
+    ]
+
+
+def _wanted(
+    admin: Admin, topics: Sequence[str], partitions: Sequence[int]
+) -> Sequence[TopicPartition]:
+    """The partitions of the topics. Raises the error of a topic that is not there."""
+    if partitions:
+        return [TopicPartition(topics[0], each) for each in dict.fromkeys(partitions)]
+    described = admin.describe_topics(dict.fromkeys(topics)).raise_errors()
+    return [
+        TopicPartition(topic.name, each.partition)
+        for topic in described.values()
+        if not isinstance(topic, KafkaError)
+        for each in topic.partitions
+    ]
+
+
+def _elected(
+    admin: Admin, kind: str, wanted: Sequence[TopicPartition] | None
+) -> Mapping[TopicPartition, KafkaError | None]:
+    from millstream.clients.admin import ElectionType
+
+    election = ElectionType.PREFERRED if kind == _PREFERRED else ElectionType.UNCLEAN
+    return admin.elect_leaders(election, wanted)
+
+
+def _leaders(admin: Admin, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
+    """Who leads now, as far as the broker that is asked has read of it."""
+    if not partitions:
+        return {}
+    described = admin.describe_topics({key.topic for key in partitions})
+    return {
+        TopicPartition(topic.name, each.partition): each.leader
+        for topic in described.values()
+        if not isinstance(topic, KafkaError)
+        for each in topic.partitions
+    }

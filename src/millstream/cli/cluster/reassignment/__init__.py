@@ -1,0 +1,1 @@
+"""`millstream cluster reassign`: replicas move to other brokers."""

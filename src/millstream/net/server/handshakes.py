@@ -1,0 +1,180 @@
+"""TLS handshakes of clients that have just connected: they take turns, have a time limit, and there are only so many at once.
+
+A handshake costs a third to two thirds of a millisecond of the loop (docs/adr/0027). So each of its steps is a turn like those of requests,
+and however many come, sockets of others are looked at after a few of them. A client that stands still in the middle costs memory and a
+descriptor only: nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.deadline_queue import DeadlineQueue
+from millstream.net.server.tls_socket import TlsSocket
+from millstream.net.server.turns import Turns
+from millstream.quoting import shortened
+from millstream.security.principal import KafkaPrincipal
+
+_LOGGER = logging.getLogger(__name__)
+HANDSHAKE_MS: Final = 10_000
+"""A client that has not finished by then is dropped. Kafka has no such limit; clients give up after 10 s as well."""
+OPEN_MAX: Final = 256
+"""OpenSSL holds some megabytes for so many; whoever is the last in turn waits 180 ms for 255 handshakes with RSA keys."""
+_GRACE_MS: Final = 1_000
+"""A handshake that is older makes room when there are too many: an honest client needs milliseconds of ours and round trips of its own."""
+
+
+class TlsListener(Protocol):
+    """The TLS of one listener. The context may be another one for each connection, since stores are reloaded."""
+
+    @property
+    def context(self) -> ssl.SSLContext: ...
+    def principal_of(self, certificate: bytes | None) -> KafkaPrincipal | None:
+        """Returns who a client is by its certificate, None for one whose name fits no rule."""
+        ...
+
+
+class HandshakeOwner(Protocol):
+    """The server, as far as handshakes need it."""
+
+    def shake_hands_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
+        """Takes the connection over after its handshake, or forgets it (None), which is closed then."""
+        ...
+
+
+class Handshakes:
+    """All handshakes of a server. Everything runs on one loop."""
+
+    def __init__(
+        self, owner: HandshakeOwner, now_s: Callable[[], float], now_ms: Callable[[], int]
+    ) -> None:
+        """`now_s` measures turns, finer than `now_ms` does."""
+        self._owner = owner
+        self._now_ms = now_ms
+        # Turns of their own: requests wait behind one round of handshakes, never behind the queue of all.
+        self.turns = Turns(now_s, lambda run: asyncio.get_running_loop().call_soon(run))
+        self._open: dict[Handshake, int] = {}
+        """With the time of its beginning, the oldest first."""
+        self._deadlines: DeadlineQueue[Handshake] = DeadlineQueue(HANDSHAKE_MS)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def begin(self, connected: TlsSocket, peer: ClientConnection, listener: TlsListener) -> None:
+        handshake = Handshake(connected, peer, listener, self)
+        now_ms = self._now_ms()
+        self._open[handshake] = now_ms
+        self._deadlines.begin(handshake, now_ms)
+        handshake.wait_for_client()
+
+    def has_room(self) -> bool:
+        """Whether one more may begin. The oldest is closed for it, unless it is young."""
+        if len(self._open) < OPEN_MAX:
+            return True
+        oldest, begun_ms = next(iter(self._open.items()))
+        if self._now_ms() - begun_ms < _GRACE_MS:
+            return False
+        oldest.fail("others wait, and it was the oldest of too many handshakes")
+        return True
+
+    def next_deadline_ms(self) -> int | None:
+        return self._deadlines.next_deadline_ms()
+
+    def close_expired(self, now_ms: int) -> None:
+        for handshake in self._deadlines.take_expired(now_ms):
+            handshake.fail(f"not finished after {HANDSHAKE_MS} ms")
+
+    def close(self) -> None:
+        for handshake in list(self._open):
+            handshake.fail("the node is shutting down", logging.DEBUG)
+
+    def ended(self, handshake: Handshake, tls: TlsSocket | None) -> None:
+        """Hands a connection on, or forgets it."""
+        del self._open[handshake]
+        self._deadlines.discard(handshake)
+        self.turns.forget(handshake)
+        self._owner.shake_hands_ended(handshake.peer, tls)
+
+
+class Handshake:
+    """One client that has not finished its handshake."""
+
+    def __init__(
+        self,
+        connected: TlsSocket,
+        peer: ClientConnection,
+        listener: TlsListener,
+        handshakes: Handshakes,
+    ) -> None:
+        self.peer = peer
+        self._socket = connected
+        self._listener = listener
+        self._handshakes = handshakes
+        self._loop = asyncio.get_running_loop()
+        self._stop_waiting: Callable[[int], object] | None = None
+
+    def wait_for_client(self) -> None:
+        self._loop.add_reader(self._socket.fileno(), self._may_go_on)
+        self._stop_waiting = self._loop.remove_reader
+
+    def take_turn(self) -> None:
+        """Takes the next step. OpenSSL sends the alert of a handshake that fails by itself."""
+        try:
+            self._socket.do_handshake()
+        except ssl.SSLWantReadError:
+            self.wait_for_client()
+        except ssl.SSLWantWriteError:
+            self._loop.add_writer(self._socket.fileno(), self._may_go_on)
+            self._stop_waiting = self._loop.remove_writer
+        except OSError as error:
+            self.fail(handshake_failure(error))
+        else:
+            self._finish()
+
+    def fail(self, reason: str, level: int = logging.INFO) -> None:
+        _LOGGER.log(
+            level,
+            "connection %d from %s closed: no TLS: %s",
+            self.peer.connection_id, self.peer, shortened(reason),
+        )  # fmt: skip
+        self._wait_no_more()
+        self._handshakes.ended(self, None)
+        self._socket.refuse()
+
+    def _may_go_on(self) -> None:
+        self._wait_no_more()
+        self._handshakes.turns.ask(self)
+
+    def _wait_no_more(self) -> None:
+        if self._stop_waiting is not None:
+            self._stop_waiting(self._socket.fileno())
+            self._stop_waiting = None
+
+    def _finish(self) -> None:
+        principal = self._listener.principal_of(self._socket.certificate())
+        if principal is None:
+            self.fail("the name in its certificate fits none of ssl.principal.mapping.rules")
+            return
+        self.peer.principal = principal
+        self._handshakes.ended(self, self._socket)
+
+
+def handshake_failure(error: OSError) -> str:
+    """Returns what went wrong, in words for whoever reads the log."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not believed: {error.verify_message}"
+    reason = getattr(error, "reason", None) or ""
+    if reason in {"HTTP_REQUEST", "WRONG_VERSION_NUMBER", "HTTPS_PROXY_REQUEST"}:
+        return "the client does not speak TLS; its security.protocol must be that of the listener"
+    if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
+        return "the client showed no certificate, which ssl.client.auth requires"
+    if "ALERT" in reason:
+        return f"the client gave up ({reason.replace('_', ' ').lower()}); it may not believe our certificate"
+    if reason:
+        return reason.replace("_", " ").lower()
+    return str(error) or "the client ended the connection"

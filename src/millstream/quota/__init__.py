@@ -1,0 +1,1 @@
+"""Limits on what clients take: rates, token buckets, and the waits of those who took more. See README.md."""

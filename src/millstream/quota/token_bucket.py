@@ -1,0 +1,56 @@
+"""A bucket of tokens that fills at the rate of a quota (KIP-599). What is taken while it is not empty is taken whole."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from millstream.quota.rate import QuotaWindows
+
+THROTTLE_TIME_MAX_MS: Final = (1 << 31) - 1
+"""The largest that answers can tell, where no time is long enough."""
+
+
+def refill_time_ms(tokens: float, per_second: float) -> int:
+    """Returns the time until there are no less than zero tokens, if nothing is taken."""
+    if tokens >= 0:
+        return 0
+    if per_second <= 0:
+        return THROTTLE_TIME_MAX_MS
+    return int(-tokens / per_second * 1_000 + 0.5)
+
+
+@final
+class TokenBucket:
+    """Full at the beginning. Times are milliseconds that never go back."""
+
+    def __init__(self, per_second: float, windows: QuotaWindows, now_ms: int) -> None:
+        self._windows_s = windows.count * windows.size_ms / 1_000
+        self.per_second = per_second
+        self._tokens = self._burst
+        self._filled_at_ms = now_ms
+
+    @property
+    def _burst(self) -> float:
+        return self._windows_s * self.per_second
+
+    def change_rate(self, per_second: float) -> None:
+        """Fills at another rate, also for the time since it was asked last, as Kafka's does. What is above the new burst is lost."""
+        self.per_second = per_second
+
+    def tokens(self, now_ms: int) -> float:
+        """Returns how many there are; below zero: more were taken than there were."""
+        self._fill(now_ms)
+        return self._tokens
+
+    def take(self, count: float, now_ms: int) -> None:
+        self._fill(now_ms)
+        self._tokens = min(self._burst, self._tokens - count)
+
+    def throttle_time_ms(self, now_ms: int) -> int:
+        """Returns the time until there are no less than zero, if nothing is taken."""
+        return refill_time_ms(self.tokens(now_ms), self.per_second)
+
+    def _fill(self, now_ms: int) -> None:
+        added = self.per_second * (now_ms - self._filled_at_ms) / 1_000
+        self._tokens = min(self._burst, self._tokens + added)
+        self._filled_at_ms = now_ms

@@ -1,0 +1,55 @@
+"""The settings of the TLS of one listener, for its clients and for a node that connects to others at such a listener."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from millstream.errors import ConfigError
+from millstream.security.tls.principal_mapping import MappingRule, PrincipalMapping
+from millstream.security.tls.stores import StoreSettings
+
+
+class ClientAuth(StrEnum):
+    """The certificates that clients must show (`ssl.client.auth`)."""
+
+    NONE = "none"
+    REQUESTED = "requested"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsSettings:
+    """One listener. `suites` are those of TLS 1.2, in OpenSSL's names; empty: OpenSSL's own choice."""
+
+    listener: str
+    stores: StoreSettings
+    versions: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
+    suites: tuple[str, ...] = ()
+    client_auth: ClientAuth = ClientAuth.NONE
+    rules: tuple[MappingRule, ...] = field(default=(MappingRule(None),))
+    checks_host: bool = True
+    """Whether this node, as a client, wants the certificate of another node to be for its host."""
+    allows_other_name: bool = False
+    """Whether a reloaded key store may be for another distinguished name."""
+    allows_fewer_hosts: bool = False
+    """Whether a reloaded key store may lack alternative names of the present one."""
+
+    @property
+    def mapping(self) -> PrincipalMapping:
+        return PrincipalMapping(self.rules)
+
+
+def check_may_serve(settings: TlsSettings) -> None:
+    """Raises ConfigError where a listener lacks the stores that its settings ask for."""
+    prefix, name = settings.stores.prefix, settings.listener
+    if not settings.stores.has_key:
+        raise ConfigError(
+            f"listener {name} has TLS and no key: give {prefix}ssl.keystore.location with {prefix}ssl.keystore.type=PEM, or "
+            "ssl.keystore.key and ssl.keystore.certificate.chain (`millstream certs dev DIR` makes some to try it)"
+        )
+    if settings.client_auth is not ClientAuth.NONE and not settings.stores.has_authorities:
+        raise ConfigError(
+            f"listener {name} asks for certificates of clients (ssl.client.auth={settings.client_auth}) and has no "
+            "ssl.truststore.location or ssl.truststore.certificates: say whose certificates count"
+        )

@@ -1,0 +1,202 @@
+"""Handshakes as a server has them: their deadline, their bound, and what becomes of those that fail. Over pairs of sockets, with a clock that a test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from millstream.metadata.broker_registration import SecurityProtocol
+from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.handshakes import HANDSHAKE_MS, OPEN_MAX, Handshakes
+from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.request_handler import RequestHandler
+from millstream.net.server.socket_server import SocketServer
+from millstream.net.server.tls_socket import TlsSocket
+from millstream.runtime.system import SystemClock
+from millstream.security.principal import USER_TYPE, KafkaPrincipal
+from tests.integration.clients.security.certificates import Authority
+from tests.patience import until
+
+ALICE = KafkaPrincipal(USER_TYPE, "alice")
+
+
+@dataclass
+class Listener:
+    """A listener where everybody is Alice, or nobody."""
+
+    context: ssl.SSLContext
+    principal: KafkaPrincipal | None = ALICE
+
+    def principal_of(self, certificate: bytes | None) -> KafkaPrincipal | None:
+        del certificate
+        return self.principal
+
+
+@dataclass
+class Server:
+    """Who is told of the ends of handshakes, and the time."""
+
+    listener: Listener
+    now_ms: int = 1_000
+    ended: list[tuple[int, TlsSocket | None]] = field(default_factory=list)
+    clients: list[socket.socket] = field(default_factory=list)
+
+    def shake_hands_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
+        self.ended.append((peer.connection_id, tls))
+
+    def handshakes(self) -> Handshakes:
+        return Handshakes(self, lambda: self.now_ms / 1000, lambda: self.now_ms)
+
+    def begin(self, handshakes: Handshakes) -> socket.socket:
+        """Returns the client's end."""
+        here, there = socket.socketpair()
+        for each in (here, there):
+            each.setblocking(False)
+        self.clients.append(there)
+        peer = ClientConnection(len(self.clients), "10.0.0.1", 1, "SSL")
+        handshakes.begin(TlsSocket(here, self.listener.context), peer, self.listener)
+        return there
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Authority(tmp_path_factory.mktemp("certificates")).issue("broker")
+
+
+@pytest.fixture
+def server(identity: Path) -> Iterator[Server]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(identity)
+    server = Server(Listener(context))
+    yield server
+    for _, tls in server.ended:
+        if tls is not None:
+            tls.close()
+    for client in server.clients:
+        client.close()
+
+
+def is_closed(client: socket.socket) -> bool:
+    """Whether the end has come; an alert may stand before it."""
+    try:
+        while client.recv(4096):
+            pass
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+    return True
+
+
+async def shake_hands(client: socket.socket) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with context.wrap_socket(client, do_handshake_on_connect=False) as connected:
+        while True:
+            try:
+                connected.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                await asyncio.sleep(0.001)
+        connected.detach()
+
+
+async def test_a_client_that_finishes_is_handed_on_with_its_principal(server: Server) -> None:
+    handshakes = server.handshakes()
+    client = server.begin(handshakes)
+    await shake_hands(client)
+    await until(lambda: len(server.ended) == 1)
+    assert server.ended[0][1] is not None
+    assert len(handshakes) == 0
+    assert handshakes.next_deadline_ms() is None
+
+
+async def test_a_client_without_a_name_is_closed(server: Server) -> None:
+    server.listener.principal = None
+    client = server.begin(server.handshakes())
+    with contextlib.suppress(OSError):
+        await shake_hands(client)
+    await until(lambda: server.ended == [(1, None)])
+
+
+async def test_a_client_that_stands_still_is_dropped_at_its_deadline(server: Server) -> None:
+    handshakes = server.handshakes()
+    silent = server.begin(handshakes)
+    server.now_ms += 1
+    later = server.begin(handshakes)
+    assert handshakes.next_deadline_ms() == 1_000 + HANDSHAKE_MS
+    handshakes.close_expired(1_000 + HANDSHAKE_MS)
+    assert server.ended == [(1, None)]
+    assert is_closed(silent)
+    assert not is_closed(later)
+    handshakes.close()
+    assert is_closed(later)
+
+
+async def test_a_client_that_drips_bytes_has_no_more_time(server: Server) -> None:
+    handshakes = server.handshakes()
+    dripping = server.begin(handshakes)
+    for _ in range(3):
+        server.now_ms += HANDSHAKE_MS // 4
+        dripping.send(b"\x16")
+        await asyncio.sleep(0.01)
+        if server.ended:
+            return  # OpenSSL has seen that this becomes no handshake
+        handshakes.close_expired(server.now_ms)
+    server.now_ms += HANDSHAKE_MS // 4
+    handshakes.close_expired(server.now_ms)
+    assert server.ended == [(1, None)]
+
+
+async def test_the_oldest_makes_room_once_it_is_old_enough(server: Server) -> None:
+    handshakes = server.handshakes()
+    for _ in range(OPEN_MAX):
+        assert handshakes.has_room()
+        server.begin(handshakes)
+    assert not handshakes.has_room(), "all are young: the next one waits in the backlog"
+    server.now_ms += 1_000
+    assert handshakes.has_room()
+    assert server.ended == [(1, None)]
+    assert is_closed(server.clients[0])
+    handshakes.close()
+
+
+async def test_what_is_no_tls_is_refused(server: Server) -> None:
+    client = server.begin(server.handshakes())
+    client.send(b"\x00\x00\x00\x10" + bytes(16))
+    await until(lambda: server.ended == [(1, None)])
+    assert is_closed(client)
+
+
+async def test_a_client_that_hangs_up_is_forgotten(server: Server) -> None:
+    client = server.begin(server.handshakes())
+    client.close()
+    await until(lambda: server.ended == [(1, None)])
+
+
+async def test_a_client_that_is_gone_before_the_first_byte() -> None:
+    here, there = socket.socketpair()
+    there.close()
+    here.close()
+    with pytest.raises(OSError, match="gone"):
+        TlsSocket(here, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+
+
+async def test_a_listener_that_should_have_tls_is_not_served_without() -> None:
+    for protocol in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL):
+        server = SocketServer(ConnectionLimits(), SystemClock())
+        server.bind("SAFE", "127.0.0.1", 0, 10, protocol)
+        try:
+            with pytest.raises(AssertionError, match=f"less protected than {protocol.name}"):
+                await server.serve(cast("RequestHandler", None))
+        finally:
+            server.close()

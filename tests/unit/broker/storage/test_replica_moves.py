@@ -1,0 +1,105 @@
+"""How many replicas are copied from one directory to another at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any  # a thread's work
+
+import pytest
+
+from millstream.broker.storage.replica_moves import ReplicaMoves
+from millstream.model import TopicPartition
+from millstream.runtime.system import SystemClock
+
+_A_LOT = 1 << 30
+
+
+class NoCut:
+    is_under_way = False
+
+
+class NoEpochs:
+    latest_epoch = -1
+
+
+class Nothing:
+    records = b""
+
+
+@dataclass
+class Log:
+    """Of a replica, which has much more than its copy, and says when it is read."""
+
+    name: TopicPartition
+    copied: set[TopicPartition]
+    failure: str | None = None
+    cuts = NoCut()
+    leader_epochs = NoEpochs()
+    log_start_offset = log_end_offset = 0
+
+    def readable_bytes(self, *_: object) -> int:
+        return _A_LOT
+
+    def read(self, *_: object) -> Nothing:
+        self.copied.add(self.name)
+        return Nothing()
+
+
+@dataclass
+class Replica:
+    topic_partition: TopicPartition
+    log: Log
+    topic_id: None = None
+
+
+@dataclass
+class World:
+    """Replicas whose copies never end."""
+
+    copied: set[TopicPartition] = field(default_factory=set)
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def start(self, coroutine: Any, name: str) -> None:
+        self.tasks.append(asyncio.get_running_loop().create_task(coroutine, name=name))
+
+    def of(self, _log: object) -> object:
+        return self
+
+    async def run(self, work: Any) -> int:
+        await asyncio.sleep(0)
+        return 1
+
+    def hosted(self, number: int) -> Any:
+        name = TopicPartition("t", number)
+        return Replica(name, Log(name, self.copied))
+
+
+class Target:
+    failure = None
+    path = "/second"
+
+    def open_future_log(self, log: Log, *_: object) -> Any:
+        return Log(log.name, set())
+
+    def drop_future_log(self, _future: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+async def test_so_many_replicas_are_copied_at_a_time(at_once: int) -> None:
+    w, target = World(), Target()
+    moves = ReplicaMoves(w, w, w, SystemClock(), on_moved=lambda *_: None, copies_at_once=at_once)  # type: ignore[arg-type]  # what is asked of them
+    replicas = [w.hosted(number) for number in range(3)]
+    for each in replicas:
+        moves.move(each, target)  # type: ignore[arg-type]  # the same
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert w.copied == {each.topic_partition for each in replicas[:at_once]}
+    replicas[0].log.failure = "its disk is gone"
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert len(w.copied) == at_once + 1, "the next one has its turn"
+    for task in w.tasks:
+        task.cancel()
+    await asyncio.wait(w.tasks)

@@ -1,0 +1,87 @@
+"""Rates over windows as Kafka measures them, and what a throttle lets through."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.model import BrokerId, TopicPartition
+from millstream.quota.rate import QuotaWindows, Rate
+from millstream.replication.throttle import ReplicationThrottle
+
+T0 = TopicPartition("t", 0)
+MB = 1_000_000
+
+
+def throttle(limit: int | None) -> ReplicationThrottle:
+    made = ReplicationThrottle(BrokerId(1), QuotaWindows())
+    made.bytes_per_second = limit
+    return made
+
+
+def test_a_rate_is_that_of_the_time_since_the_first_sample_one_window_at_least() -> None:
+    rate = Rate(QuotaWindows(3, 1000), is_simple=True)
+    rate.record(100, 0)
+    assert rate.per_second(10) == 100
+    rate.record(100, 500)
+    assert rate.per_second(2000) == 100
+    rate.record(300, 2000)
+    assert rate.per_second(2500) == 200
+
+
+def test_samples_are_forgotten_with_their_window() -> None:
+    rate = Rate(QuotaWindows(3, 1000), is_simple=True)
+    rate.record(100, 0)
+    rate.record(50, 1000)
+    assert rate.per_second(2999) == pytest.approx(150 / 2.999)
+    assert rate.per_second(3000) == 25
+    assert rate.per_second(9000) == 0
+
+
+def test_how_long_it_takes_to_get_below_a_limit() -> None:
+    rate = Rate(QuotaWindows(), is_simple=True)
+    rate.record(5000, 0)
+    wait_ms = rate.ms_until(1000, 500)
+    assert wait_ms == 4500
+    assert rate.per_second(500 + int(wait_ms)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("replicas", "covered"),
+    [
+        ((), False),
+        (("*",), True),
+        (("0:1",), True),
+        (("0:2", "1:1"), False),
+        (("1:2", "0:1"), True),
+    ],
+)
+def test_which_replicas_are_throttled(replicas: tuple[str, ...], covered: bool) -> None:
+    assert throttle(1).covers(replicas, T0) is covered
+
+
+def test_without_a_limit_nobody_waits() -> None:
+    free = throttle(None)
+    free.record(10**12, 0)
+    assert not free.is_exceeded(0)
+    assert free.wait_ms(0, 1000) == 0
+
+
+def test_a_limit_of_nothing_lets_nothing_through_once_something_went() -> None:
+    closed = throttle(0)
+    closed.record(1, 0)
+    assert closed.is_exceeded(0)
+    assert closed.wait_ms(0, 1000) == 1000
+
+
+@pytest.mark.parametrize("chunk", [100_000, MB, 10 * MB])
+@pytest.mark.parametrize("limit", [5 * MB, 20 * MB])
+def test_two_hundred_megabytes_take_as_long_as_the_limit_says(chunk: int, limit: int) -> None:
+    """Whoever may send asks every 5 ms, and sends a whole answer."""
+    held = throttle(limit)
+    sent, now_ms = 0, 0
+    while sent < 200 * MB:
+        if not held.is_exceeded(now_ms):
+            held.record(chunk, now_ms)
+            sent += chunk
+        now_ms += 5
+    assert sent * 1000 / now_ms == pytest.approx(limit, rel=0.15)
