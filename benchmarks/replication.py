@@ -8,6 +8,7 @@ is the number of records that were acknowledged.
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import time
@@ -49,9 +50,10 @@ LEADER: Final = 0
 """The place of the node that leads what is measured; its id is one more, as for all of them."""
 FOLLOWER: Final = 2
 """The one that is stopped."""
-TURNS: Final = 2
+TURNS: Final = 4
 SECONDS: Final = 4.0
 WARM_UP_S: Final = 10.0
+SETTLE_S: Final = 1.0
 WORKLOADS: Final = (
     Workload("produce 1 MB (1000 x 1 KB)", 1000, 1000),
     Workload("produce 1 x 100 B", 1, 100),
@@ -104,6 +106,7 @@ def run_in_turns(clusters: Sequence[Nodes], only: str | None) -> None:
         turns: dict[str, list[Turn]] = {nodes.name: [] for nodes in clusters}
         for _ in range(TURNS):
             for nodes in clusters:
+                settle()
                 turn = row(nodes)
                 turns[nodes.name].append(turn)
                 print(f"    {nodes.name:10} {turn.result}  {turn.end}", flush=True)
@@ -114,7 +117,14 @@ def run_in_turns(clusters: Sequence[Nodes], only: str | None) -> None:
         print("  catch-up", flush=True)
         for _ in range(TURNS):
             for nodes in clusters:
+                settle()
                 print(f"    {nodes.name:10} {catch_up(nodes)}", flush=True)
+
+
+def settle() -> None:
+    """Has the disk take what earlier turns left in memory: else a turn pays for gigabytes of the one before it."""
+    os.sync()
+    time.sleep(SETTLE_S)
 
 
 def warm_up(nodes: Nodes) -> None:
