@@ -50,7 +50,7 @@ LEADER: Final = 0
 """The place of the node that leads what is measured; its id is one more, as for all of them."""
 FOLLOWER: Final = 2
 """The one that is stopped."""
-TURNS: Final = 4
+TURNS: Final = 2
 SECONDS: Final = 4.0
 WARM_UP_S: Final = 10.0
 SETTLE_S: Final = 1.0
@@ -286,6 +286,9 @@ class Samples:
     def _run(self) -> None:
         while not self._ends.wait(_SAMPLE_S):
             self.rows.append(Sample(time.perf_counter(), *self._look()))
+        self.rows.append(
+            Sample(time.perf_counter(), *self._look())
+        )  # what waited for may have come since the last one
 
 
 class Foreground:

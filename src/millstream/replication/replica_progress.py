@@ -44,6 +44,8 @@ class FollowerProgress:
         self._fetched_ms = NEVER_MS
         self._leader_end_offset = UNKNOWN_OFFSET
         """The leader's end at the last fetch."""
+        self._restarted_ms = NEVER_MS
+        """The time of the first fetch of its broker's present life, where this leader has heard of an earlier one."""
         self._pulse: FetchPulse | None = None
         self._repeats = 0
 
@@ -65,6 +67,8 @@ class FollowerProgress:
             self._caught_up_ms = max(self._caught_up_ms, now_ms)
         elif offset >= self._leader_end_offset:
             self._caught_up_ms = max(self._caught_up_ms, self._fetched_ms)
+        if self.broker_epoch is not None and broker_epoch != self.broker_epoch:
+            self._restarted_ms = now_ms
         self.end_offset = offset
         self.log_start_offset = log_start_offset
         self.broker_epoch = broker_epoch
@@ -100,3 +104,8 @@ class FollowerProgress:
 
     def is_caught_up(self, leader_end: int, now_ms: int, lag_max_ms: int) -> bool:
         return self.end_offset == leader_end or now_ms - self.caught_up_ms <= lag_max_ms
+
+    @property
+    def has_caught_up_since_restart(self) -> bool:
+        """Whether it was caught up once since its broker started, as far as this leader has heard of another life of that broker."""
+        return self.caught_up_ms >= self._restarted_ms

@@ -9,6 +9,7 @@ them (`SimpleRate`): over the samples that are left and the time since the first
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -16,6 +17,12 @@ from millstream.model import BrokerId, TopicPartition
 from millstream.quota.rate import QuotaWindows, Rate
 
 ALL_REPLICAS: Final = ("*",)
+PACE_LATE_MS: Final = 50
+"""As late as timers of a busy node ring."""
+PACE_LOOK_MS: Final = 1_000
+"""Long enough for a busy leader to answer several fetches."""
+UNKNOWN_LAG: Final = 1 << 62
+"""More than any."""
 
 
 @final
@@ -51,6 +58,37 @@ class ReplicationThrottle:
         if limit == 0:
             return at_most_ms
         return min(at_most_ms, math.ceil(self._rate.ms_until(limit, now_ms)))
+
+
+@final
+class CatchUpPace:
+    """Spreads what followers that lag behind fetch from one leader, so that producers keep their share of it.
+
+    Whoever does not get nearer at this pace, since more is written meanwhile, goes as fast as it can.
+    """
+
+    def __init__(self, bytes_per_second: Callable[[], int], lag: Callable[[], int]) -> None:
+        """`bytes_per_second` is asked each time, 0: no bound; `lag`, the records that are lacked, once in a while."""
+        self._bytes_per_second = bytes_per_second
+        self._lag = lag
+        self._last_lag = UNKNOWN_LAG
+        self._looked_ms = 0
+        self._gets_nearer = True
+        self._due_ms = 0.0
+        """The time before which what came until now should not have come."""
+
+    def wait_ms(self, byte_count: int, now_ms: int) -> float:
+        """Returns how long to wait after so many bytes have come."""
+        if now_ms - self._looked_ms >= PACE_LOOK_MS:
+            lag = self._lag()
+            self._gets_nearer = lag < self._last_lag
+            self._last_lag, self._looked_ms = lag, now_ms
+        rate = self._bytes_per_second()
+        if rate == 0 or not self._gets_nearer:
+            return 0
+        # A timer that rang late is made up for by the next waits, a time in which nothing was to be fetched is not.
+        self._due_ms = max(self._due_ms, now_ms - PACE_LATE_MS) + byte_count * 1_000 / rate
+        return max(0, self._due_ms - now_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from millstream.errors import NotEnoughReplicas, OffsetNotAvailable
 from millstream.metadata.topic_config import LogConfig
 from millstream.protocol.generated.alter_partition import AlterPartitionResponsePartitionData
 from millstream.replication.isr import Alteration, AlterationOutcome
-from tests.support.led_partition import LAG_MAX_MS, LedPartition, partition_image
+from tests.support.led_partition import LAG_MAX_MS, LedPartition, partition_image, registered
 
 
 def in_sync(led: LedPartition, *isr: int, **fields: int) -> None:
@@ -72,6 +72,21 @@ def test_who_is_caught_up_and_may_join_does():
     led.pass_ms(1)
     led.write(b"c")
     assert led.partition.high_watermark == 3, "it lags"
+
+
+def test_who_was_caught_up_before_its_broker_restarted_is_not_waited_for_until_it_is_again():
+    led = LedPartition()
+    in_sync(led, 1)
+    led.fetch(0, by=2)
+    led.pass_ms(5_000)
+    led.brokers[2] = registered(2, epoch=11)
+    for end in range(1, 4):
+        led.write(b"a")
+        led.fetch(0, by=2, broker_epoch=11)
+        assert led.partition.high_watermark == end
+    led.fetch(3, by=2, broker_epoch=11)
+    led.write(b"b")
+    assert led.partition.high_watermark == 3, "it keeps up again"
 
 
 def test_it_does_not_where_it_may_not_join():

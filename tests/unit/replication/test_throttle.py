@@ -6,7 +6,7 @@ import pytest
 
 from millstream.model import BrokerId, TopicPartition
 from millstream.quota.rate import QuotaWindows, Rate
-from millstream.replication.throttle import ReplicationThrottle
+from millstream.replication.throttle import CatchUpPace, ReplicationThrottle
 
 T0 = TopicPartition("t", 0)
 MB = 1_000_000
@@ -85,3 +85,35 @@ def test_two_hundred_megabytes_take_as_long_as_the_limit_says(chunk: int, limit:
             sent += chunk
         now_ms += 5
     assert sent * 1000 / now_ms == pytest.approx(limit, rel=0.15)
+
+
+def pace(bytes_per_second: int, *lags: int) -> CatchUpPace:
+    """The pace of who lacks so many records each time that somebody looks."""
+    told = iter(lags)
+    return CatchUpPace(lambda: bytes_per_second, lambda: next(told))
+
+
+def test_catching_up_takes_its_time_after_each_answer() -> None:
+    made = pace(10 * MB, 9)
+    assert made.wait_ms(2 * MB, 1_000) == 150, "50 ms late is as good as in time"
+    assert made.wait_ms(MB, 1_150) == 100
+    assert made.wait_ms(MB, 1_270) == 80, "the timer was late by 20 ms"
+
+
+def test_an_idle_time_is_not_made_up_for() -> None:
+    made = pace(10 * MB, 9, 8)
+    made.wait_ms(MB, 1_000)
+    assert made.wait_ms(MB, 60_000) == 50
+
+
+def test_who_gets_no_nearer_goes_as_fast_as_it_can() -> None:
+    made = pace(10 * MB, 9, 9, 5, 6)
+    assert made.wait_ms(MB, 1_000) == 50
+    assert made.wait_ms(MB, 2_000) == 0
+    assert made.wait_ms(MB, 2_999) == 0
+    assert made.wait_ms(MB, 3_000) == 50, "it is nearer than a second ago"
+    assert made.wait_ms(MB, 4_000) == 0
+
+
+def test_no_bound_waits_for_nothing() -> None:
+    assert pace(0, 9).wait_ms(1_000 * MB, 1_000) == 0

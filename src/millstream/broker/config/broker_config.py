@@ -102,6 +102,7 @@ class BrokerConfig:
     replica_alter_log_dirs_io_max_bytes_per_second: int | None
     replica_socket_timeout_ms: int
     replica_socket_receive_buffer_bytes: int
+    millstream_replica_catch_up_bytes_per_second: int
     num_replica_fetchers: int
     num_replica_alter_log_dirs_threads: int | None
 

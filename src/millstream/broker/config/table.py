@@ -287,6 +287,14 @@ _FETCHERS = (
         "SO_RCVBUF of a follower's connections; -1 leaves it to the operating system, which adapts it. With Kafka's default, 65536, nodes of one "
         "machine often wait 40 ms for the rest of a large batch: a segment on loopback is as large as the buffer.",
     ),
+    long(
+        "millstream.replica.catch.up.bytes.per.second",
+        300_000_000,  # measured: a leader that shares two processors with two followers keeps 70 % of its rate of 10 KB requests
+        at_least(0),
+        "Most bytes a second that a fetcher takes from a leader for partitions that lack what is committed, so that producers keep their share "
+        "of it; 0: no bound.",
+        _DYNAMIC,
+    ),
 )  # fmt: skip
 
 # Reading and comparing takes 0.14 % of a core for each MB/s of batches of 10 kB, 3 % of batches of one small record: so 0.6 % to 13 %, and

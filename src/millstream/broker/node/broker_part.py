@@ -271,6 +271,9 @@ class BrokerPart:
                 long_work=self._long_work,
                 metrics=self._metrics.replication,
                 throttle=self._throttles.follower,
+                catch_up_bytes_per_second=lambda: (
+                    self.dynamic_config.current.millstream_replica_catch_up_bytes_per_second
+                ),
             ),
             count=count,
         )

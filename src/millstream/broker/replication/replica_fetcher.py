@@ -62,7 +62,7 @@ from millstream.replication.follower import (
     TruncateToDivergence,
 )
 from millstream.replication.partition import Partition
-from millstream.replication.throttle import ReplicationThrottle
+from millstream.replication.throttle import CatchUpPace, ReplicationThrottle
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -90,6 +90,8 @@ class FetcherServices:
     long_work: LongWork
     metrics: ReplicationMetrics
     throttle: ReplicationThrottle
+    catch_up_bytes_per_second: Callable[[], int]
+    """`millstream.replica.catch.up.bytes.per.second`."""
 
 
 class Lanes(Protocol):
@@ -145,6 +147,9 @@ class ReplicaFetcher:
         self._long_work = services.long_work
         self._metrics = services.metrics
         self._throttle = services.throttle
+        self._pace = CatchUpPace(services.catch_up_bytes_per_second, self._total_lag)
+        self._unpaced_bytes = 0
+        """Fetched since the pace was looked at."""
         self._plan = FetchPlan()
         self._followed: dict[FollowedKey, Followed] = {}
         self._delayed: dict[FollowedKey, None] = {}
@@ -160,6 +165,9 @@ class ReplicaFetcher:
     def lag_max(self) -> int:
         """Returns the records that the partition farthest behind lacks."""
         return max((each.lag or 0 for each in self._followed.values()), default=0)
+
+    def _total_lag(self) -> int:
+        return sum(each.lag or 0 for each in self._followed.values())
 
     def failed_count(self) -> int:
         """Returns how many have given up until there are newer metadata."""
@@ -231,6 +239,14 @@ class ReplicaFetcher:
             await self._until_wanted()
             if len(self._plan):
                 await self._fetch()
+                if self._is_for_laggards:
+                    await self._keep_pace()
+
+    async def _keep_pace(self) -> None:
+        wait_ms = self._pace.wait_ms(self._unpaced_bytes, self._now_ms())
+        self._unpaced_bytes = 0
+        if wait_ms > 0:
+            await asyncio.sleep(wait_ms / 1000)
 
     async def _until_wanted(self) -> None:
         """Returns when there is something to fetch, or nothing followed any more."""
@@ -411,6 +427,7 @@ class ReplicaFetcher:
         log = partition.log
         followed.lag = max(0, data.high_watermark - log.log_end_offset)
         self._metrics.bytes_in += len(records)
+        self._unpaced_bytes += len(records)
         if self._is_throttled(followed):
             self._throttle.record(len(records), self._now_ms())
         if partition.is_being_added:

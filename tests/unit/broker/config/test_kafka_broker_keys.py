@@ -15,7 +15,7 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "kafka_4_3_1_broker_keys.tsv"
 OTHER_DEFAULTS = {
     "node.id", "process.roles", "controller.listener.names",  # Kafka has none: a node starts without a file here
     "log.dir", "listeners",  # not reachable from outside, and not in /tmp
-    "socket.send.buffer.bytes", "socket.receive.buffer.bytes",  # measured
+    "socket.send.buffer.bytes", "socket.receive.buffer.bytes", "replica.socket.receive.buffer.bytes",  # measured
     "max.connections", "max.connections.per.ip", "queued.max.request.bytes",  # Kafka has no limits
 }  # fmt: skip
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+
+import pytest
 
 from tests.unit.broker.replication.test_replica_fetchers import (
     OWN,
@@ -25,6 +28,13 @@ def sessions_that_name(w: World, number: int) -> list[int]:
         if any(each.partition == number for topic in fetch.topics for each in topic.partitions)
     ]
     return [each for place, each in enumerate(named) if named[place - 1 : place] != [each]]
+
+
+async def seconds_until(holds: Callable[[], bool]) -> float:
+    begin_s = asyncio.get_running_loop().time()
+    while not holds():  # noqa: ASYNC110  # time is virtual, and passes at once
+        await asyncio.sleep(0.1)
+    return asyncio.get_running_loop().time() - begin_s
 
 
 @told
@@ -95,3 +105,18 @@ async def test_in_a_new_epoch_nobody_is_behind_until_an_answer_says_so(w: World)
     assert len(w.tasks.running) == 2
     await asyncio.sleep(WAIT_MAX_S)
     assert len(w.tasks.running) == 1
+
+
+@told
+async def test_what_lacks_committed_records_is_fetched_at_a_bounded_pace(w: World) -> None:
+    led, partition = w.host(0)
+    for _ in range(60):
+        write(led.log, 1, LARGE)
+    led.high_watermark = 60
+    w.catch_up_bytes_per_second = 500_000
+    took_s = await seconds_until(lambda: partition.log_end_offset == 60)
+    # The first answer, a megabyte, comes before the partition is known to lag, and the last one is not waited for.
+    assert took_s == pytest.approx((led.log.size_bytes - 2_000_000) / 500_000, rel=0.15)
+    for _ in range(60):
+        write(led.log, 1, LARGE)
+    assert await seconds_until(lambda: partition.log_end_offset == 120) < 5, "it is in step"

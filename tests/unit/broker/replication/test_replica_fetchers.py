@@ -105,6 +105,7 @@ class World:
     throttle: ReplicationThrottle = field(
         default_factory=lambda: ReplicationThrottle(OWN, QuotaWindows())
     )
+    catch_up_bytes_per_second: int = 0
 
     def __post_init__(self) -> None:
         self.flusher = Flusher()
@@ -122,6 +123,7 @@ class World:
                 long_work=LongWork(lambda: 0.0),
                 metrics=self.metrics,
                 throttle=self.throttle,
+                catch_up_bytes_per_second=lambda: self.catch_up_bytes_per_second,
             ),
             count=1,
         )
