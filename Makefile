@@ -87,8 +87,11 @@ faults: setup-dev  ## clients behind a proxy that injects seeded faults; `make f
 attacks: setup-dev  ## hostile clients beside a well-behaved one, whose speed is compared too: for a quiet machine
 	@MILLSTREAM_ATTACKS_SPEED=1 $(PYTHON_BIN) -m pytest tests/integration/attacks
 
-fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 SEED=7`
+fuzz: setup-dev  ## broken requests at the dispatcher, without and with access rules, broken logins, broken TLS; `make fuzz COUNT=1000000 SEED=7`
 	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
+	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0) --authorizer
+	@$(PYTHON_BIN) -m tests.fuzz.logins --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
+	@$(PYTHON_BIN) -m tests.fuzz.tls --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 
 soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100 KILLS=500`; NODES=3, KAFKA=1: pipelines and applications that are killed, on three nodes of ours, on Apache Kafka
 	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KILLS=$(or $(KILLS),500) MILLSTREAM_SOAK_KAFKA=$(KAFKA) MILLSTREAM_SOAK_NODES=$(NODES) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA)$(NODES),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py tests/soak/test_application_kill_matrix.py,tests/soak)

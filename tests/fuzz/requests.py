@@ -84,7 +84,7 @@ class RequestSource:
         kept = self._sound[key]
         if key in _SIZES_THE_WORLD or len(kept) < 8 or self.random.random() < 1 / 3:
             return bytearray(self._sound_frame(key))
-        return self.random.choice(_BREAKAGES)(bytearray(self.random.choice(kept)), self.random)
+        return self.random.choice(BREAKAGES)(bytearray(self.random.choice(kept)), self.random)
 
     def _sound_frame(self, key: ApiKey) -> bytes:
         while True:
@@ -181,7 +181,7 @@ class RequestSource:
         ]  # fmt: skip
         data = build_batch(records, options)
         if self.random.random() < 0.4:
-            data = self.random.choice(_BREAKAGES)(data, self.random)
+            data = self.random.choice(BREAKAGES)(data, self.random)
         return memoryview(data)
 
     def _id(self, name: str) -> int:
@@ -232,7 +232,7 @@ def _other_version(data: bytearray, chance: random.Random) -> bytearray:
     return data
 
 
-_BREAKAGES: Final[tuple[Callable[[bytearray, random.Random], bytearray], ...]] = (
+BREAKAGES: Final[tuple[Callable[[bytearray, random.Random], bytearray], ...]] = (
     _flip,
     _flip,
     _cut,

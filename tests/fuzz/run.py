@@ -1,5 +1,7 @@
 """Throws requests at the dispatcher of a node in this process: `python -m tests.fuzz.run --count 1000000 --seed 1`.
 
+With `--authorizer` the client has logged in, and the node asks its access rules, which the requests make and delete themselves.
+
 A run fails when the node ends, an exception other than a protocol error leaves the dispatcher, a request fails unexpectedly (it is
 logged as such), one takes longer than `SLOW_S`, or memory grows beyond `--growth-mb`. Prints each finding with its frame.
 """
@@ -31,9 +33,11 @@ from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+from millstream.security.principal import USER_TYPE, KafkaPrincipal
 from tests.fuzz.requests import TOPICS, Pools, RequestSource
 
 SLOW_S: Final = 1.0
+CLIENT: Final = KafkaPrincipal(USER_TYPE, "fuzz")
 _PENDING_MAX: Final = 200
 _CONNECTIONS: Final = 8
 _TEACHERS: Final = frozenset(
@@ -108,13 +112,20 @@ class _Complaints(logging.Handler):
             self._report.findings.append(f"{text}\n    frame {self.frame.hex()}")
 
 
-async def fuzz(count: int, seed: int) -> Report:
+WITH_RULES: Final = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+    "super.users": "User:ANONYMOUS",
+}
+
+
+async def fuzz(count: int, seed: int, settings: Mapping[str, str] | None = None) -> Report:
     report = Report()
     directory = tempfile.mkdtemp(prefix="millstream-fuzz-")
     complaints = _Complaints(report)
     logging.getLogger("millstream").addHandler(complaints)
     original, node_process.Dispatcher = node_process.Dispatcher, _Caught  # type: ignore[misc, assignment]  # how we get hold of it
-    config = broker_config({**SETTINGS, "log.dirs": directory})
+    config = broker_config({**SETTINGS, **(settings or {}), "log.dirs": directory})
     process = NodeProcess(config, SystemClock(), SystemRandom(), SystemFileSystem())
     ready: asyncio.Future[ReadyReport] = asyncio.get_running_loop().create_future()
     life = asyncio.ensure_future(process.run(ready.set_result))  # awaited below
@@ -146,6 +157,8 @@ class _Thrower:
             ClientConnection(number, "127.0.0.1", 1000 + number, "PLAINTEXT")
             for number in range(_CONNECTIONS)
         ]
+        for connection in self._connections:
+            connection.principal = CLIENT
         self._pending: deque[asyncio.Task[None]] = deque()
 
     async def throw(self, count: int, life: asyncio.Future[None]) -> None:
@@ -229,9 +242,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--growth-mb", type=float, default=200.0)
+    parser.add_argument("--authorizer", action="store_true")
     options = parser.parse_args(arguments)
     logging.getLogger("millstream").setLevel(logging.ERROR)
-    report = asyncio.run(fuzz(options.count, options.seed))
+    report = asyncio.run(
+        fuzz(options.count, options.seed, WITH_RULES if options.authorizer else None)
+    )
     if report.grown_mb > options.growth_mb:
         report.findings.append(f"memory grew by {report.grown_mb:.0f} MB")
     for finding in report.findings[:20]:

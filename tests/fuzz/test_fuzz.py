@@ -11,8 +11,9 @@ from millstream.broker.requests.registry import HANDLERS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.testing.broker import Broker
+from tests.fuzz import logins, tls
 from tests.fuzz.requests import Pools, RequestSource
-from tests.fuzz.run import fuzz
+from tests.fuzz.run import WITH_RULES, fuzz
 from tests.support.clients.raw_client import RawClient
 
 
@@ -22,6 +23,29 @@ def test_the_dispatcher_survives_broken_requests() -> None:
     assert report.requests == 4000
     assert report.outcomes["answered"] > 500
     assert report.outcomes["closed"] > 500
+
+
+def test_the_dispatcher_survives_them_while_it_asks_access_rules() -> None:
+    report = asyncio.run(fuzz(2000, seed=21, settings=WITH_RULES))
+    assert report.findings == []
+    assert report.requests == 2000
+
+
+def test_broken_logins_let_nobody_in() -> None:
+    report = logins.throw(4000, seed=22)
+    assert report.findings == []
+    assert {"GoOn", "PassOn", "TurnAway"} == set(report.outcomes)
+
+
+def test_a_password_that_was_guessed_would_be_noticed() -> None:
+    assert "was let in" in logins.throw(200, seed=22, password=logins.GUESS).findings[0]
+
+
+def test_broken_tls_gives_errors_of_a_socket_and_no_other_bytes() -> None:
+    report = tls.throw(2000, seed=23)
+    assert report.findings == []
+    assert report.outcomes["received"] > 50
+    assert report.outcomes["SSLError"] > 50
 
 
 def test_the_same_seed_breaks_the_same_way() -> None:
