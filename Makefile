@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check setup-demo setup-dev check-types check-style clean speed-turns
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -107,6 +107,9 @@ sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`,
 
 file-map: setup-dev  ## every module with what it owns: out/file-map.md
 	@$(PYTHON_BIN) -m codegen.file_map
+
+audit: setup-dev  ## known vulnerabilities of all that is pinned, by pip-audit: needs the network
+	@scripts/audit
 
 lock: setup-dev  ## pin what requirements/*.in want; `make lock LOCK_FLAGS=--upgrade` for the newest of all
 	@scripts/lock $(LOCK_FLAGS)
