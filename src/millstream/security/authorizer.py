@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from millstream.security.acl import Operation, ResourceType
 from millstream.security.decision import Decision
 from millstream.security.principal import KafkaPrincipal
+
+INVENTED_NAME: Final = "hardcode"
+"""Kafka's name of the resource with which it finds out who may do something with any."""
 
 
 class Requester(Protocol):

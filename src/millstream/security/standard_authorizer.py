@@ -20,7 +20,7 @@ from millstream.security.acl import (
     PermissionType,
     ResourceType,
 )
-from millstream.security.authorizer import Requester
+from millstream.security.authorizer import INVENTED_NAME, Requester
 from millstream.security.decision import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
@@ -29,8 +29,6 @@ from millstream.security.decision import (
     Decision,
 )
 
-INVENTED_NAME: Final = "hardcode"
-"""Kafka's name of the resource with which it finds out who may do something with any."""
 _REMEMBERED_MAX: Final = 10_000
 """Decisions, in some 5 MB. All are forgotten when there are more, or a rule changes."""
 _REMEMBERED_NAME_MAX: Final = 249

@@ -29,7 +29,6 @@ from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.metadata.config_key import ConfigValue, UpdateMode, parse_config
 from millstream.metadata.topic_config import log_config, topic_defaults
 from millstream.security.principal import ANONYMOUS
-from millstream.security.standard_authorizer import AuthorizerSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -378,6 +377,8 @@ def _items(text: str) -> list[str]:
 
 
 def _say_who_is_anonymous(config: BrokerConfig) -> None:
+    from millstream.security.standard_authorizer import AuthorizerSettings
+
     is_anybody = SecurityProtocol.PLAINTEXT in config.protection.protocols.values()
     if is_anybody and ANONYMOUS.text not in config.read(AuthorizerSettings).super_users:
         _LOGGER.warning(

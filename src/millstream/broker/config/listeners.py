@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from millstream.errors import ConfigError
 from millstream.metadata.broker_registration import SecurityProtocol
+
+LISTENER_PREFIX: Final = "listener.name."
+"""Begins the settings of one listener, before its name in lower case."""
 
 
 @dataclass(frozen=True, slots=True)

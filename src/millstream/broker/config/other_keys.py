@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.broker.config.tls_settings import is_store_key
+from millstream.broker.config.listeners import LISTENER_PREFIX
+from millstream.broker.config.tls_table import is_store_key
 from millstream.metadata.config_key import UpdateMode
 
 
@@ -26,8 +27,6 @@ class IgnoredKeys:
         return isinstance(name, str) and (name in self.names or name.startswith(self.prefixes))
 
 
-_LISTENER_PREFIX: Final = "listener.name."
-
 IGNORED_KEYS: Final = (
     IgnoredKeys("older releases of Kafka had them", frozenset({
         "auto.include.jmx.reporter", "broker.id.generation.enable", "inter.broker.protocol.version",
@@ -36,7 +35,7 @@ IGNORED_KEYS: Final = (
     IgnoredKeys("settings of plug-ins, which are classes of the JVM", prefixes=(
         "config.providers.", "kafka.metrics.", "log4j", "metrics.", "rlmm.config.", "rsm.config.",
     )),
-    IgnoredKeys("a setting of one listener, which is read when a node starts", prefixes=(_LISTENER_PREFIX,)),
+    IgnoredKeys("a setting of one listener, which is read when a node starts", prefixes=(LISTENER_PREFIX,)),
 )  # fmt: skip
 
 

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from millstream.broker.config.listeners import Listener
+from millstream.broker.config.listeners import LISTENER_PREFIX, Listener
 from millstream.broker.config.sasl_table import JAAS_CONFIG, SERVER_CALLBACK_HANDLER
 from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.broker.config.tls_settings import read_tls
 from millstream.broker.config.tls_table import TLS_OF_LISTENERS
 from millstream.errors import ConfigError
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.metadata.config_key import ConfigValue
 from millstream.security.jaas import MODULES, parse_module_options
-from millstream.security.tls.tls_settings import TlsSettings, check_may_serve
 
-PREFIX: Final = "listener.name."
+if TYPE_CHECKING:
+    from millstream.security.tls.tls_settings import TlsSettings
+
 VALIDATOR: Final = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
 )
@@ -149,7 +149,7 @@ class _Settings:
 
 
 def is_of_listener(name: str) -> bool:
-    return name.startswith(PREFIX)
+    return name.startswith(LISTENER_PREFIX)
 
 
 def read_protection(
@@ -170,14 +170,7 @@ def read_protection(
     own = [each.name for each in listeners]
     sasl = [name for name in own if protocols[name].has_sasl]
     logins = {name: _listener(settings, name) for name in sasl}
-    tls = {
-        name: read_tls(name, protocol, partial(settings.get, name), settings.own(name))
-        for name, protocol in protocols.items()
-        if protocol.has_tls
-    }
-    for name in own:
-        if name in tls:
-            check_may_serve(tls[name])
+    tls = _tls(settings, protocols, own)
     at_brokers = at_controllers = OwnLogin()
     if "broker" in _names(values, "process.roles"):
         at_brokers = _own_login(
@@ -196,6 +189,26 @@ def read_protection(
         at_brokers=at_brokers,
         at_controllers=at_controllers,
     )
+
+
+def _tls(
+    settings: _Settings, protocols: Mapping[str, SecurityProtocol], own: Iterable[str]
+) -> Mapping[str, TlsSettings]:
+    """Reads the TLS of each listener that has it. Those of this node, `own`, need what clients are shown."""
+    with_tls = {name: protocol for name, protocol in protocols.items() if protocol.has_tls}
+    if not with_tls:
+        return {}
+    from millstream.broker.config.tls_settings import read_tls
+    from millstream.security.tls.tls_settings import check_may_serve
+
+    tls = {
+        name: read_tls(name, protocol, partial(settings.get, name), settings.own(name))
+        for name, protocol in with_tls.items()
+    }
+    for name in own:
+        if name in tls:
+            check_may_serve(tls[name])
+    return tls
 
 
 def listener_of_brokers(values: Mapping[str, ConfigValue]) -> str:
@@ -421,4 +434,4 @@ def _own_login(
 
 def _key(listener: str, mechanism: str, key: str) -> str:
     between = f"{mechanism.lower()}." if mechanism else ""
-    return f"{PREFIX}{listener.lower()}.{between}{key}"
+    return f"{LISTENER_PREFIX}{listener.lower()}.{between}{key}"

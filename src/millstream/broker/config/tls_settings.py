@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from millstream.broker.config.tls_table import ENGINE_FACTORY, STORE_KEYS
+from millstream.broker.config.listeners import LISTENER_PREFIX
+from millstream.broker.config.tls_table import ENGINE_FACTORY, STORE_KEYS, store_key_of
 from millstream.errors import ConfigError
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.metadata.config_key import ConfigValue
@@ -16,7 +17,6 @@ from millstream.security.tls.stores import StoreSettings, check_store_settings
 from millstream.security.tls.tls_settings import ClientAuth, TlsSettings
 
 _VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
-_PREFIX: Final = "listener.name."
 _NO_HOST_CHECK: Final = ""
 
 
@@ -55,19 +55,6 @@ def read_tls(
     )
 
 
-def is_store_key(name: str) -> bool:
-    """Whether a name is that of a store's setting under the prefix of a listener, which may change while a broker runs."""
-    return store_key_of(name) is not None
-
-
-def store_key_of(name: str) -> tuple[str, str] | None:
-    """Returns the listener, in upper case, and the key that a name such as listener.name.tls.ssl.keystore.location is made of."""
-    if not name.startswith(_PREFIX):
-        return None
-    listener, _, key = name.removeprefix(_PREFIX).partition(".")
-    return (listener.upper(), key) if key in STORE_KEYS else None
-
-
 def changed_stores(settings: TlsSettings, overrides: Mapping[str, str]) -> TlsSettings:
     """Returns the settings of a listener with what was set for it while the broker ran."""
     changes = {}
@@ -77,7 +64,7 @@ def changed_stores(settings: TlsSettings, overrides: Mapping[str, str]) -> TlsSe
             changes[_field(found[1])] = value.strip() or None
     if not changes:
         return settings
-    prefix = f"{_PREFIX}{settings.listener.lower()}."
+    prefix = f"{LISTENER_PREFIX}{settings.listener.lower()}."
     stores = replace(settings.stores, prefix=prefix, **changes)  # type: ignore[arg-type]  # mypy cannot see that these fields are texts
     return replace(settings, stores=stores)
 
@@ -91,7 +78,7 @@ def _stores(
         assert value is None or isinstance(value, str), f"{key} is a text in the table"
         texts[_field(key)] = value or None
     is_own = not STORE_KEYS.isdisjoint(own)
-    prefix = f"{_PREFIX}{listener.lower()}." if is_own else ""
+    prefix = f"{LISTENER_PREFIX}{listener.lower()}." if is_own else ""
     return StoreSettings(prefix=prefix, **texts)  # type: ignore[arg-type]  # they are texts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from millstream.broker.config.listeners import LISTENER_PREFIX
 from millstream.broker.config.rows import boolean, string, without_effect, words
 from millstream.metadata.config_key import ConfigKey, ConfigValue, UpdateMode
 from millstream.metadata.config_validators import OneOf
@@ -102,3 +103,16 @@ TLS_OF_LISTENERS: Final = frozenset(key.name for key in TLS_ROWS)
 TLS_FIXED_KEYS: Final = tuple(key.name for key in (*_RULES, *_JAVAS) if key.dynamic is _START)
 """Kafka lets them be set for listeners that are added; here they can be set to what they are."""
 ENGINE_FACTORY: Final = "ssl.engine.factory.class"
+
+
+def is_store_key(name: str) -> bool:
+    """Whether a name is that of a store's setting under the prefix of a listener, which may change while a broker runs."""
+    return store_key_of(name) is not None
+
+
+def store_key_of(name: str) -> tuple[str, str] | None:
+    """Returns the listener, in upper case, and the key that a name such as listener.name.tls.ssl.keystore.location is made of."""
+    if not name.startswith(LISTENER_PREFIX):
+        return None
+    listener, _, key = name.removeprefix(LISTENER_PREFIX).partition(".")
+    return (listener.upper(), key) if key in STORE_KEYS else None

@@ -10,7 +10,7 @@ from millstream.broker.metrics.replication_metrics import ReplicationMetrics
 from millstream.broker.metrics.request_metrics import RequestMetrics
 from millstream.broker.metrics.time_distribution import TimeDistribution
 from millstream.broker.metrics.topic_metrics import BrokerTopicMetrics
-from millstream.net.server.login_gate import LoginCounts
+from millstream.net.server.client_connection import LoginCounts
 
 
 class NodeMetrics:

@@ -13,7 +13,7 @@ from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sampl
 from millstream.broker.metrics.node_view import BrokerView, NodeView
 from millstream.broker.metrics.request_families import summary_ms
 from millstream.broker.metrics.time_distribution import TimeDistribution
-from millstream.net.server.login_gate import LoginCounts
+from millstream.net.server.client_connection import LoginCounts
 
 _FSYNC_LIMITS_US: Final = tuple(base * 10**power for power in (2, 3, 4, 5, 6) for base in (1, 2, 5))
 """From a tenth of a millisecond to five seconds."""

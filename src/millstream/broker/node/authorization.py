@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.requests.access import OPEN, Access
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
-from millstream.security.standard_authorizer import AuthorizerSettings, StandardAuthorizer
+
+if TYPE_CHECKING:
+    from millstream.security.standard_authorizer import StandardAuthorizer
 
 
 class NodeAuthorization:
@@ -19,6 +22,11 @@ class NodeAuthorization:
         self._authorizer: StandardAuthorizer | None = None
         self.access = OPEN
         if config.authorizer_class_name:
+            from millstream.security.standard_authorizer import (
+                AuthorizerSettings,
+                StandardAuthorizer,
+            )
+
             self._authorizer = StandardAuthorizer(config.read(AuthorizerSettings), is_loaded)
             self.access = Access(self._authorizer)
 

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
 from millstream.broker.config.standing_alone import stands_alone
-from millstream.broker.http.pages import start_http
-from millstream.broker.login.node_logins import NodeLogins
 from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.controller_part import ControllerPart
@@ -35,13 +33,13 @@ from millstream.errors import ConfigError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.net.network import Network
-from millstream.net.server.http_server import HttpServer
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer
 from millstream.runtime import Clock, FileSystem, Random
 
 if TYPE_CHECKING:
     from millstream.broker.tls.node_tls import NodeTls
+    from millstream.net.server.http_server import HttpServer
 
 _LOGGER = logging.getLogger(__name__)
 _DRAIN_TIMEOUT_S: Final = 5.0
@@ -160,8 +158,7 @@ class NodeProcess:
             bound = self._bind(self._server, self._config.listeners)
             of_controller = self._bind(self._controller_server, self._config.controller_listeners)
             tls = self._read_tls()
-            where = self._config.http_listener
-            self._http = None if where is None else HttpServer(where.host, where.port)
+            self._http = _http_server(self._config.http_listener)
             directories = open_data_directories(self._config, self._environment, cluster_id)
             bound_all = _Bound(bound, of_controller, tls)
             await self._live(directories, bound_all, pool, patterns, announce)
@@ -265,6 +262,8 @@ class NodeProcess:
         shared.metrics.connection_count = lambda: sum(each.connection_count for each in servers)
         shared.metrics.login_counts = lambda: servers[0].login_counts | servers[1].login_counts
         if self._http is not None:
+            from millstream.broker.http.pages import start_http
+
             view = shared.view(self.life, None if broker is None else broker.view)
             start_http(self._http, view, shared.tasks)
 
@@ -287,6 +286,10 @@ class NodeProcess:
 
     def _require_logins(self, shared: SharedParts, bound: _Bound) -> None:
         """One object for both servers: a name that nobody has gets the same salt at every listener, as a user does."""
+        if not self._config.protection.logins:
+            return
+        from millstream.broker.login.node_logins import NodeLogins
+
         logins = NodeLogins(self._config, shared.controller, self._clock, shared.pool, shared.tasks)
         for server, listeners in (
             (self._server, bound.for_clients),
@@ -378,6 +381,14 @@ class NodeProcess:
 
     def _advertised(self, bound: tuple[Listener, ...]) -> tuple[Listener, ...]:
         return advertised_listeners(bound, self._config.advertised, socket.gethostname())
+
+
+def _http_server(where: Listener | None) -> HttpServer | None:
+    if where is None:
+        return None
+    from millstream.net.server.http_server import HttpServer
+
+    return HttpServer(where.host, where.port)
 
 
 def _report(config: BrokerConfig, directories: LogDirectories, bound: _Bound) -> ReadyReport:

@@ -33,10 +33,8 @@ from millstream.security.acl import (
     operation_bits,
     supported_operations,
 )
-from millstream.security.audit import AuditedDecision
-from millstream.security.authorizer import Authorizer
+from millstream.security.authorizer import INVENTED_NAME, Authorizer
 from millstream.security.decision import Decision
-from millstream.security.standard_authorizer import INVENTED_NAME
 
 _AUDIT: Final = logging.getLogger(AUDIT_LOGGER)
 _TRACE: Final = LEVELS["TRACE"]
@@ -225,6 +223,8 @@ OPEN: Final = Access()
 def _log(
     level: int, context: RequestContext, asked: _Asked, mentions: int, decision: Decision
 ) -> None:
+    from millstream.security.audit import AuditedDecision  # a node without an authorizer has none
+
     audited = AuditedDecision(
         context.connection,
         _api_name(context.header.request_api_key),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from millstream.broker.config.tls_settings import is_store_key
+from millstream.broker.config.tls_table import is_store_key
 from millstream.broker.node.services import Metadata
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError, InvalidRequest

@@ -33,7 +33,6 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.net.event_loop import event_loop_factory
 from millstream.runtime.native import interpreted_note
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
-from millstream.security.tls.tls_settings import ClientAuth
 
 _LOGGER = logging.getLogger(__name__)
 _EPHEMERAL_PREFIX: Final = "millstream-"
@@ -179,10 +178,10 @@ def _security_words(config: BrokerConfig) -> str:
 
 
 def _is_proven(listener: str, protection: Protection) -> bool:
+    if listener in protection.logins:
+        return True
     tls = protection.tls.get(listener)
-    return listener in protection.logins or (
-        tls is not None and tls.client_auth is ClientAuth.REQUIRED
-    )
+    return tls is not None and tls.demands_certificates
 
 
 def _announce(report: ReadyReport, config: BrokerConfig) -> None:

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 from millstream import __version__
 from millstream.errors import KafkaError, NetworkException, RequestTimedOut
-from millstream.net.client.authentication import SaslAuthenticator
-from millstream.net.client.bearer_tokens import BearerTokens
 from millstream.net.client.config.connection import ConnectionConfig
 from millstream.net.client.connection import Authenticator, Connection, ConnectionOptions
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.credentials import Password, credentials_from
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.environment import Environment
 from millstream.net.network import Network, ResolvedAddress, SocketBuffers
@@ -144,17 +141,11 @@ class Dialer:
 
 def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environment) -> Dialer:
     """Makes the dialer for the settings of a client. Raises ConfigError when certificates cannot be read or credentials are missing."""
-    tls = authenticator = None
+    tls = None
     if config.security_protocol.endswith("SSL"):
         from millstream.net.client.tls import tls_context
 
         tls = tls_context(config)
-    credentials = credentials_from(config)
-    if credentials is not None:
-        tokens = None
-        if not isinstance(credentials, Password):
-            tokens = BearerTokens(credentials, config, environment.clock, environment.random)
-        authenticator = SaslAuthenticator(credentials, tokens, environment.random)
     options = ConnectionOptions(
         client_id=config.client_id,
         request_timeout_ms=config.request_timeout_ms,
@@ -165,7 +156,24 @@ def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environm
         traffic=traffic,
     )
     buffers = SocketBuffers(config.send_buffer_bytes, config.receive_buffer_bytes)
-    return Dialer(options, environment.network, buffers, tls, authenticator)
+    return Dialer(options, environment.network, buffers, tls, _authenticator(config, environment))
+
+
+def _authenticator(config: ConnectionConfig, environment: Environment) -> Authenticator | None:
+    """None where the client does not log in: nothing of logins is loaded then."""
+    if config.sasl_mechanism is None and not config.security_protocol.startswith("SASL"):
+        return None
+    from millstream.net.client.authentication import SaslAuthenticator
+    from millstream.net.client.bearer_tokens import BearerTokens
+    from millstream.net.client.core.credentials import Password, credentials_from
+
+    credentials = credentials_from(config)
+    if credentials is None:
+        return None
+    tokens = None
+    if not isinstance(credentials, Password):
+        tokens = BearerTokens(credentials, config, environment.clock, environment.random)
+    return SaslAuthenticator(credentials, tokens, environment.random)
 
 
 async def canonical_addresses(addresses: tuple[Address, ...], network: Network) -> list[Address]:

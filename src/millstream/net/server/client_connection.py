@@ -33,3 +33,15 @@ class ClientConnection:
 
     def __str__(self) -> str:
         return f"{self.client_host}:{self.client_port} on {self.listener_name}"
+
+
+@dataclass(slots=True)
+class LoginCounts:
+    """Counts what became of the logins at a listener."""
+
+    successful: int = 0
+    failed: int = 0
+    successful_again: int = 0
+    failed_again: int = 0
+    ended: int = 0
+    """Connections closed since their session had ended and they did not log in again."""

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, assert_never
 
-from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection, LoginCounts
 from millstream.net.server.request_handler import LastAnswer, RequestHandler, Response
 from millstream.quoting import shortened
 from millstream.runtime import Clock
@@ -52,18 +52,6 @@ class LoginRules:
     frame_bytes_max: int = FRAME_BYTES_MAX
     failure_delay_ms: int = 100
     """A client that is refused waits so long for the answer (`connection.failed.authentication.delay.ms`)."""
-
-
-@dataclass(slots=True)
-class LoginCounts:
-    """Counts what became of the logins at a listener."""
-
-    successful: int = 0
-    failed: int = 0
-    successful_again: int = 0
-    failed_again: int = 0
-    ended: int = 0
-    """Connections closed since their session had ended and they did not log in again."""
 
 
 class GuardedConnection(Protocol):

@@ -20,12 +20,11 @@ from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
 from millstream.net.network import Network, SystemNetwork
 from millstream.net.server.admission import Admission
-from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection, LoginCounts
 from millstream.net.server.connection import ServerConnection
 from millstream.net.server.deadline_queue import DeadlineQueue
 from millstream.net.server.hang_ups import HangUps
 from millstream.net.server.limits import ConnectionLimits
-from millstream.net.server.login_gate import LoginCounts, LoginGate, LoginRules
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.turns import Turns
@@ -34,6 +33,7 @@ from millstream.runtime import Clock
 
 if TYPE_CHECKING:
     from millstream.net.server.handshakes import Handshakes, TlsListener
+    from millstream.net.server.login_gate import LoginRules
     from millstream.net.server.tls_socket import TlsSocket
 
 _LOGGER = logging.getLogger(__name__)
@@ -320,6 +320,8 @@ class SocketServer:
         rules = self._logins.get(peer.listener_name)
         if rules is None:
             return ServerConnection(connected, peer, self._handler, self)
+        from millstream.net.server.login_gate import LoginGate
+
         counts = self.login_counts[peer.listener_name]
         gate = LoginGate(rules, self._handler, self._clock, counts)
         connection = ServerConnection(connected, peer, gate, self)

@@ -36,6 +36,11 @@ class TlsSettings:
     """Whether a reloaded key store may lack alternative names of the present one."""
 
     @property
+    def demands_certificates(self) -> bool:
+        """Whether nobody is served who shows none."""
+        return self.client_auth is ClientAuth.REQUIRED
+
+    @property
     def mapping(self) -> PrincipalMapping:
         return PrincipalMapping(self.rules)
 

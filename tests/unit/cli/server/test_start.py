@@ -47,6 +47,22 @@ OF_OTHERS = {
     "millstream.replication.isr_reasons",
 }
 """A node by itself follows nobody; one that is new has no log that was closed or damaged."""
+ASKED_FOR = {
+    "millstream.broker.config.tls_settings",
+    "millstream.broker.http.pages",
+    "millstream.broker.login",
+    "millstream.broker.metrics.catalogue",
+    "millstream.net.client.authentication",
+    "millstream.net.server.http_server",
+    "millstream.net.server.login_gate",
+    "millstream.security.audit",
+    "millstream.security.login",
+    "millstream.security.sasl_scram",
+    "millstream.security.standard_authorizer",
+    "millstream.security.tls",
+    "secrets",
+}
+"""A node has logins, TLS, access rules and metrics over HTTP where its settings ask for them."""
 _UNTIL_SETTINGS_ARE_READ = """
 import gc, sys
 from click.testing import CliRunner
@@ -92,6 +108,14 @@ def test_what_only_followers_and_damage_need_is_not_imported() -> None:
     code = (
         f"{_UNTIL_SETTINGS_ARE_READ}"
         f"print(*sorted({OF_OTHERS!r} & sys.modules.keys()), sys.modules.keys() >= {{'millstream.replication.partition'}})"
+    )
+    assert output_of(code) == "True"
+
+
+def test_what_only_logins_tls_access_rules_and_pages_need_is_not_imported() -> None:
+    code = (
+        f"{_UNTIL_SETTINGS_ARE_READ}"
+        f"print(*sorted({ASKED_FOR!r} & sys.modules.keys()), sys.modules.keys() >= {{'millstream.broker.requests.access'}})"
     )
     assert output_of(code) == "True"
 
