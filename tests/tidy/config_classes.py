@@ -34,7 +34,7 @@ from millstream.metadata.group_config import GROUP_CONFIGS
 from millstream.metadata.topic_config import TOPIC_CONFIGS, LogConfig
 from millstream.net.server.limits import ConnectionLimits
 from millstream.raft.quorum_state import RaftTimeouts
-from millstream.security.standard_authorizer import AuthorizerSettings
+from millstream.security.authorizer_settings import AuthorizerSettings
 
 SOURCE: Final = Path(__file__).parents[2] / "src" / "millstream"
 SERVER_PACKAGES: Final = (

@@ -14,6 +14,7 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 
 MODULES = (
+    "millstream.broker.fetch.fetch_guard",
     "millstream.broker.fetch.fetch_session",
     "millstream.broker.fetch.fetch_sessions",
     "millstream.broker.fetch.replicated_bytes",
@@ -22,8 +23,10 @@ MODULES = (
     "millstream.broker.metrics.request_metrics",
     "millstream.broker.metrics.time_distribution",
     "millstream.broker.metrics.topic_metrics",
+    "millstream.broker.produce.produce_guard",
     "millstream.broker.replication.remote_leader",
     "millstream.broker.replication.replica_fetcher",
+    "millstream.broker.requests.access",
     "millstream.broker.requests.dispatch",
     "millstream.broker.requests.purgatory",
     "millstream.broker.requests.request_context",
@@ -76,16 +79,20 @@ MODULES = (
     "millstream.replication.partition",
     "millstream.replication.replica_progress",
     "millstream.runtime.system",
+    "millstream.security.access_rules",
+    "millstream.security.standard_authorizer",
 )
 """What is compiled, as one: between these a call is a call in C, and an attribute a field of a struct."""
 
 CONSTANTS_FROM = (
+    "millstream.broker.config.log_levels",
     "millstream.broker.requests.turns",
     "millstream.log.directory.text_checkpoints",
     "millstream.log.segments.files",
     "millstream.log.segments.index_file",
     "millstream.metadata.image",
     "millstream.security.acl",
+    "millstream.security.authorizer",
 )
 """Other modules whose `Final` constants are copied into what is compiled: their sources count as well."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from millstream.errors import UnknownServerError
 from millstream.security.acl import AccessControlRule
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     is_allowed: bool
     by: AccessControlRule | str
     """The rule that decides, or where none does, the name of what decides instead."""

@@ -7,11 +7,10 @@ Rules are added and removed, and decisions asked for, on one loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
-from millstream.config_fields import from_keys
 from millstream.security.access_rules import EVERYBODY, WILDCARD, AccessRules
 from millstream.security.acl import (
     AccessControlRule,
@@ -21,6 +20,7 @@ from millstream.security.acl import (
     ResourceType,
 )
 from millstream.security.authorizer import INVENTED_NAME, Requester
+from millstream.security.authorizer_settings import AuthorizerSettings
 from millstream.security.decision import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
@@ -34,37 +34,26 @@ _REMEMBERED_MAX: Final = 10_000
 _REMEMBERED_NAME_MAX: Final = 249
 """Characters: the longest name of a topic. Group ids and transactional ids may be longer, and are worth no memory."""
 
-_IMPLIES_DESCRIBE: Final = frozenset(
+_ALL: Final = int(Operation.ALL)
+_ALLOW: Final = int(PermissionType.ALLOW)
+_IMPLYING: Final[Mapping[int, frozenset[int]]] = MappingProxyType(
     {
-        Operation.ALL,
-        Operation.DESCRIBE,
-        Operation.READ,
-        Operation.WRITE,
-        Operation.DELETE,
-        Operation.ALTER,
+        Operation.DESCRIBE: frozenset(
+            {
+                Operation.DESCRIBE,
+                Operation.ALL,
+                Operation.READ,
+                Operation.WRITE,
+                Operation.DELETE,
+                Operation.ALTER,
+            }
+        ),
+        Operation.DESCRIBE_CONFIGS: frozenset(
+            {Operation.DESCRIBE_CONFIGS, Operation.ALL, Operation.ALTER_CONFIGS}
+        ),
     }
 )
-_IMPLIES_DESCRIBE_CONFIGS: Final = frozenset(
-    {Operation.ALL, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS}
-)
-
-
-def _super_users(text: str) -> frozenset[str]:
-    return frozenset(filter(None, map(str.strip, text.split(";"))))
-
-
-@dataclass(frozen=True, slots=True)
-class AuthorizerSettings:
-    super_users: frozenset[str] = from_keys(
-        "super.users", default=frozenset(), convert=_super_users
-    )
-    """Principals as text, which may do everything, whatever rules there are."""
-    allows_uncovered: bool = from_keys(
-        "allow.everyone.if.no.acl.found",
-        default=False,
-        convert=lambda text: str(text).strip().lower() == "true",
-    )
-    """Whether what no rule covers is open to everybody."""
+"""The operations that imply another one where they are allowed. To deny implies nothing."""
 
 
 class StandardAuthorizer:
@@ -96,17 +85,12 @@ class StandardAuthorizer:
         self, requester: Requester, operation: Operation, resource_type: ResourceType, name: str
     ) -> Decision:
         """Implements `Authorizer`. Raises AuthorizerNotReady."""
-        principal, host = requester.principal.text, requester.client_host
-        decision = self._remembered.get((principal, host, operation, resource_type, name))
-        if decision is not None:
-            return decision
-        if principal in self._super_users:
-            decision = SUPER_USER
-        else:
-            self._check_ready()
-            decision = self._decide(principal, host, operation, resource_type, name)
-        if len(name) <= _REMEMBERED_NAME_MAX:
-            self._remember((principal, host, operation, resource_type, name), decision)
+        key = (requester.principal.text, requester.client_host, operation, resource_type, name)
+        decision = self._remembered.get(key)
+        if decision is None:
+            decision = self._decide(key[0], key[1], operation, resource_type, name)
+            if len(name) <= _REMEMBERED_NAME_MAX:
+                self._remember(key, decision)
         return decision
 
     def decide_for_any(
@@ -121,7 +105,7 @@ class StandardAuthorizer:
         if decision is None:
             concerned = [
                 rule
-                for principal in {requester.principal.text, EVERYBODY}
+                for principal in dict.fromkeys((requester.principal.text, EVERYBODY))
                 for rule in self._rules.of_type(resource_type, principal)
                 if rule.host in (requester.client_host, WILDCARD)
                 and rule.operation in (operation, Operation.ALL)
@@ -139,21 +123,25 @@ class StandardAuthorizer:
         name: str,
     ) -> Decision:
         """Which rule is told where several match is Kafka's choice: the first that denies, else the last that allows."""
-        principals = (principal,) if principal == EVERYBODY else sorted((principal, EVERYBODY))
+        if principal in self._super_users:
+            return SUPER_USER
+        self._check_ready()
         allowing: AccessControlRule | None = None
-        is_covered = False
-        for by_principal in self._rules.covering(resource_type, name):
-            is_covered = True
-            for each in principals:
-                for rule in by_principal.get(each, ()):
-                    if rule.host not in (host, WILDCARD) or not _speaks_of(rule, operation):
-                        continue
-                    if rule.permission_type != PermissionType.ALLOW:
-                        return Decision(is_allowed=False, by=rule)
+        implying = _IMPLYING.get(operation, frozenset())
+        for rule in self._rules.matching(resource_type, name, principal):
+            if rule.host not in (WILDCARD, host):
+                continue
+            is_meant = rule.operation in (operation, _ALL)
+            if rule.permission_type == _ALLOW:
+                if is_meant or rule.operation in implying:
                     allowing = rule
+            elif is_meant:
+                return Decision(is_allowed=False, by=rule)
         if allowing is not None:
             return Decision(is_allowed=True, by=allowing)
-        return DEFAULT_DENY if is_covered else self._default
+        if self._default.is_allowed and self._rules.covers(resource_type, name):
+            return DEFAULT_DENY
+        return self._default
 
     def _remember(
         self, key: tuple[str, str, Operation, ResourceType, str | None], decision: Decision
@@ -167,17 +155,6 @@ class StandardAuthorizer:
             self._ready = self._is_loaded()
             if not self._ready:
                 raise AuthorizerNotReady
-
-
-def _speaks_of(rule: AccessControlRule, operation: Operation) -> bool:
-    """Whether the rule is about `operation`. To allow something may imply more; to deny it never does."""
-    if rule.operation in (operation, Operation.ALL):
-        return True
-    if rule.permission_type != PermissionType.ALLOW:
-        return False
-    if operation is Operation.DESCRIBE:
-        return rule.operation in _IMPLIES_DESCRIBE
-    return operation is Operation.DESCRIBE_CONFIGS and rule.operation in _IMPLIES_DESCRIBE_CONFIGS
 
 
 def _decide_for_any(rules: Iterable[AccessControlRule]) -> Decision:

@@ -17,8 +17,9 @@ from millstream.security.acl import (
     ResourcePattern,
     ResourceType,
 )
+from millstream.security.authorizer_settings import AuthorizerSettings
 from millstream.security.principal import KafkaPrincipal
-from millstream.security.standard_authorizer import AuthorizerSettings, StandardAuthorizer
+from millstream.security.standard_authorizer import StandardAuthorizer
 
 NAMES = ("", "a", "ab", "abc", "b", "*")
 HOSTS = ("10.0.0.1", "10.0.0.2")
@@ -112,4 +113,5 @@ def test_decisions_are_those_of_a_plain_list(data: st.DataObject, allows_uncover
             assert decide(decider, asked) == expected, (asked, present)
             assert decide(decider, asked) == expected, "remembered"
     decider.change(removed=present, added=())
-    assert not list(decider._rules.covering(ResourceType.TOPIC, "abc"))
+    assert not decider._rules._by_principal, "nothing is kept of principals without rules"
+    assert not any(decider._rules.covers(kind, name) for kind in TYPES for name in NAMES)

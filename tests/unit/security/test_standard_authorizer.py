@@ -6,6 +6,7 @@ import pytest
 
 from millstream.metadata.stored_security import AccessControlEntry
 from millstream.security.acl import Operation, ResourceType
+from millstream.security.authorizer_settings import AuthorizerSettings
 from millstream.security.decision import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
@@ -13,7 +14,7 @@ from millstream.security.decision import (
     AuthorizerNotReady,
 )
 from millstream.security.principal import ANONYMOUS
-from millstream.security.standard_authorizer import AuthorizerSettings, StandardAuthorizer
+from millstream.security.standard_authorizer import StandardAuthorizer
 from tests.support.access_rules import authorizer, client, rule
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP

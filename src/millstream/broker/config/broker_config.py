@@ -377,7 +377,7 @@ def _items(text: str) -> list[str]:
 
 
 def _say_who_is_anonymous(config: BrokerConfig) -> None:
-    from millstream.security.standard_authorizer import AuthorizerSettings
+    from millstream.security.authorizer_settings import AuthorizerSettings
 
     is_anybody = SecurityProtocol.PLAINTEXT in config.protection.protocols.values()
     if is_anybody and ANONYMOUS.text not in config.read(AuthorizerSettings).super_users:

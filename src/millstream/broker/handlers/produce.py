@@ -31,7 +31,7 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
-from millstream.broker.produce.produce_guard import ProduceGuard
+from millstream.broker.produce.produce_guard import handle_what_is_allowed
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure import NoAnswer
@@ -206,9 +206,7 @@ def handle(
     """Appends what the producer may write. Raises TransactionalIdAuthorizationFailed, InvalidProducerIdMapping."""
     if services.access.is_open:
         return _handle(request, context, services)
-    produce = partial(_handle, context=context, services=services)
-    guard = ProduceGuard(services.access, services.metadata, services.long_work, produce, failed)
-    return guard.handle(request, context)
+    return handle_what_is_allowed(request, context, services, _handle, failed)
 
 
 def _handle(

@@ -22,10 +22,8 @@ class NodeAuthorization:
         self._authorizer: StandardAuthorizer | None = None
         self.access = OPEN
         if config.authorizer_class_name:
-            from millstream.security.standard_authorizer import (
-                AuthorizerSettings,
-                StandardAuthorizer,
-            )
+            from millstream.security.authorizer_settings import AuthorizerSettings
+            from millstream.security.standard_authorizer import StandardAuthorizer
 
             self._authorizer = StandardAuthorizer(config.read(AuthorizerSettings), is_loaded)
             self.access = Access(self._authorizer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Protocol, TypeVar
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
@@ -23,89 +24,120 @@ Answered = ProduceResponse | Awaitable[ProduceResponse | None] | None
 _TOPIC_ID_VERSION = 13
 
 
-class ProduceGuard:
-    """Passes on what the client may write, and answers for the rest."""
+class GuardServices(Protocol):
+    """The services of a node that are asked here, of all those that appending takes."""
 
-    def __init__(
-        self,
-        access: Access,
-        metadata: Metadata,
-        long_work: LongWork,
-        produce: Callable[[ProduceRequest], Answered],
-        refuse: Failed,
-    ) -> None:
-        """`produce` appends a request; `refuse` makes the answer to one of which all is refused."""
-        self._access = access
-        self._metadata = metadata
-        self._long_work = long_work
-        self._produce = produce
-        self._refuse = refuse
+    @property
+    def access(self) -> Access: ...
+    @property
+    def long_work(self) -> LongWork: ...
+    @property
+    def metadata(self) -> Metadata: ...
 
-    def handle(self, request: ProduceRequest, context: RequestContext) -> Answered:
-        """Raises TransactionalIdAuthorizationFailed."""
-        whole = context.cut_from
-        if isinstance(whole, ProduceRequest) and _is_first_part(request, whole):
-            return self._handle_first_part(request, whole, context)
-        return self._handle(request, context)
 
-    async def _handle_first_part(
-        self, part: ProduceRequest, whole: ProduceRequest, context: RequestContext
-    ) -> ProduceResponse | None:
-        """A transactional batch in any part decides about all of them, before one is appended."""
-        async for data in self._long_work.in_turns(_partitions_of(whole)):
+ServicesT = TypeVar("ServicesT", bound=GuardServices)
+Produce = Callable[[ProduceRequest, RequestContext, ServicesT], Answered]
+"""Appends a request, all of which may be written."""
+
+
+def handle_what_is_allowed(
+    request: ProduceRequest,
+    context: RequestContext,
+    services: ServicesT,
+    produce: Produce[ServicesT],
+    refuse: Failed,
+) -> Answered:
+    """Has `produce` append what the client may write, and answers for the rest; `refuse` makes the answer to a request that is refused.
+
+    Raises TransactionalIdAuthorizationFailed.
+    """
+    whole = context.cut_from
+    if isinstance(whole, ProduceRequest) and _is_first_part(request, whole):
+        return _handle_first_part(request, whole, context, services, produce, refuse=refuse)
+    return _handle(request, context, services, produce, refuse)
+
+
+async def _handle_first_part(
+    part: ProduceRequest,
+    whole: ProduceRequest,
+    context: RequestContext,
+    services: ServicesT,
+    produce: Produce[ServicesT],
+    *,
+    refuse: Failed,
+) -> ProduceResponse | None:
+    """A transactional batch in any part decides about all of them, before one is appended."""
+    async for data in services.long_work.in_turns(_partitions_of(whole)):
+        if has_transactional_batch(data):
+            _check_transactional_id(whole, context, services.access)
+            break
+    answered = _handle(part, context, services, produce, refuse)
+    return await answered if isinstance(answered, Awaitable) else answered
+
+
+def _handle(
+    request: ProduceRequest,
+    context: RequestContext,
+    services: ServicesT,
+    produce: Produce[ServicesT],
+    refuse: Failed,
+) -> Answered:
+    names: list[str] = []
+    is_transactional = False
+    for topic in request.topic_data:
+        name = _name(topic, context.version, services.metadata)
+        if name is not None:
+            names.append(name)
+        for data in topic.partition_data:
             if has_transactional_batch(data):
-                self._check_transactional_id(whole, context)
-                break
-        answered = self._handle(part, context)
-        return await answered if isinstance(answered, Awaitable) else answered
+                is_transactional = True
+    if is_transactional:
+        _check_transactional_id(request, context, services.access)
+    denied = services.access.denied(context, Operation.WRITE, ResourceType.TOPIC, names)
+    if not denied:
+        return produce(request, context, services)
+    allowed: list[TopicProduceData] = []
+    refused: list[TopicProduceData] = []
+    for topic in request.topic_data:
+        is_denied = _name(topic, context.version, services.metadata) in denied
+        (refused if is_denied else allowed).append(topic)
+    return _with_refused(
+        produce(request.replaced(topic_data=allowed), context, services),
+        request.replaced(topic_data=refused),
+        context.version,
+        refuse,
+    )
 
-    def _handle(self, request: ProduceRequest, context: RequestContext) -> Answered:
-        if any(map(has_transactional_batch, _partitions_of(request))):
-            self._check_transactional_id(request, context)
-        named = [(topic, self._name(topic, context.version)) for topic in request.topic_data]
-        denied = self._access.denied(
-            context,
-            Operation.WRITE,
-            ResourceType.TOPIC,
-            [name for _, name in named if name is not None],
+
+async def _with_refused(
+    answered: Answered, refused: ProduceRequest, version: int, refuse: Failed
+) -> ProduceResponse | None:
+    """Raises NoAnswer where the producer waits for none: only the end of its connection tells it."""
+    response = await answered if isinstance(answered, Awaitable) else answered
+    told = refuse(refused, version, TopicAuthorizationFailed())
+    assert isinstance(told, ProduceResponse), "a Produce is refused by its own response"
+    if response is not None:
+        response.responses += told.responses
+    return response
+
+
+def _check_transactional_id(
+    request: ProduceRequest, context: RequestContext, access: Access
+) -> None:
+    """Raises TransactionalIdAuthorizationFailed for a producer that names no transactional id, or one that is not its own."""
+    if request.transactional_id is None:
+        raise TransactionalIdAuthorizationFailed(
+            "a transactional batch needs the transactional id in the request"
         )
-        if not denied:
-            return self._produce(request)
-        allowed = [topic for topic, name in named if name not in denied]
-        refused = [topic for topic, name in named if name in denied]
-        return self._with_refused(
-            self._produce(request.replaced(topic_data=allowed)),
-            request.replaced(topic_data=refused),
-            context.version,
-        )
+    access.check(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
 
-    async def _with_refused(
-        self, answered: Answered, refused: ProduceRequest, version: int
-    ) -> ProduceResponse | None:
-        """Raises NoAnswer where the producer waits for none: only the end of its connection tells it."""
-        response = await answered if isinstance(answered, Awaitable) else answered
-        told = self._refuse(refused, version, TopicAuthorizationFailed())
-        assert isinstance(told, ProduceResponse), "a Produce is refused by its own response"
-        if response is not None:
-            response.responses += told.responses
-        return response
 
-    def _check_transactional_id(self, request: ProduceRequest, context: RequestContext) -> None:
-        """Raises TransactionalIdAuthorizationFailed for a producer that names no transactional id, or one that is not its own."""
-        if request.transactional_id is None:
-            raise TransactionalIdAuthorizationFailed(
-                "a transactional batch needs the transactional id in the request"
-            )
-        self._access.check(
-            context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id
-        )
-
-    def _name(self, topic: TopicProduceData, version: int) -> str | None:
-        """Returns the name of the topic, whether or not there is one; None for an id that is unknown."""
-        if version < _TOPIC_ID_VERSION:
-            return topic.name
-        found = self._metadata.image.topic_by_id(topic.topic_id)
-        return None if found is None else found.name
+def _name(topic: TopicProduceData, version: int, metadata: Metadata) -> str | None:
+    """Returns the name of the topic, whether or not there is one; None for an id that is unknown."""
+    if version < _TOPIC_ID_VERSION:
+        return topic.name
+    found = metadata.image.topic_by_id(topic.topic_id)
+    return None if found is None else found.name
 
 
 def _is_first_part(request: ProduceRequest, whole: ProduceRequest) -> bool:

@@ -130,13 +130,13 @@ class Access:
         """The same in turns, for names of which there may be very many."""
         if self._authorizer is None:
             return _NOBODY
-        return {
-            name
-            async for name, mentions in long_work.in_turns(_mentions(names).items())
+        denied: set[str] = set()
+        async for name, mentions in long_work.in_turns(_mentions(names).items()):
             if not self._asked(
                 context, operation, resource_type, name, mentions=mentions, quiet=quiet
-            )
-        }
+            ):
+                denied.add(name)
+        return denied
 
     def allows_any(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
@@ -181,20 +181,21 @@ class Access:
         told_only: bool = False,
     ) -> bool:
         """The parts of a request that was cut have one answer, and one line: what changes in between does not split it."""
-        key = (operation, resource_type, name)
-        answered = context.decided
-        if answered is not None and key in answered:
-            return answered[key]
         assert self._authorizer is not None, "who is open asks nothing"
+        answered = context.decided
+        if answered is not None:
+            allowed = answered.get((operation, resource_type, name))
+            if allowed is not None:
+                return allowed
         decision = self._authorizer.decide(context.connection, operation, resource_type, name)
         if answered is not None:
-            answered[key] = decision.is_allowed
+            answered[operation, resource_type, name] = decision.is_allowed
         if decision.is_allowed:
             level = _TRACE if told_only else logging.DEBUG
         else:
             level = _TRACE if quiet else logging.INFO
         if _AUDIT.isEnabledFor(level):
-            _log(level, context, key, mentions, decision)
+            _log(level, context, (operation, resource_type, name), mentions, decision)
         return decision.is_allowed
 
 
