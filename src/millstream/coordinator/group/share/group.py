@@ -39,7 +39,7 @@ class ShareGroup:
         self.group_id = group_id
         self.epoch = FIRST_EPOCH
         self.metadata_hash = 0
-        self.assignment_epoch = 0
+        self.assignment_epoch = FIRST_EPOCH
         self.assignment_timestamp_ms = 0
         self.members: dict[str, ShareGroupMember] = {}
         self.targets: dict[str, Partitions] = {}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, get_args
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.share.group import ShareGroup
+from millstream.coordinator.group.share.group import FIRST_EPOCH, ShareGroup
 from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.share.state_partitions import StatePartitions
 from millstream.coordinator.record import CoordinatorRecord
@@ -67,7 +67,7 @@ def _replay(groups: Groups, group: ShareGroup, record: CoordinatorRecord) -> Non
         case ShareGroupMemberMetadataKey() as key, ShareGroupMemberMetadataValue() as value:
             group.members[key.member_id] = _subscribed(_member(group, key.member_id), value)
         case ShareGroupTargetAssignmentMetadataKey(), None:
-            group.assignment_epoch = 0
+            group.assignment_epoch, group.assignment_timestamp_ms = FIRST_EPOCH, 0
         case (
             ShareGroupTargetAssignmentMetadataKey(),
             ShareGroupTargetAssignmentMetadataValue() as value,

@@ -60,6 +60,10 @@ def test_setting_offsets_makes_the_group(group: SimShareGroup) -> None:
     assert asked.start_offsets == {(ORDERS, 1): 40}
     assert asked.partitions == {ORDERS: {1}}
     assert group.state.state_partitions.initializing == {ORDERS: {1}}
+    described = group.describe()
+    assert (described.group_state, described.group_epoch, described.assignment_epoch) == (
+        "Empty", 1, 1,
+    )  # fmt: skip
 
 
 def test_setting_offsets_fences_whoever_leads_the_partition(group: SimShareGroup) -> None:
