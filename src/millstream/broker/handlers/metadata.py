@@ -30,6 +30,7 @@ from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import AT_ONCE
 from millstream.errors import (
     InvalidRequest,
     InvalidTopic,
@@ -86,9 +87,16 @@ def handle(
     may_create = request.allow_auto_topic_creation and auto_topic_creation.is_enabled
     answer = partial(_answer, request, context, metadata=metadata, identity=identity, access=access)
     if request.topics is None or (context.version == 0 and not request.topics):
-        if access.is_open:
+        if access.is_open and len(metadata.image.topics) <= AT_ONCE:
             return answer(frozenset())
-        return _answer_about_all(answer, context, access, metadata, long_work=long_work)
+        return _answer_about_all(
+            request,
+            context,
+            access=access,
+            identity=identity,
+            long_work=long_work,
+            metadata=metadata,
+        )
     names = [name for each in request.topics if (name := _name(each, metadata.image)) is not None]
     refuse = partial(_refused_names, context=context, access=access, may_create=may_create)
     if context.cut_from is None:
@@ -140,25 +148,32 @@ def _check_entry(topic: MetadataRequestTopic, version: int) -> None:
 
 
 async def _answer_about_all(
-    answer: Callable[[AbstractSet[str]], MetadataResponse],
+    request: MetadataRequest,
     context: RequestContext,
-    access: Access,
-    metadata: Metadata,
     *,
+    access: Access,
+    identity: NodeIdentity,
     long_work: LongWork,
+    metadata: Metadata,
 ) -> MetadataResponse:
-    """A topic that is made while others are asked about is left out: nobody has decided about it."""
-    asked_about = metadata.image.topics.by_name
+    """In turns, and of one image: nothing is told of a topic that is made while the client's access to others is asked about."""
+    image = metadata.image
     hidden = await access.denied_of_many(
         context,
         Operation.DESCRIBE,
         ResourceType.TOPIC,
-        asked_about,
+        image.topics.by_name,
         long_work=long_work,
         quiet=True,
     )
-    made_since = metadata.image.topics.by_name.keys() - asked_about.keys()
-    return answer(hidden | made_since)
+    response = _answer_without_topics(request, context, image, identity=identity, access=access)
+    reachable = frozenset(BrokerId(broker.node_id) for broker in response.brokers)
+    async for topic in long_work.in_turns(image.topics):
+        if topic.name not in hidden:
+            told = _described(topic, image, reachable, context.version)
+            _tell_operations(request, context, told, access)
+            response.topics.append(told)
+    return response
 
 
 async def _create_of_many(
@@ -222,27 +237,42 @@ def _answer(
 ) -> MetadataResponse:
     """`refused`: names of topics of which nothing is told."""
     image = metadata.image
-    brokers = advertised_brokers(image, context.listener_name)
+    response = _answer_without_topics(request, context, image, identity=identity, access=access)
+    reachable = frozenset(BrokerId(broker.node_id) for broker in response.brokers)
+    response.topics = _topics(request, image, reachable, context.version, refused=refused)
+    for topic in response.topics:
+        _tell_operations(request, context, topic, access)
+    return response
+
+
+def _answer_without_topics(
+    request: MetadataRequest,
+    context: RequestContext,
+    image: MetadataImage,
+    *,
+    identity: NodeIdentity,
+    access: Access,
+) -> MetadataResponse:
     response = MetadataResponse(
         cluster_id=identity.cluster_id,
         controller_id=any_broker_for_controller(image, identity.node_id),
         brokers=[
             MetadataResponseBroker(node_id=b.id, host=b.host, port=b.port, rack=b.rack)
-            for b in brokers
+            for b in advertised_brokers(image, context.listener_name)
         ],
-        topics=_topics(
-            request, image, frozenset(b.id for b in brokers), context.version, refused=refused
-        ),
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = access.cluster_operations(context)
-    if request.include_topic_authorized_operations:
-        for topic in response.topics:
-            if topic.error_code == 0:
-                topic.topic_authorized_operations = access.operations(
-                    context, ResourceType.TOPIC, topic.name or ""
-                )
     return response
+
+
+def _tell_operations(
+    request: MetadataRequest, context: RequestContext, topic: MetadataResponseTopic, access: Access
+) -> None:
+    if request.include_topic_authorized_operations and topic.error_code == 0:
+        topic.topic_authorized_operations = access.operations(
+            context, ResourceType.TOPIC, topic.name or ""
+        )
 
 
 def _topics(

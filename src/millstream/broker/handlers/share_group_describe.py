@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.access import Access, withhold_groups
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
@@ -36,6 +37,7 @@ async def handle(
     context: RequestContext,
     *,
     access: Access,
+    long_work: LongWork,
     share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> ShareGroupDescribeResponse:
@@ -51,7 +53,9 @@ async def handle(
                     context, ResourceType.GROUP, group.group_id
                 )
     return ShareGroupDescribeResponse(
-        groups=withhold_groups(access, context, groups, _topics, _withheld)
+        groups=await withhold_groups(
+            access, context, groups, _topics, _withheld, long_work=long_work
+        )
     )
 
 

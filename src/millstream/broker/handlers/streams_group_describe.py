@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_streams_protocol
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access, withhold_groups
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -41,6 +42,7 @@ async def handle(
     access: Access,
     config: DynamicConfig,
     group_coordinator: GroupCoordination,
+    long_work: LongWork,
     metadata: Metadata,
 ) -> StreamsGroupDescribeResponse:
     check_streams_protocol(config, metadata)
@@ -55,7 +57,9 @@ async def handle(
                     context, ResourceType.GROUP, group.group_id
                 )
     return StreamsGroupDescribeResponse(
-        groups=withhold_groups(access, context, groups, _topics, _withheld)
+        groups=await withhold_groups(
+            access, context, groups, _topics, _withheld, long_work=long_work
+        )
     )
 
 

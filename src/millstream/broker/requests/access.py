@@ -202,19 +202,36 @@ class Access:
 GroupT = TypeVar("GroupT")
 
 
-def withhold_groups(
+async def withhold_groups(
     access: Access,
     context: RequestContext,
     groups: list[GroupT],
     topics_of: Callable[[GroupT], Iterable[str]],
     withheld: Callable[[GroupT], GroupT],
+    *,
+    long_work: LongWork,
 ) -> list[GroupT]:
-    """Returns described groups, `withheld` those with topics that the client may not describe: nobody learns of these by a group."""
+    """Returns described groups, `withheld` those with topics that the client may not describe: nobody learns of these by a group.
+
+    In turns: a group may have very many members, each with many topics.
+    """
     if access.is_open:
         return groups
-    names = {name for group in groups for name in topics_of(group)}
-    hidden = access.denied(context, Operation.DESCRIBE, ResourceType.TOPIC, names)
-    return [group if hidden.isdisjoint(topics_of(group)) else withheld(group) for group in groups]
+    topics: list[set[str]] = [set() for _ in groups]
+    mentions = ((place, name) for place, group in enumerate(groups) for name in topics_of(group))
+    async for place, name in long_work.in_turns(mentions):
+        topics[place].add(name)
+    hidden = await access.denied_of_many(
+        context,
+        Operation.DESCRIBE,
+        ResourceType.TOPIC,
+        set().union(*topics),
+        long_work=long_work,
+    )
+    return [
+        group if hidden.isdisjoint(named) else withheld(group)
+        for group, named in zip(groups, topics, strict=True)
+    ]
 
 
 OPEN: Final = Access()

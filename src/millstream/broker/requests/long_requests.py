@@ -29,7 +29,7 @@ TELLS_ALL: Final = frozenset(
         ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.DESCRIBE_ACLS, ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.DESCRIBE_CONFIGS,
         ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
         ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.LIST_GROUPS,
-        ApiKey.LIST_TRANSACTIONS, ApiKey.OFFSET_FETCH, ApiKey.READ_SHARE_GROUP_STATE, ApiKey.SHARE_GROUP_DESCRIBE,
+        ApiKey.LIST_TRANSACTIONS, ApiKey.METADATA, ApiKey.OFFSET_FETCH, ApiKey.READ_SHARE_GROUP_STATE, ApiKey.SHARE_GROUP_DESCRIBE,
         ApiKey.STREAMS_GROUP_DESCRIBE,
     }
 )  # fmt: skip
@@ -45,6 +45,7 @@ _TOLD: Final[Mapping[ApiKey, Path]] = MappingProxyType(
         ApiKey.DESCRIBE_PRODUCERS: ("topics", "partitions", "active_producers"),
         ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ("groups", "topics", "partitions"),
         ApiKey.FETCH: ("responses", "partitions"),
+        ApiKey.METADATA: ("topics", "partitions"),
         ApiKey.OFFSET_FETCH: ("groups", "topics", "partitions"),
         ApiKey.READ_SHARE_GROUP_STATE: ("results", "partitions", "state_batches"),
     }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
@@ -20,6 +23,8 @@ from millstream.broker.handlers import (
     incremental_alter_configs,
     metadata,
 )
+from millstream.broker.node.long_work import TURN_S, LongWork
+from millstream.broker.requests.handler_services import bound
 from millstream.errors import (
     ClusterAuthorizationFailed,
     DelegationTokenAuthorizationFailed,
@@ -64,6 +69,7 @@ from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequ
 from millstream.security.acl import CLUSTER_NAME, Operation, ResourceType
 from millstream.security.principal import KafkaPrincipal
 from tests.support.access_rules import ALICE, access, rule
+from tests.support.handler_services import request_context
 
 TOPIC, GROUP, CLUSTER, USER = (
     ResourceType.TOPIC,
@@ -132,6 +138,32 @@ class TestMetadata:
         assert [t.name for t in self.told(world, None).topics] == ["mine"]
         allow(world, on("*", Operation.READ), on("theirs", Operation.DESCRIBE, deny=True))
         assert [t.name for t in self.told(world, None).topics] == ["mine"]
+
+    def test_all_topics_take_turns(self, world: Any) -> None:
+        """What is asked about, described and told of operations each give way: a clock that jumps wants a round for each topic."""
+        for number in range(20):
+            world.create(f"many-{number}")
+        allow(world, on("many", Operation.READ, prefixed=True))
+        world.give(long_work=LongWork(partial(next, count(step=2 * TURN_S))))
+        request = MetadataRequest(topics=None, include_topic_authorized_operations=True)
+        context = request_context(10, principal=ALICE)
+
+        async def watched() -> tuple[Any, int]:
+            answering = asyncio.ensure_future(
+                bound(metadata.handle, world.services)(request, context)
+            )
+            rounds = 0
+            while not answering.done():
+                await asyncio.sleep(0)
+                rounds += 1
+            return answering.result(), rounds
+
+        answer, rounds = asyncio.run(watched())
+        assert {t.topic_authorized_operations for t in answer.topics} == {
+            1 << Operation.READ | 1 << Operation.DESCRIBE
+        }
+        assert len(answer.topics) == 20
+        assert rounds >= 2 * 22, "all are asked about, and all are described"
 
     def test_what_may_not_be_created_is_refused_and_not_created(self, world: Any) -> None:
         allow(world, on("new", Operation.DESCRIBE), on("newer", Operation.DESCRIBE))

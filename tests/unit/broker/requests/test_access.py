@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from millstream.broker.node.long_work import LongWork
-from millstream.broker.requests.access import OPEN, Access
+from millstream.broker.requests.access import OPEN, Access, withhold_groups
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     ClusterAuthorizationFailed,
@@ -134,3 +134,21 @@ def test_without_an_authorizer_no_name_is_looked_at() -> None:
     assert OPEN.operations(asking(), TOPIC, "t") == 3576
     assert OPEN.cluster_operations(asking()) == 8096
     assert access().cluster_operations(asking()) == 0
+
+
+def test_groups_with_a_hidden_topic_are_withheld_and_each_topic_is_asked_for_once(
+    audit: pytest.LogCaptureFixture,
+) -> None:
+    groups = [["mine"], ["mine", "theirs", "theirs"], [], ["theirs"]]
+    told = asyncio.run(
+        withhold_groups(
+            access(rule(READ, TOPIC, "mine")),
+            asking(ApiKey.CONSUMER_GROUP_DESCRIBE),
+            groups,
+            lambda group: group,
+            lambda _group: ["withheld"],
+            long_work=LongWork(lambda: 0.0),
+        )
+    )
+    assert told == [["mine"], ["withheld"], [], ["withheld"]]
+    assert sorted(level for level, _ in logged(audit)) == [logging.DEBUG, logging.INFO]
