@@ -209,6 +209,24 @@ async def test_who_hangs_up_while_it_waits_is_counted_and_logged(
     assert "may not log in: it says so" in caplog.text
 
 
+async def test_the_log_has_logins_as_fields_for_programs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with edge() as running:
+        for token in (b"in", b"guess"):
+            async with client(running) as each:
+                await each.begin()
+                with contextlib.suppress(asyncio.IncompleteReadError):
+                    await each.token(token)
+    accepted, refused = [r.audit for r in caplog.records if hasattr(r, "audit")]
+    where = {"host": "127.0.0.1", "listener": "GATE"}
+    assert accepted == {
+        "login": "accepted", "allowed": True, "principal": "User:alice", "mechanism": "SCRIPT", "again": False, "connection": 1, **where,
+    }  # fmt: skip
+    assert refused == {
+        "login": "refused", "allowed": False, "reason": "it says so", "again": False, "connection": 2, **where,
+    }  # fmt: skip
+
+
 async def test_nobody_guesses_more_often_by_closing_one_side(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

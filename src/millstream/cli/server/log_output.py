@@ -38,7 +38,7 @@ class PlainFormat(logging.Formatter):
 
 
 class JsonFormat(logging.Formatter):
-    """One JSON object a line. What the audit log says of a decision stands in it as fields, too (`audit`)."""
+    """One JSON object a line. What the log says of a decision or of a login stands in it as fields, too (`audit`)."""
 
     def __init__(self, node_id: int) -> None:
         super().__init__()

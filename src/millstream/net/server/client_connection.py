@@ -45,3 +45,17 @@ class LoginCounts:
     failed_again: int = 0
     ended: int = 0
     """Connections closed since their session had ended and they did not log in again."""
+
+
+def audited_login(
+    connection: ClientConnection, *, is_allowed: bool, **more: str | bool
+) -> dict[str, dict[str, str | int | bool]]:
+    """Returns what a line of the log about a login has for programs, beside its text (`extra` of `logging`)."""
+    fields: dict[str, str | int | bool] = {
+        "login": "accepted" if is_allowed else "refused",
+        "allowed": is_allowed,
+        "host": connection.client_host,
+        "listener": connection.listener_name,
+        "connection": connection.connection_id,
+    }
+    return {"audit": {**fields, **more}}

@@ -13,12 +13,12 @@ import ssl
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection, audited_login
 from millstream.net.server.deadline_queue import DeadlineQueue
 from millstream.net.server.tls_socket import TlsSocket
 from millstream.net.server.turns import Turns
 from millstream.quoting import shortened
-from millstream.security.principal import KafkaPrincipal
+from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 
 _LOGGER = logging.getLogger(__name__)
 HANDSHAKE_MS: Final = 10_000
@@ -137,10 +137,12 @@ class Handshake:
             self._finish()
 
     def fail(self, reason: str, level: int = logging.INFO) -> None:
+        reason = shortened(reason)
         _LOGGER.log(
             level,
             "connection %d from %s closed: no TLS: %s",
-            self.peer.connection_id, self.peer, shortened(reason),
+            self.peer.connection_id, self.peer, reason,
+            extra=audited_login(self.peer, is_allowed=False, reason=reason, mechanism="TLS"),
         )  # fmt: skip
         self._wait_no_more()
         self._handshakes.ended(self, None)
@@ -161,6 +163,12 @@ class Handshake:
             self.fail("the name in its certificate fits none of ssl.principal.mapping.rules")
             return
         self.peer.principal = principal
+        if principal != ANONYMOUS:
+            _LOGGER.info(
+                "connection %d from %s is %s by its certificate",
+                self.peer.connection_id, self.peer, principal,
+                extra=audited_login(self.peer, is_allowed=True, principal=principal.text, mechanism="TLS"),
+            )  # fmt: skip
         self._handshakes.ended(self, self._socket)
 
 

@@ -12,7 +12,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, assert_never
 
-from millstream.net.server.client_connection import ClientConnection, LoginCounts
+from millstream.net.server.client_connection import (
+    ClientConnection,
+    LoginCounts,
+    audited_login,
+)
 from millstream.net.server.request_handler import LastAnswer, RequestHandler, Response
 from millstream.quoting import shortened
 from millstream.runtime import Clock
@@ -172,15 +176,20 @@ class LoginGate:
         _LOGGER.info(
             "connection %d from %s logged in%s as %s with %s",
             connection.connection_id, connection, " again" if again else "", connection.principal, identity.mechanism,
+            extra=audited_login(
+                connection, is_allowed=True, principal=connection.principal.text, mechanism=identity.mechanism, again=again,
+            ),
         )  # fmt: skip
 
     def _note_failure(self, reason: str, connection: ClientConnection) -> None:
         """Before the delay: whoever guesses and hangs up is in the log too."""
+        reason, again = shortened(reason), self._session is not None
         _LOGGER.info(
             "connection %d from %s may not log in: %s",
-            connection.connection_id, connection, shortened(reason),
+            connection.connection_id, connection, reason,
+            extra=audited_login(connection, is_allowed=False, reason=reason, again=again),
         )  # fmt: skip
-        if self._session is None:
+        if not again:
             self._counts.failed += 1
         else:
             self._counts.failed_again += 1
