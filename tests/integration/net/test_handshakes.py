@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import ssl
 from collections.abc import Iterator
@@ -110,7 +111,10 @@ async def shake_hands(client: socket.socket) -> None:
         connected.detach()
 
 
-async def test_a_client_that_finishes_is_handed_on_with_its_principal(server: Server) -> None:
+async def test_a_client_that_finishes_is_handed_on_with_its_principal(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     handshakes = server.handshakes()
     client = server.begin(handshakes)
     await shake_hands(client)
@@ -118,6 +122,11 @@ async def test_a_client_that_finishes_is_handed_on_with_its_principal(server: Se
     assert server.ended[0][1] is not None
     assert len(handshakes) == 0
     assert handshakes.next_deadline_ms() is None
+    ((told, audit),) = [(each.getMessage(), each.audit) for each in caplog.records]
+    assert told.endswith(f"is {ALICE} by its certificate")
+    assert (audit["login"], audit["principal"], audit["mechanism"]) == (
+        "accepted", ALICE.text, "TLS",
+    )  # fmt: skip
 
 
 async def test_a_client_without_a_name_is_closed(server: Server) -> None:
