@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -44,12 +45,13 @@ API = ApiSpec(
 _KNOWS_REQUESTERS: Final = 3
 
 
-def handle(
+async def handle(
     request: DescribeDelegationTokenRequest,
     context: RequestContext,
     *,
     access: Access,
     config: DynamicConfig,
+    long_work: LongWork,
     metadata: Metadata,
 ) -> DescribeDelegationTokenResponse:
     """Describes the tokens that the asker may see. Raises DelegationTokenRequestNotAllowed, DelegationTokenAuthDisabled."""
@@ -62,10 +64,11 @@ def handle(
         if request.owners is None
         else [principal_text(o.principal_type, o.principal_name) for o in request.owners]
     )
+    tokens = metadata.image.delegation_tokens.values()
     return DescribeDelegationTokenResponse(
         tokens=[
             _described(token, secret_key, context.version)
-            for token in metadata.image.delegation_tokens.values()
+            async for token in long_work.in_turns(tokens)
             if (owners is None or any(concerns(token, owner) for owner in owners))
             and _may_see(token, context, access)
         ]

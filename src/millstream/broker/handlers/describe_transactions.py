@@ -6,6 +6,7 @@ Version 0. Answered by the coordinator of each id, with an error for each (TRANS
 from __future__ import annotations
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
@@ -34,11 +35,16 @@ async def handle(
     context: RequestContext,
     *,
     access: Access,
+    long_work: LongWork,
     transaction_coordinator: TransactionCoordination,
 ) -> DescribeTransactionsResponse:
     described = [
         await _describe(
-            each, context, access=access, transaction_coordinator=transaction_coordinator
+            each,
+            context,
+            access=access,
+            long_work=long_work,
+            transaction_coordinator=transaction_coordinator,
         )
         for each in request.transactional_ids
     ]
@@ -61,6 +67,7 @@ async def _describe(
     context: RequestContext,
     *,
     access: Access,
+    long_work: LongWork,
     transaction_coordinator: TransactionCoordination,
 ) -> TransactionState:
     """Tells of the topics that the client may describe."""
@@ -76,8 +83,12 @@ async def _describe(
         )
     except KafkaError as error:
         return TransactionState(error_code=error.code, transactional_id=transactional_id)
-    hidden = access.denied(
-        context, Operation.DESCRIBE, ResourceType.TOPIC, (topic.topic for topic in state.topics)
+    hidden = await access.denied_of_many(
+        context,
+        Operation.DESCRIBE,
+        ResourceType.TOPIC,
+        (topic.topic for topic in state.topics),
+        long_work=long_work,
     )
     if hidden:
         state.topics = [topic for topic in state.topics if topic.topic not in hidden]

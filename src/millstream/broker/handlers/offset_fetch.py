@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -61,13 +62,14 @@ async def handle(
     *,
     access: Access,
     group_coordinator: GroupCoordination,
+    long_work: LongWork,
     metadata: Metadata,
 ) -> OffsetFetchResponse:
     fetch: _FetchGroup = partial(
         _fetch, request.require_stable, context.caller, group_coordinator=group_coordinator
     )
     if not access.is_open:
-        fetch = partial(_fetch_allowed, fetch, context, access)
+        fetch = partial(_fetch_allowed, fetch, context, access, long_work=long_work)
     if context.version < _SEVERAL_GROUPS_VERSION:
         return await _handle_one_group(request, context.version, fetch)
     if context.version >= _TOPIC_ID_VERSION:
@@ -144,20 +146,27 @@ async def _fetch(
 
 
 async def _fetch_allowed(
-    fetch: _FetchGroup, context: RequestContext, access: Access, group: OffsetFetchRequestGroup
+    fetch: _FetchGroup,
+    context: RequestContext,
+    access: Access,
+    group: OffsetFetchRequestGroup,
+    *,
+    long_work: LongWork,
 ) -> OffsetFetchResponseGroup:
     """Topics that the client may not describe are refused, and left out where it asks for all."""
     if not access.allows(context, Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
         return OffsetFetchResponseGroup(
             group_id=group.group_id, error_code=GroupAuthorizationFailed.code
         )
-    denied = partial(access.denied, context, Operation.DESCRIBE, ResourceType.TOPIC)
+    denied = partial(
+        access.denied_of_many, context, Operation.DESCRIBE, ResourceType.TOPIC, long_work=long_work
+    )
     if group.topics is None:
         answer = await fetch(group)
-        hidden = denied(topic.name for topic in answer.topics)
+        hidden = await denied(topic.name for topic in answer.topics)
         answer.topics = [topic for topic in answer.topics if topic.name not in hidden]
         return answer
-    hidden = denied(topic.name for topic in group.topics)
+    hidden = await denied(topic.name for topic in group.topics)
     allowed = [topic for topic in group.topics if topic.name not in hidden]
     answer = await fetch(
         OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, allowed)
