@@ -5,7 +5,6 @@ The end of its input is the end of its parent. A paused process could not see th
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import sys
 from typing import Final
@@ -21,4 +20,6 @@ def wake_at_parent_death() -> None:
     Only Linux has that; elsewhere a paused process stays until somebody wakes it.
     """
     if sys.platform == "linux":
+        import ctypes  # a node that nobody has started this way does without
+
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)

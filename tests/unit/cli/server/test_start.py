@@ -48,6 +48,7 @@ OF_OTHERS = {
 }
 """A node by itself follows nobody; one that is new has no log that was closed or damaged."""
 ASKED_FOR = {
+    "ctypes",
     "millstream.broker.config.tls_settings",
     "millstream.broker.http.pages",
     "millstream.broker.login",
@@ -62,7 +63,7 @@ ASKED_FOR = {
     "millstream.security.tls",
     "secrets",
 }
-"""A node has logins, TLS, access rules and metrics over HTTP where its settings ask for them."""
+"""A node has logins, TLS, access rules and metrics over HTTP where its settings ask for them, and ctypes where a parent has started it."""
 _UNTIL_SETTINGS_ARE_READ = """
 import gc, sys
 from click.testing import CliRunner
