@@ -269,7 +269,9 @@ def _answer_without_topics(
 def _tell_operations(
     request: MetadataRequest, context: RequestContext, topic: MetadataResponseTopic, access: Access
 ) -> None:
-    if request.include_topic_authorized_operations and topic.error_code == 0:
+    """Also on topics that do not exist, as Kafka."""
+    is_named = topic.error_code not in (TopicAuthorizationFailed.code, UnknownTopicId.code)
+    if request.include_topic_authorized_operations and is_named:
         topic.topic_authorized_operations = access.operations(
             context, ResourceType.TOPIC, topic.name or ""
         )

@@ -84,6 +84,13 @@ def test_unknown_illegal_and_repeated_names(node: object) -> None:
     ]
 
 
+def test_operations_are_told_of_topics_that_do_not_exist_too(node: object) -> None:
+    asked = [MetadataRequestTopic(name=name) for name in ("nope", "a b")]
+    asked.append(MetadataRequestTopic(name=None, topic_id=STRANGE_ID))
+    response = ask(node, 13, topics=asked, include_topic_authorized_operations=True)
+    assert [t.topic_authorized_operations for t in response.topics] == [3576, 3576, NOT_ASKED]
+
+
 def test_topics_are_found_by_id_from_version_12_on(node: object) -> None:
     node.create("a")
     topic_id = node.live.image.topic("a").topic_id
@@ -252,7 +259,7 @@ def test_authorized_operations_are_told_on_request(
         include_topic_authorized_operations=True,
     )
     assert told.cluster_authorized_operations == cluster
-    assert [t.topic_authorized_operations for t in told.topics] == [topic, NOT_ASKED]
+    assert [t.topic_authorized_operations for t in told.topics] == [topic, topic]
 
 
 def test_a_partition_without_a_leader(node: object) -> None:
