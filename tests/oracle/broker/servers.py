@@ -47,6 +47,8 @@ _LOGIN: Final = "SASL_PLAINTEXT"
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
     f'user_{name}="{PASSWORD}"' for name in USERS
 )
+_SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+"""For who has a token: no user of it is made."""
 login_addresses: Final[dict[str, str]] = {}
 """Where clients of a broker log in, by its bootstrap address."""
 
@@ -57,8 +59,9 @@ def _with_login(address: str, login_address: str) -> dict[str, str]:
         "listeners": f"PLAINTEXT://{address},{_LOGIN}://{login_address}",
         "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{_LOGIN}:{_LOGIN},CONTROLLER:PLAINTEXT",
         "inter.broker.listener.name": "PLAINTEXT",
-        "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
         "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{_PLAIN};",
+        "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": _SCRAM,
     }
 
 

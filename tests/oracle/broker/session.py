@@ -5,6 +5,7 @@ It hides what depends on timing alone: coordinators that are still loading, lead
 
 from __future__ import annotations
 
+import base64
 import itertools
 import secrets
 import socket
@@ -21,6 +22,8 @@ from millstream.protocol.json_form import to_json
 from millstream.protocol.message_values import MessageValue
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
+from millstream.security.sasl_scram import ScramClient
+from millstream.security.scram import ScramMechanism
 from tests.oracle.broker.messages import Fields, api_key, request
 from tests.oracle.broker.servers import PASSWORD, login_addresses
 
@@ -138,7 +141,7 @@ class Session:
                 {"name": key.replace("_", "."), "value": value} for key, value in configs.items()]}],
         )  # fmt: skip
         assert created.topics[0].error_code == 0, created
-        self.until(lambda: self._is_led(name, partitions), f"topic {name} has leaders")
+        self.until(lambda: self.is_led(name, partitions), f"topic {name} has leaders")
         return Topic(name, created.topics[0].topic_id)
 
     def known_topic(self, suffix: str = "", partitions: int = 1, **configs: str) -> Topic:
@@ -244,7 +247,26 @@ class Session:
         assert answer is not None, "the login is not answered"
         assert not answer.error_code, answer
 
-    def _is_led(self, name: str, partitions: int) -> bool:
+    def login_by_token(self, connection: str, token_id: str, hmac: bytes) -> None:
+        """Opens a connection of who has a delegation token, for its owner."""
+        host, _, port = login_addresses[self.bootstrap].rpartition(":")
+        self._sockets[connection] = socket.create_connection((host, int(port)), SILENCE_S)
+        client = ScramClient(
+            ScramMechanism.SCRAM_SHA_256,
+            token_id,
+            base64.b64encode(hmac).decode(),
+            secrets.token_urlsafe(16),
+            token_auth=True,
+        )
+        self.quietly("SaslHandshake", 1, connection=connection, mechanism=client.mechanism)
+        said: bytes | None = client.first()
+        while said is not None:
+            answer = self.quietly("SaslAuthenticate", 2, connection=connection, auth_bytes=said)
+            assert answer is not None, "the login by token is not answered"
+            assert not answer.error_code, answer
+            said = client.answer(bytes(answer.auth_bytes))
+
+    def is_led(self, name: str, partitions: int) -> bool:
         asked = {"name": name, "topic_id": ZERO_UUID}
         found = self.quietly("Metadata", 12, topics=[asked], allow_auto_topic_creation=False)
         topic = found.topics[0]

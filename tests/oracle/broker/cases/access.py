@@ -30,6 +30,8 @@ class Rule(NamedTuple):
     name: str = "kafka-cluster"
     pattern: int = LITERAL
     permission: int = ALLOW
+    principal: str = f"User:{ALICE}"
+    host: str = "*"
 
 
 def grant(s: Session, *rules: Rule) -> None:
