@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -20,6 +22,7 @@ from millstream.spark.pipeline.hosted_application import HostedApplication, dige
 from millstream.spark.pipeline.messages import (
     Application,
     ApplicationWanted,
+    Hello,
     RunTask,
     RunTasks,
     Working,
@@ -35,6 +38,7 @@ from tests.patience import LONG_ENOUGH_S, wait_until
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 SOON_S = 20
 """Less than a task waits for the lock of a store."""
+SECRET = bytes(range(32))
 
 
 class Host:
@@ -43,6 +47,7 @@ class Host:
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.settimeout(LONG_ENOUGH_S)
         self._connection.connect(str(path))
+        self._connection.sendall(SECRET)
 
     def ask(self, message: object) -> object:
         self._connection.sendall(encode(message))
@@ -73,7 +78,11 @@ def host(
     process = subprocess.Popen(
         [python, "-m", "millstream.spark.pipeline.host_process", str(path), str(os.getpid())],
         env=environment,
+        stdin=subprocess.PIPE,
     )
+    assert process.stdin is not None
+    with process.stdin as pipe:
+        pipe.write(SECRET)
     wait_until(lambda: path.exists() or process.poll() is not None)
     assert process.poll() is None
     connected = Host(path, process.pid)
@@ -122,3 +131,30 @@ def test_a_task_that_moves_is_closed_where_it_was(
             assert time.monotonic() - began < SOON_S
     counts = [int.from_bytes(record["value"], "big") for record in topics.get(out)]
     assert counts == [1, 2, 3]
+
+
+def test_who_does_not_show_the_secret_is_not_heard_and_nothing_of_it_is_unpickled(
+    tmp_path: Path,
+) -> None:
+    """The pickle would make a file: it comes whole behind a secret that is wrong in its last byte."""
+    made = tmp_path / "made"
+    orders = pickle.dumps(_Makes(made))
+    with host(tmp_path / "host.socket") as known:
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.settimeout(LONG_ENOUGH_S)
+            stranger.connect(str(tmp_path / "host.socket"))
+            stranger.sendall(SECRET[:-1] + b"x" + LENGTH.pack(len(orders)) + orders)
+            with contextlib.suppress(ConnectionResetError):  # what it has not read is thrown away
+                assert stranger.recv(1) == b""
+        assert known.ask(Hello()) == Hello()
+    assert not made.exists()
+
+
+class _Makes:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self._path),)

@@ -1,7 +1,8 @@
 """The host that has a task's stores open on a machine: a file beside them names it, so that the next host can ask for them.
 
 Executors on one machine share a directory where they are not given one each. A task that moves between them finds its stores
-there, and open: RocksDB lets one process in. Without an answer the next host waits for the lock, and then says who has it.
+there, and open: RocksDB lets one process in. Without an answer, as from the host of another driver, which has another secret, the
+next host waits for the lock, and then says who has it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ import contextlib
 from pathlib import Path
 from typing import Final
 
+from millstream.spark.pipeline.driver_secret import is_of_this_user
 from millstream.spark.pipeline.messages import CloseTask
 from millstream.streams.runtime.process.frames import LENGTH, encode
 
 CLAIM_TIMEOUT_S: Final = 10.0
 
 
-async def claim(directory: Path, own_socket: Path, application_id: str, task_name: str) -> None:
+async def claim(
+    directory: Path, own_socket: Path, secret: bytes, application_id: str, task_name: str
+) -> None:
     """Notes that the task is ours, and has it closed by the host that had it last, if that is another one and still there."""
     other = _exchanged(directory / f"{task_name}.host", str(own_socket))
     if other is not None and other != str(own_socket):
-        await _have_closed(other, CloseTask(application_id, task_name))
+        await _have_closed(other, secret, CloseTask(application_id, task_name))
 
 
 def may_stand_by(directory: Path, own_socket: Path, task_name: str) -> bool:
@@ -41,12 +45,14 @@ def _exchanged(note: Path, own_socket: str) -> str | None:
     return other
 
 
-async def _have_closed(socket: str, message: CloseTask) -> None:
+async def _have_closed(socket: str, secret: bytes, message: CloseTask) -> None:
     with contextlib.suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
         async with asyncio.timeout(CLAIM_TIMEOUT_S):
             reader, writer = await asyncio.open_unix_connection(socket)
             try:
-                writer.write(encode(message))
+                if not is_of_this_user(writer.get_extra_info("socket")):
+                    return  # a stranger has written the note: it is not told the secret
+                writer.write(secret + encode(message))
                 await reader.readexactly(LENGTH.size)
             finally:
                 writer.close()

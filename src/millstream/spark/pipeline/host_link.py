@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import socket
-import struct
+import stat
 import subprocess
 import sys
 import tempfile
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from millstream.runtime.system import SystemClock
+from millstream.spark.pipeline.driver_secret import is_of_this_user, name_of, pid_of_peer
 from millstream.spark.pipeline.executor import executor_pid
 from millstream.spark.pipeline.messages import (
     Application,
@@ -39,7 +40,6 @@ WORKING_TIMEOUT_S: Final = 60.0
 START_TIMEOUT_S: Final = 60.0
 HOST_MODULE: Final = "millstream.spark.pipeline.host_process"
 """The module that is run as a task host."""
-_CREDENTIALS: Final = struct.Struct("3i")
 
 
 class HostUnreachable(Exception):
@@ -51,11 +51,11 @@ class NoAnswerInTime(Exception):
 
 
 def run_tasks(
-    request: RunTasks, application: Callable[[], bytes], number: int
+    request: RunTasks, application: Callable[[], bytes], number: int, secret: bytes
 ) -> tuple[Reply, ...]:
     """Has tasks run by the host of this number in this executor. Those of a host that ends meanwhile have failed, and may be repeated."""
     try:
-        with _connected(number) as host:
+        with _connected(number, secret) as host:
             answer = _ask(host, request, WORKING_TIMEOUT_S)
             if isinstance(answer, ApplicationWanted):
                 answer = _ask(host, Application(application(), tuple(sys.path)), WORKING_TIMEOUT_S)
@@ -69,13 +69,13 @@ def run_tasks(
     return answer
 
 
-def ask_host(path: Path, message: AskStore, timeout_s: float) -> object:
+def ask_host(path: Path, secret: bytes, message: AskStore, timeout_s: float) -> object:
     """Asks the host of this socket, which may be another executor's. Starts and ends nothing.
 
     Raises HostUnreachable, and NoAnswerInTime: the task is in a run that takes longer.
     """
     try:
-        host = _connection(path)
+        host = _connection(path, secret)
     except OSError as error:
         raise HostUnreachable(f"there is no task host at {path}: {error}") from error
     with host:
@@ -91,10 +91,10 @@ def ask_host(path: Path, message: AskStore, timeout_s: float) -> object:
 
 
 def keep_standbys(
-    request: KeepStandbys, application: Callable[[], bytes], number: int
+    request: KeepStandbys, application: Callable[[], bytes], number: int, secret: bytes
 ) -> StandbysKept:
     """Has the host of this number in this executor keep standbys. Raises HostUnreachable."""
-    with _connected(number) as host:
+    with _connected(number, secret) as host:
         answer = _ask(host, request, HELLO_TIMEOUT_S)
         if isinstance(answer, ApplicationWanted):
             answer = _ask(host, Application(application(), tuple(sys.path)), HELLO_TIMEOUT_S)
@@ -102,23 +102,26 @@ def keep_standbys(
     return answer
 
 
-def close_tasks(application_id: str, hosts: int) -> None:
+def close_tasks(application_id: str, hosts: int, secret: bytes) -> None:
     """Closes the tasks of an application in the hosts of this executor that are there."""
     for number in range(hosts):
-        with contextlib.suppress(OSError, HostUnreachable), _connection(socket_of(number)) as host:
+        with (
+            contextlib.suppress(OSError, HostUnreachable),
+            _connection(socket_of(number, secret), secret) as host,
+        ):
             _ask(host, CloseTasks(application_id), HELLO_TIMEOUT_S)
 
 
 @contextlib.contextmanager
-def _connected(number: int) -> Iterator[socket.socket]:
+def _connected(number: int, secret: bytes) -> Iterator[socket.socket]:
     """A connection to a host that answers. Raises HostUnreachable."""
-    path = socket_of(number)
+    path = socket_of(number, secret)
     for _ in range(2):
         try:
-            host = _connection(path)
+            host = _connection(path, secret)
         except OSError:
-            _start(path)
-            host = _connection(path)
+            _start(path, secret)
+            host = _connection(path, secret)
         try:
             _ask(host, Hello(), HELLO_TIMEOUT_S)
         except HostUnreachable:
@@ -130,13 +133,16 @@ def _connected(number: int) -> Iterator[socket.socket]:
     raise HostUnreachable(f"the task host of {path} does not answer")
 
 
-def _connection(path: Path) -> socket.socket:
+def _connection(path: Path, secret: bytes) -> socket.socket:
+    """A connection that has shown the secret, to a host of this user. Raises OSError, HostUnreachable."""
     connection = socket.socket(socket.AF_UNIX)
-    try:
+    with contextlib.ExitStack() as unless_it_is_trusted:
+        unless_it_is_trusted.enter_context(connection)
         connection.connect(str(path))
-    except OSError:
-        connection.close()
-        raise
+        if not is_of_this_user(connection):
+            raise HostUnreachable(f"another user listens at {path}: remove it")
+        connection.sendall(secret)
+        unless_it_is_trusted.pop_all()
     return connection
 
 
@@ -156,7 +162,7 @@ def _receive(host: socket.socket, timeout_s: float) -> object:
         (length,) = LENGTH.unpack(_exactly(host, LENGTH.size))
         return decode(_exactly(host, length))
     except TimeoutError as error:
-        pid = _pid_of(host)
+        pid = pid_of_peer(host)
         _end(pid)
         raise HostUnreachable(
             f"the task host, process {pid}, did not answer for {timeout_s:g} s and was ended"
@@ -190,36 +196,36 @@ def _end(pid: int) -> None:
             os.close(descriptor)
 
 
-def _pid_of(host: socket.socket) -> int:
-    credentials = host.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid: int = _CREDENTIALS.unpack(credentials)[0]
-    return pid
-
-
-def _start(path: Path) -> None:
+def _start(path: Path, secret: bytes) -> None:
     """Starts the host of this socket, unless another worker is doing so. Returns when it can be connected to."""
     with path.with_suffix(".start").open("w") as starting:
         fcntl.flock(starting, fcntl.LOCK_EX)
         with contextlib.suppress(OSError):
-            _connection(path).close()
+            _connection(path, secret).close()
             return  # another worker was first
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = subprocess.Popen(  # noqa: S603  # our own module
             [sys.executable, "-m", HOST_MODULE, str(path), str(executor_pid())],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             env=environment,
             close_fds=True,
         )  # fmt: skip
-        _wait_for(path, process)
+        assert process.stdin is not None, "it was asked for"
+        with (
+            contextlib.suppress(BrokenPipeError),
+            process.stdin as pipe,
+        ):  # of one that has ended its code is told
+            pipe.write(secret)
+        _wait_for(path, secret, process)
 
 
-def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+def _wait_for(path: Path, secret: bytes, process: subprocess.Popen[bytes]) -> None:
     clock = SystemClock()
     deadline_ms = clock.now().monotonic_ms + int(START_TIMEOUT_S * 1000)
     while clock.now().monotonic_ms < deadline_ms:
         with contextlib.suppress(OSError):
-            _connection(path).close()
+            _connection(path, secret).close()
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(0.02)
@@ -230,15 +236,20 @@ def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
     raise HostUnreachable(f"the task host did not start within {START_TIMEOUT_S:g} s")
 
 
-def socket_of(number: int) -> Path:
-    """Returns the path of a host's socket: in a directory of this user and executor, which nobody else may enter."""
+def socket_of(number: int, secret: bytes) -> Path:
+    """Returns the path of a host's socket: in a directory of this user and executor, which nobody else may enter.
+
+    Raises HostUnreachable where somebody else may, or has put something else in its place.
+    """
     directory = Path(tempfile.gettempdir(), f"millstream-{os.getuid()}")
-    directory.mkdir(mode=0o700, exist_ok=True)
-    known = directory.stat()
-    if known.st_uid != os.getuid() or known.st_mode & 0o077:
+    with contextlib.suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+    # Not of what a link points to: another user may have made it to a directory of ours, in which hosts would then remove files.
+    known = directory.lstat()
+    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.getuid() or known.st_mode & 0o077:
         raise HostUnreachable(
             f"others may enter {directory}: remove it, or give it to this user alone (chmod 700)"
         )
     directory /= str(executor_pid())
     directory.mkdir(exist_ok=True)
-    return directory / f"host-{number}.socket"
+    return directory / f"host-{number}-{name_of(secret)}.socket"

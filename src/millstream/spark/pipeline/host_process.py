@@ -1,7 +1,8 @@
 """The process of a task host: `python -m millstream.spark.pipeline.host_process SOCKET PID`.
 
-Serves the workers of one executor on a Unix socket, one process a core. Ends with the executor's JVM, whose process id it is given,
-and on SIGTERM and SIGHUP; then open transactions are aborted and stores closed. A lock beside the socket keeps it the only one.
+Serves the workers of one executor on a Unix socket, one process a core, if they show the secret that standard input begins with. Ends
+with the executor's JVM, whose process id it is given, and on SIGTERM and SIGHUP; then open transactions are aborted and stores closed.
+A lock beside the socket keeps it the only one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from typing import Final
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.pipeline.claims import claim, may_stand_by
+from millstream.spark.pipeline.driver_secret import (
+    SECRET_BYTES,
+    SECRET_TIMEOUT_S,
+    is_of_this_user,
+    is_same,
+)
 from millstream.spark.pipeline.executor import executor_of
 from millstream.spark.pipeline.host import TaskHost
 from millstream.spark.pipeline.messages import (
@@ -50,20 +57,36 @@ class _Connection:
     """One worker's requests, one after another."""
 
     def __init__(
-        self, host: TaskHost, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        host: TaskHost,
+        secret: bytes,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         self._host = host
+        self._secret = secret
         self._reader = reader
         self._writer = writer
 
     async def serve(self) -> None:
+        """Until the secret is there nothing else is read, and nothing is unpickled."""
         try:
+            if not await self._is_let_in():
+                _LOGGER.warning("a connection without the secret of this host was closed")
+                return
             while True:
                 await self._answer(await self._receive())
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
             pass  # the worker has ended, or has what it wanted
         finally:
             self._writer.close()
+
+    async def _is_let_in(self) -> bool:
+        if not is_of_this_user(self._writer.get_extra_info("socket")):
+            return False
+        async with asyncio.timeout(SECRET_TIMEOUT_S):
+            shown = await self._reader.readexactly(SECRET_BYTES)
+        return is_same(self._secret, shown)
 
     async def _answer(self, message: object) -> None:
         match message:
@@ -113,7 +136,7 @@ class _Connection:
         await self._writer.drain()
 
 
-async def serve(path: Path, executor_pid: int, observe: Observer) -> None:
+async def serve(path: Path, executor_pid: int, secret: bytes, observe: Observer) -> None:
     """Serves until the executor has ended or a signal says so."""
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -123,11 +146,12 @@ async def serve(path: Path, executor_pid: int, observe: Observer) -> None:
         SystemClock(),
         observe,
         executor_number=executor_of(executor_pid).number,
-        claim=lambda directory, *task: claim(directory, path, *task),
+        claim=lambda directory, *task: claim(directory, path, secret, *task),
         may_stand_by=lambda directory, task_name: may_stand_by(directory, path, task_name),
     )
     server = await asyncio.start_unix_server(
-        lambda reader, writer: _Connection(host, reader, writer).serve(), sock=_listening(path)
+        lambda reader, writer: _Connection(host, secret, reader, writer).serve(),
+        sock=_listening(path),
     )
     async with asyncio.TaskGroup() as tasks:
         chores = [
@@ -234,6 +258,9 @@ async def _catch_up_standbys(host: TaskHost) -> None:
 def main(arguments: list[str], observe: Observer = unobserved) -> None:
     """`observe` is told of the steps of all tasks."""
     path, executor_pid = Path(arguments[0]), int(arguments[1])
+    secret = sys.stdin.buffer.read(SECRET_BYTES)
+    if len(secret) < SECRET_BYTES:
+        sys.exit(f"a task host reads its secret from standard input: {SECRET_BYTES} bytes")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's goes to the driver, which ends us
     with path.with_suffix(".lock").open("w") as lock:
         try:
@@ -245,7 +272,7 @@ def main(arguments: list[str], observe: Observer = unobserved) -> None:
         runner = asyncio.Runner(loop_factory=loop_factory())
         code = 1
         try:
-            runner.run(serve(path, executor_pid, observe))
+            runner.run(serve(path, executor_pid, secret, observe))
             code = 0
         except Exception:
             _LOGGER.exception("the task host has failed")

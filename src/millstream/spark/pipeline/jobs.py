@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.errors import MillstreamError
+from millstream.spark.pipeline.driver_secret import secret_of_driver
 from millstream.spark.pipeline.host_link import HostUnreachable, NoAnswerInTime, ask_host
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
 from millstream.spark.pipeline.messages import (
@@ -87,6 +88,7 @@ class TaskJobs:
         self.digest: Final = digest_of(pickled)
         self._name = application.config.application_id
         self._application = self._context.broadcast(pickled)
+        self._secret = secret_of_driver()
         self._driver_cores = _cores_of_driver(self._context)
         self._places: dict[Task, Slot] = {}
         self._addresses: dict[Slot, HostAddress] = {}
@@ -110,7 +112,7 @@ class TaskJobs:
 
     def run(self, requests: Sequence[RunTask], description: str) -> list[Reply]:
         """Runs the requests in one job and returns their replies in order. Raises JobFailed."""
-        perform = partial(_perform, self._application, self._driver_cores)
+        perform = partial(_perform, self._application, self._secret, self._driver_cores)
         try:
             self._context.setLocalProperty("spark.job.description", f"{self._name}: {description}")
             rows = [
@@ -139,7 +141,7 @@ class TaskJobs:
         with self._placing:
             address = self._addresses[slot]
         if address.is_here:
-            return ask_host(Path(address.socket), message, timeout_s)
+            return ask_host(Path(address.socket), self._secret, message, timeout_s)
         return in_time(timeout_s, partial(self._ask_in_job, slot, address, message, timeout_s))
 
     def _ask_in_job(
@@ -150,7 +152,7 @@ class TaskJobs:
             self._context.setLocalProperty("spark.job.description", f"{self._name}: a query")
             (reply,) = (
                 _parallelized(self._context, rows)
-                .mapPartitions(partial(_ask_beside, timeout_s))
+                .mapPartitions(partial(_ask_beside, self._secret, timeout_s))
                 .collect()
             )
         except Exception as error:
@@ -175,7 +177,7 @@ class TaskJobs:
             ((slot, KeepStandbys(self._name, self.digest, tuple(each))), [str(slot.executor)])
             for slot, each in mine.items()
         ]
-        keep = partial(_keep_standbys, self._application)
+        keep = partial(_keep_standbys, self._application, self._secret)
         try:
             self._context.setLocalProperty("spark.job.description", f"{self._name}: standbys")
             done = _parallelized(self._context, rows).mapPartitions(keep).collect() if rows else []
@@ -231,7 +233,7 @@ class TaskJobs:
     def close(self) -> None:
         """Closes the tasks in the hosts, and forgets the application. Hosts that cannot be asked close them when their executor ends."""
         try:
-            close = partial(_close_tasks, self._name, self._driver_cores)
+            close = partial(_close_tasks, self._name, self._secret, self._driver_cores)
             if rows := self._in_each_executor():
                 _parallelized(self._context, rows).mapPartitions(close).collect()
             self._application.destroy()
@@ -275,7 +277,7 @@ def _task(run: RunTask) -> Task:
 
 
 def _perform(
-    application: Broadcast[bytes], driver_cores: int, shares: Iterator[_Share]
+    application: Broadcast[bytes], secret: bytes, driver_cores: int, shares: Iterator[_Share]
 ) -> Iterator[_Done]:
     from millstream.spark.pipeline.executor import executor_of, executor_pid
     from millstream.spark.pipeline.host_link import run_tasks, socket_of
@@ -283,21 +285,23 @@ def _perform(
     executor = executor_of(executor_pid())
     for share in shares:
         slot = Slot(executor.name, share.number % (executor.cores or driver_cores or 1))
-        replies = run_tasks(share.request, lambda: application.value, slot.number)
-        address = HostAddress(socket.gethostname(), str(socket_of(slot.number)))
+        replies = run_tasks(share.request, lambda: application.value, slot.number, secret)
+        address = HostAddress(socket.gethostname(), str(socket_of(slot.number, secret)))
         yield _Done(tuple(zip(share.places, replies, strict=True)), slot, address)
 
 
-def _ask_beside(timeout_s: float, asked: Iterator[tuple[AskStore, str]]) -> Iterator[object]:
+def _ask_beside(
+    secret: bytes, timeout_s: float, asked: Iterator[tuple[AskStore, str]]
+) -> Iterator[object]:
     for message, path in asked:
         try:
-            yield ask_host(Path(path), message, timeout_s)
+            yield ask_host(Path(path), secret, message, timeout_s)
         except (HostUnreachable, NoAnswerInTime) as error:
             yield error
 
 
 def _keep_standbys(
-    application: Broadcast[bytes], requests: Iterator[tuple[Slot, KeepStandbys]]
+    application: Broadcast[bytes], secret: bytes, requests: Iterator[tuple[Slot, KeepStandbys]]
 ) -> Iterator[tuple[Slot, StandbysKept]]:
     """Does nothing where Spark has chosen another executor: the next turn finds the right one free, or gone."""
     from millstream.spark.pipeline.executor import executor_of, executor_pid
@@ -306,16 +310,18 @@ def _keep_standbys(
     executor = executor_of(executor_pid())
     for slot, request in requests:
         if slot.executor == executor.name:
-            yield slot, keep_standbys(request, lambda: application.value, slot.number)
+            yield slot, keep_standbys(request, lambda: application.value, slot.number, secret)
 
 
-def _close_tasks(application_id: str, driver_cores: int, places: Iterator[str]) -> Iterator[str]:
+def _close_tasks(
+    application_id: str, secret: bytes, driver_cores: int, places: Iterator[str]
+) -> Iterator[str]:
     from millstream.spark.pipeline.executor import executor_of, executor_pid
     from millstream.spark.pipeline.host_link import close_tasks
 
     hosts = executor_of(executor_pid()).cores or driver_cores or 1
     for place in places:
-        close_tasks(application_id, hosts)
+        close_tasks(application_id, hosts, secret)
         yield place
 
 

@@ -73,7 +73,7 @@ def test_a_host_that_was_stopped_is_ended_and_its_task_goes_on_elsewhere(
     def run(end: int) -> Reply:
         task = RunTask(group.id, 0, (source,), {source: end})
         request = RunTasks(config.application_id, digest_of(pickled), (task,))
-        (reply,) = host_link.run_tasks(request, lambda: pickled, 0)
+        (reply,) = host_link.run_tasks(request, lambda: pickled, 0, bytes(32))
         return reply
 
     topics.put(source, [{"key": b"k", "value": b"v"}] * 2)
