@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -64,10 +64,16 @@ def health_of(application: ProbedApplication) -> ApplicationHealth:
     )
 
 
+def without_text(health: ApplicationHealth) -> ApplicationHealth:
+    """Returns the same with the name of an error alone."""
+    return replace(health, error=health.error and health.error.partition(":")[0])
+
+
 class HealthServer:
     """Answers `/livez`, `/readyz` and `/healthz` while its `async with` block lasts, beside the application and from before its start.
 
-    It binds its port when it is made. There is no login: keep the port on a private network.
+    It binds its port when it is made. There is no login: keep the port on a private network. What is told beyond this machine has the
+    name of an error and not its text, in which keys and values may stand.
     """
 
     def __init__(
@@ -107,6 +113,8 @@ class HealthServer:
 
     def _respond(self, path: str) -> HttpResponse:
         health = health_of(self._application)
+        if self._server.is_reachable_from_outside:
+            health = without_text(health)
         good = {"/livez": health.is_alive, "/readyz": health.is_ready, "/healthz": health.is_alive}
         if path not in good:
             return plain(HTTPStatus.NOT_FOUND, f"there are {', '.join(good)}\n")

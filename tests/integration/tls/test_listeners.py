@@ -10,8 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -35,6 +38,7 @@ SETTINGS = {
     "ssl.keystore.type": "PEM",
     "ssl.truststore.type": "PEM",
     "listener.name.mutual.ssl.client.auth": "required",
+    "listener.name.https.ssl.client.auth": "required",
     "listener.name.named.ssl.client.auth": "requested",
     "listener.name.named.ssl.principal.mapping.rules": "RULE:^CN=(app-.*)$/$1/U",
     "sasl.enabled.mechanisms": "PLAIN",
@@ -52,6 +56,8 @@ class SecureNode:
     directory: Path
     authority: Authority
     addresses: dict[str, str] = field(default_factory=dict)
+    pages: str = ""
+    """Where metrics and health are."""
 
     @property
     def authority_path(self) -> str:
@@ -99,10 +105,12 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureNode]:
     Authority(directory, "another authority").issue("stranger")
     secure = SecureNode(directory, authority)
     secure.addresses = {name: f"127.0.0.1:{port}" for name, port in free_ports().items()}
+    secure.pages = secure.addresses.pop("HTTPS")
     running = ThreadNode(
         {
             **SETTINGS,
             "listeners": ",".join(f"{name}://{at}" for name, at in secure.addresses.items()),
+            "millstream.http.listener": f"https://{secure.pages}",
             "ssl.keystore.location": secure.path("broker"),
             "ssl.truststore.location": secure.authority_path,
             "log.dirs": str(tmp_path_factory.mktemp("data")),
@@ -116,7 +124,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureNode]:
 
 
 def free_ports() -> dict[str, int]:
-    sockets = {name: socket.socket() for name in NAMES}
+    sockets = {name: socket.socket() for name in (*NAMES, "HTTPS")}
     ports = {}
     for sock in sockets.values():
         sock.bind(("127.0.0.1", 0))
@@ -534,3 +542,25 @@ def test_a_size_that_no_frame_has_ends_the_connection(node: SecureNode) -> None:
     with node.connect("SSL") as client:
         client.send(struct.pack(">i", -1))
         assert client.is_closed_by_broker()
+
+
+def test_the_pages_are_for_who_shows_a_certificate(node: SecureNode) -> None:
+    context = ssl.create_default_context(cafile=node.authority_path)
+    context.check_hostname = False
+    with pytest.raises((ssl.SSLError, ConnectionError, HTTPException)):
+        asked(f"https://{node.pages}/livez", context)
+    context.load_cert_chain(node.path("client"))
+    assert asked(f"https://{node.pages}/livez", context) == b'{"status": "alive"}\n'
+    with pytest.raises((OSError, HTTPException)):
+        asked(f"http://{node.pages}/livez", None)
+
+
+def asked(url: str, context: ssl.SSLContext | None) -> bytes:
+    try:
+        with urlopen(url, timeout=LONG_ENOUGH_S, context=context) as response:
+            content: bytes = response.read()
+            return content
+    except URLError as error:
+        if isinstance(error.reason, Exception):
+            raise error.reason from error
+        raise

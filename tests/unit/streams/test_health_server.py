@@ -9,7 +9,7 @@ import pytest
 
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.errors import StreamsError
-from millstream.streams.health_server import ApplicationHealth, health_of
+from millstream.streams.health_server import ApplicationHealth, health_of, without_text
 
 
 @dataclass
@@ -59,3 +59,11 @@ def test_a_paused_application_stays_ready() -> None:
     """Its stores can be asked, and a probe that fails would have it started again."""
     health = health_of(Application(ApplicationState.RUNNING, is_paused=True))
     assert (health.is_ready, health.is_paused) == (True, True)
+
+
+def test_beyond_this_machine_an_error_is_named_and_its_text_is_kept_back() -> None:
+    """Keys and values of records may stand in it."""
+    error = StreamsError("node count: the value b'4111 1111 1111 1111' cannot be read")
+    health = health_of(Application(ApplicationState.ERROR, error=error))
+    assert without_text(health).error == "StreamsError"
+    assert without_text(health_of(Application(ApplicationState.RUNNING))).error is None

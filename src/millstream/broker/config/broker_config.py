@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     ConfigT = TypeVar("ConfigT", bound=DataclassInstance)
 
 _LOGGER = logging.getLogger(__name__)
+_HTTP: Final = "HTTP"
+_HTTPS: Final = "HTTPS"
 FIXED_LISTENER_KEYS: Final = ("listeners", "listener.security.protocol.map")
 """Kafka lets them change while a broker runs; here they can be set to what they are, and not changed."""
 FIXED_LOGIN_KEYS: Final = ("sasl.enabled.mechanisms", "sasl.mechanism.inter.broker.protocol")
@@ -210,9 +212,16 @@ def typed_config(
     protocols = _protocols(known, values, listeners, controller_names)
     check_listeners(values, listeners, advertised)
     protection = Protection(protocols=protocols)
+    http_listener = _http_listener(values["millstream.http.listener"], protocols)
     if of_listeners is not None:
+        protected = listeners
+        if http_listener is not None and http_listener.name == _HTTPS:
+            protocols, protected = (
+                protocols | {_HTTPS: SecurityProtocol.SSL},
+                (*listeners, http_listener),
+            )
         protection = read_protection(
-            values, of_listeners, protocols, listeners, stands_alone=stands_alone(known)
+            values, of_listeners, protocols, protected, stands_alone=stands_alone(known)
         )
     of_controller = tuple(each for each in listeners if each.name in controller_names)
     return read_config(
@@ -224,7 +233,7 @@ def typed_config(
         controller_listeners=of_controller,
         advertised=advertised or None,
         protection=protection,
-        http_listener=_http_listener(values["millstream.http.listener"]),
+        http_listener=http_listener,
         settings=known,
         values=MappingProxyType(values),
     )
@@ -247,12 +256,21 @@ def _protocols(
     return listener_protocols(names, entries, undeclared)
 
 
-def _http_listener(value: ConfigValue) -> Listener | None:
+def _http_listener(
+    value: ConfigValue, protocols: Mapping[str, SecurityProtocol]
+) -> Listener | None:
+    """With TLS it is a listener called HTTPS, whose stores are set like those of every other."""
     if value is None:
         return None
     (listener,) = parse_listeners("millstream.http.listener", [str(value)])
-    if listener.name.upper() != "HTTP":
-        raise ConfigError(f"millstream.http.listener is http://HOST:PORT, not {value}")
+    if listener.name not in {_HTTP, _HTTPS}:
+        raise ConfigError(
+            f"millstream.http.listener is http://HOST:PORT or https://HOST:PORT, not {value}"
+        )
+    if listener.name == _HTTPS and _HTTPS in protocols:
+        raise ConfigError(
+            f"millstream.http.listener={value}: another listener is called {_HTTPS}; give that one another name"
+        )
     return listener
 
 

@@ -80,7 +80,8 @@ _NODE = (
         "millstream.http.listener",
         None,
         "Where metrics and health are served, as http://HOST:PORT: /metrics, /livez, /readyz, /healthz. Nowhere by default. Whoever "
-        "reaches it may read it: keep it on a private network.",
+        "reaches it may read it: keep it on a private network. With https:// it has the TLS of a listener called HTTPS "
+        "(listener.name.https.ssl.keystore.location and the like), and with ssl.client.auth=required only who shows a certificate reads it.",
     ),
     integer(
         "request.timeout.ms", 30_000, at_least(1), "How long a request to the controller may take before it is given up."

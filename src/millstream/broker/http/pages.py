@@ -33,6 +33,11 @@ def start_http(server: HttpServer, node: NodeView, tasks: BackgroundTasks) -> No
     tasks.start(watch_loop_lag(node.metrics), "event loop lag")
     tasks.start(watch_loop_idleness(node.metrics, node.clock), "event loop idleness")
     _LOGGER.info("metrics and health at %s", server.url)
+    if server.is_reachable_from_outside:
+        _LOGGER.info(
+            "whoever reaches that port may read names of topics and groups, addresses of clients and how the cluster is: "
+            "docs/guide/doors.md says how to close it"
+        )
 
 
 def responder(node: NodeView) -> Responder:

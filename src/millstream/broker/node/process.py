@@ -158,7 +158,7 @@ class NodeProcess:
             bound = self._bind(self._server, self._config.listeners)
             of_controller = self._bind(self._controller_server, self._config.controller_listeners)
             tls = self._read_tls()
-            self._http = _http_server(self._config.http_listener)
+            self._http = self._bind_http(tls)
             directories = open_data_directories(self._config, self._environment, cluster_id)
             bound_all = _Bound(bound, of_controller, tls)
             await self._live(directories, bound_all, pool, patterns, announce)
@@ -275,7 +275,18 @@ class NodeProcess:
         from millstream.broker.tls.node_tls import NodeTls  # OpenSSL is loaded where it is needed
 
         own = [each.name for each in (*self._config.listeners, *self._config.controller_listeners)]
+        if self._config.http_listener is not None:
+            own.append(self._config.http_listener.name)
         return NodeTls(protection, own, stands_alone=stands_alone(self._config.settings))
+
+    def _bind_http(self, tls: NodeTls | None) -> HttpServer | None:
+        where = self._config.http_listener
+        if where is None:
+            return None
+        from millstream.net.server.http_server import HttpServer  # where it has pages
+
+        own = None if tls is None else tls.listeners.get(where.name)
+        return HttpServer(where.host, where.port, own)
 
     def _protect(
         self, server: SocketServer, shared: SharedParts, listeners: tuple[Listener, ...]
@@ -381,14 +392,6 @@ class NodeProcess:
 
     def _advertised(self, bound: tuple[Listener, ...]) -> tuple[Listener, ...]:
         return advertised_listeners(bound, self._config.advertised, socket.gethostname())
-
-
-def _http_server(where: Listener | None) -> HttpServer | None:
-    if where is None:
-        return None
-    from millstream.net.server.http_server import HttpServer
-
-    return HttpServer(where.host, where.port)
 
 
 def _report(config: BrokerConfig, directories: LogDirectories, bound: _Bound) -> ReadyReport:

@@ -1,4 +1,7 @@
-"""A small HTTP server for probes and scrapes: GET and HEAD, one request a connection, a few connections at a time.
+"""A small HTTP server for probes and scrapes: GET and HEAD, one request a connection, a few connections at a time, with TLS or without.
+
+Where only this machine can reach it, it answers only who asks for this machine: a web page of somebody else can have its own name
+resolve to 127.0.0.1 (DNS rebinding), and would read the answers in the browser of whoever looks at it.
 
 Owns sockets, limits and deadlines. What is said under which path is the responder's business. A probe must be answered however
 many slow clients there are, or the node would be restarted for nothing: when there are too many connections the one that has been
@@ -9,17 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 
-from millstream.net.listening_socket import open_listening_socket
+from millstream.net.listening_socket import LOOPBACK_NAMES, is_loopback, open_listening_socket
 
 _LOGGER = logging.getLogger(__name__)
 CONNECTIONS_MAX: Final = 32
 HEAD_BYTES_MAX: Final = 8 * 1024
 _REQUEST_TIMEOUT_S: Final = 10
+"""Also for a handshake."""
 _RESPONSE_TIMEOUT_S: Final = 60
 
 
@@ -44,12 +49,21 @@ def plain(status: HTTPStatus, text: str) -> HttpResponse:
     return HttpResponse(status, "text/plain; charset=utf-8", one_piece(text.encode()))
 
 
+class TlsOfPages(Protocol):
+    """The TLS of the pages: its context of the moment."""
+
+    context: ssl.SSLContext
+
+
 class HttpServer:
     """The HTTP server. It binds its port when it is made, so that a wrong port fails before anything else happens."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, tls: TlsOfPages | None = None) -> None:
         """Raises ConfigError with a sentence for the operator."""
         self._listening = open_listening_socket(host, port, CONNECTIONS_MAX)
+        self._tls = tls
+        self._names = LOOPBACK_NAMES if is_loopback(self._listening.getsockname()[0]) else None
+        """What may be asked for; None: everything."""
         self._respond: Responder = lambda _path: plain(HTTPStatus.SERVICE_UNAVAILABLE, "")
         self._silent: dict[asyncio.Task[None], None] = {}
         """Who has not asked yet, the oldest first."""
@@ -60,7 +74,13 @@ class HttpServer:
     @property
     def url(self) -> str:
         host, port = self._listening.getsockname()[:2]
-        return f"http://{host}:{port}"
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'http' if self._tls is None else 'https'}://{shown}:{port}"
+
+    @property
+    def is_reachable_from_outside(self) -> bool:
+        """Whether other machines can reach it."""
+        return self._names is None
 
     def close(self) -> None:
         """Stops accepting connections."""
@@ -77,7 +97,13 @@ class HttpServer:
                 task.add_done_callback(self._forget)
                 self._make_room()
 
-            server = await asyncio.start_server(accept, sock=self._listening, limit=HEAD_BYTES_MAX)
+            server = await asyncio.start_server(
+                accept,
+                sock=self._listening,
+                limit=HEAD_BYTES_MAX,
+                ssl=None if self._tls is None else _context_of(self._tls),
+                ssl_handshake_timeout=None if self._tls is None else _REQUEST_TIMEOUT_S,
+            )
             try:
                 await asyncio.Event().wait()  # not serve_forever: it would wait for slow clients
             finally:
@@ -125,11 +151,12 @@ class HttpServer:
 
     async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
         method, path = _request_line(head)
-        response = self._respond(path) if method in ("GET", "HEAD") else _refusal(method)
+        response = self._response(method, path, head)
         writer.write(
             f"HTTP/1.1 {response.status.value} {response.status.phrase}\r\n"
             f"Content-Type: {response.content_type}\r\n"
             "Cache-Control: no-store\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
             "Connection: close\r\n\r\n".encode()
         )
         if method != "HEAD":
@@ -137,6 +164,16 @@ class HttpServer:
                 writer.write(piece)
                 await writer.drain()
         await writer.drain()
+
+    def _response(self, method: str, path: str, head: bytes) -> HttpResponse:
+        if method not in ("GET", "HEAD"):
+            return _refusal(method)
+        if self._names is not None and not all(each in self._names for each in _hosts(head)):
+            return plain(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "this port is for this machine alone: ask for localhost, or have it listen at another address\n",
+            )
+        return self._respond(path)
 
     async def _next_piece(self, body: AsyncIterator[bytes]) -> bytes | None:
         """Makes the next piece, one at a time, so that many scrapes at once take no more of the loop than one."""
@@ -150,6 +187,26 @@ def _request_line(head: bytes) -> tuple[str, str]:
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
         return "", ""
     return words[0], words[1].partition("?")[0]
+
+
+def _hosts(head: bytes) -> list[str]:
+    """The hosts that a request is for, without their ports. What is no browser may leave them out."""
+    lines = [line.partition(b":") for line in head.lower().split(b"\r\n")[1:]]
+    told = [value.strip().decode("latin-1") for name, _, value in lines if name == b"host"]
+    return [
+        each.partition("]")[0] + "]" if "]" in each else each.partition(":")[0] for each in told
+    ]
+
+
+def _context_of(tls: TlsOfPages) -> ssl.SSLContext:
+    """Returns a context whose handshakes go on with the one that counts when they begin: stores may be read again while it serves."""
+    first = tls.context
+
+    def use_present(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = tls.context
+
+    first.sni_callback = use_present  # called without a name, too
+    return first
 
 
 def _refusal(method: str) -> HttpResponse:

@@ -1,53 +1,41 @@
-"""`/metrics` of a driver, for Prometheus: one small HTTP server in a thread of its own."""
+"""`/metrics` of a driver, for Prometheus: the HTTP server of nodes, on the loop thread of the blocking clients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 from millstream.broker.metrics.exposition import CONTENT_TYPE
+from millstream.clients.blocking.loop_thread import shared
+from millstream.net.client.tasks import TaskScope
+from millstream.net.server.http_server import HttpResponse, HttpServer, plain
 
 
 class MetricsServer:
     """Serves what `text` returns, from the moment it is made until `close`. There is no login: keep the port on a private network."""
 
     def __init__(self, text: Callable[[], str], *, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Port 0 takes a free one; `url` says which."""
-        self._server = ThreadingHTTPServer((host, port), _handler(text))
-        self._server.daemon_threads = True
-        self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
-        self._thread.start()
+        """Port 0 takes a free one; `url` says which. Raises ConfigError for an address that cannot be listened at."""
+        self._text = text
+        self._server = HttpServer(host, port)
+        self._scope = TaskScope("metrics server")
+        self._loop = shared()
+        self._loop.call(lambda: self._scope.start(self._server.serve(self._respond), "serve"))
 
     @property
     def url(self) -> str:
-        host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}/metrics"
+        return f"{self._server.url}/metrics"
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._loop.run(self._scope.close())
+        self._server.close()
 
+    def _respond(self, path: str) -> HttpResponse:
+        if path != "/metrics":
+            return plain(HTTPStatus.NOT_FOUND, "there is /metrics\n")
+        return HttpResponse(HTTPStatus.OK, CONTENT_TYPE, self._page())
 
-def _handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        timeout = 10.0
-        """A client that sends nothing keeps no thread."""
-
-        def do_GET(self) -> None:
-            if self.path.partition("?")[0] != "/metrics":
-                self.send_error(HTTPStatus.NOT_FOUND, "there is /metrics")
-                return
-            body = text().encode()
-            self.send_response(HTTPStatus.OK)
-            self.send_header("Content-Type", CONTENT_TYPE)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's signature
-            """Says nothing: a scrape every few seconds is no news."""
-
-    return Handler
+    async def _page(self) -> AsyncIterator[bytes]:
+        """Made in another thread, since it is a function of users."""
+        yield (await asyncio.to_thread(self._text)).encode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
@@ -151,3 +153,54 @@ def test_stores_that_are_set_while_a_broker_runs_count_for_their_listener() -> N
     assert changed.stores.truststore_location == "authorities.pem"
     assert "sesame" not in repr(changed)
     assert changed_stores(settings, {"num.io.threads": "3"}) is settings
+
+
+def test_the_pages_of_a_node_have_the_tls_of_a_listener_called_https() -> None:
+    read = protection(
+        {
+            "millstream.http.listener": "https://0.0.0.0:9404",
+            "listener.name.https.ssl.keystore.location": "pages.pem",
+            "listener.name.https.ssl.client.auth": "required",
+        }
+    )
+    assert read.tls["HTTPS"].stores.keystore_location == "pages.pem"
+    assert read.tls["HTTPS"].client_auth is ClientAuth.REQUIRED
+    assert read.tls["SSL"].client_auth is ClientAuth.NONE
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"millstream.http.listener": "https://0.0.0.0:9404", "ssl.keystore.location": None},
+            "listener HTTPS has TLS and no key",
+        ),
+        (
+            {
+                "millstream.http.listener": "http://0.0.0.0:9404",
+                "listener.name.https.ssl.keystore.location": "pages.pem",
+            },
+            "this node has no such listener",
+        ),
+        ({"millstream.http.listener": "ftp://0.0.0.0:21"}, "http://HOST:PORT or https://HOST:PORT"),
+        (
+            {
+                "millstream.http.listener": "https://0.0.0.0:9404",
+                "listeners": "HTTPS://127.0.0.1:0",
+                "listener.security.protocol.map": "HTTPS:SSL",
+                "inter.broker.listener.name": "HTTPS",
+            },
+            "another listener is called HTTPS",
+        ),
+    ],
+)
+def test_pages_without_what_their_tls_needs_are_refused(
+    changes: dict[str, str | None], told: str
+) -> None:
+    alone: dict[str, str | None] = {
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT",
+        "inter.broker.listener.name": None,
+    }
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        protection(alone | changes)
