@@ -6,8 +6,10 @@ cannot be had, 2 when it was used wrongly or its packages are missing.
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final, NoReturn
 
@@ -15,6 +17,7 @@ import click
 
 from millstream.cli.cluster_options import (
     ClusterOptions,
+    Given,
     Settings,
     check_reachable,
     cluster_options,
@@ -22,6 +25,7 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError, KafkaError
+from millstream.net.loopback import is_loopback
 
 _NEEDED: Final = ("starlette", "uvicorn", "jinja2")
 _DEFAULT_PORT: Final = 8080
@@ -41,7 +45,37 @@ _FIRST_LOOK_MS: Final = 1_000
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address of the web pages. There is no login: everybody who reaches it sees all data.",
+    help="Address of the web pages. One that other machines reach needs a login and TLS, or the options that do without.",
+)
+@click.option(
+    "--admin",
+    "admins",
+    multiple=True,
+    metavar="USER",
+    help="User who may also create and delete, as far as the cluster lets it. May be repeated.",
+)
+@click.option(
+    "--tls",
+    "tls_file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="PEM file with a private key and its certificates: the pages are https.",
+)
+@click.option(
+    "--behind-tls",
+    is_flag=True,
+    help="A proxy in front of the console speaks TLS with browsers.",
+)
+@click.option(
+    "--without-login",
+    is_flag=True,
+    help="Show everybody who reaches the address what the console's own user may see.",
+)
+@click.option(
+    "--allowed-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Name by which the pages may be asked for, such as that of a proxy. May be repeated.",
 )
 @click.option(
     "--timeout-ms",
@@ -50,8 +84,13 @@ _FIRST_LOOK_MS: Final = 1_000
     show_default=True,
     help="Time limit of one request to the cluster, in milliseconds.",
 )
-def console(*, cluster: ClusterOptions, port: int, host: str, timeout_ms: int) -> None:
-    """Show a cluster in the browser: brokers, topics, records, groups and their lag. It changes nothing."""
+def console(
+    *, cluster: ClusterOptions, port: int, host: str, timeout_ms: int, **entrance: Given
+) -> None:
+    """Show a cluster in the browser: brokers, topics, records, groups and their lag.
+
+    Where the cluster has logins, users log in with their name and password there, and see what its access rules let them see.
+    """
     from millstream.clients.config import ClientConfig
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
@@ -63,19 +102,51 @@ def console(*, cluster: ClusterOptions, port: int, host: str, timeout_ms: int) -
         _fail(f"cannot listen on {host} port {port}: {error.strerror or error}", code=1)
     with listening:
         try:
-            _serve(listening, cluster.settings(ClientConfig), timeout_ms)
+            _serve(
+                listening, cluster.settings(ClientConfig), timeout_ms, _EntranceOptions(**entrance)
+            )
         except ConfigError as error:
             _fail(str(error), code=2)
 
 
-def _serve(listening: socket.socket, settings: Settings, timeout_ms: int) -> None:
-    from millstream.console.serving import serve
+@dataclass(frozen=True, slots=True)
+class _EntranceOptions:
+    """Who may come in, as the options say."""
+
+    admins: tuple[str, ...]
+    tls_file: str | None
+    behind_tls: bool
+    without_login: bool
+    hosts: tuple[str, ...]
+
+
+def _serve(
+    listening: socket.socket, settings: Settings, timeout_ms: int, entrance: _EntranceOptions
+) -> None:
+    from millstream.console.entrance.door import DoorOptions, door_of
+    from millstream.console.serving import serve, tls_of
+
+    options = DoorOptions(
+        is_loopback=is_loopback(listening.getsockname()[0]),
+        has_tls=entrance.tls_file is not None,
+        is_behind_tls=entrance.behind_tls,
+        lets_everybody_in=entrance.without_login,
+        admins=frozenset(entrance.admins),
+        hosts=entrance.hosts,
+    )
+    door = door_of(options, settings)
+    tls = None if entrance.tls_file is None else tls_of(entrance.tls_file)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("millstream.console").setLevel(
+        logging.INFO
+    )  # who logs in and what is changed
 
     def announce(url: str) -> None:
         click.echo(f"millstream console url={url} bootstrap={settings['bootstrap_servers']}")
-        _say_whether_reachable(settings)
+        if not door.asks_for_login or "sasl_password" in settings or "sasl_jaas_config" in settings:
+            _say_whether_reachable(settings)
 
-    serve(listening, settings, timeout_ms, announce)
+    serve(listening, settings, timeout_ms, announce, door=door, tls=tls)
 
 
 def _say_whether_reachable(settings: Settings) -> None:

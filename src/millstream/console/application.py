@@ -1,15 +1,16 @@
-"""The web edge: addresses, content negotiation, status codes, headers. Reads only: nothing here takes more than GET.
+"""The web edge: addresses, content negotiation, status codes, headers. The pages take GET alone; forms are in `changing` and `entrance`.
 
 Every page has a JSON twin: the same address with `.json` before the query, or with `Accept: application/json`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
@@ -20,36 +21,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from millstream.console.changing import change_routes
+from millstream.console.entrance.door import ANY_HOST
+from millstream.console.entrance.entrance import Entrance
+from millstream.console.entrance.visitor import Visitor
+from millstream.console.pages import Pages
 from millstream.console.rendering import STYLESHEET, Renderer, render_json, stylesheet
 from millstream.console.security_headers import SecurityHeaders
-from millstream.console.views.brokers import BrokersView
-from millstream.console.views.groups import GroupsView, GroupView
-from millstream.console.views.overview import OverviewView
 from millstream.console.views.paging import Selection
 from millstream.console.views.problem import Problem, problem_of, problem_of_status
-from millstream.console.views.topic import TopicView
-from millstream.console.views.topics import TopicsView
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, SaslAuthenticationFailed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-ANY_HOST: Final = ("*",)
-
 _JSON = "application/json"
 _NUMBER_DIGITS_MAX = 9
-
-
-class Pages(Protocol):
-    """The source of the pages. Raises MillstreamError for one that cannot be shown."""
-
-    async def overview(self) -> OverviewView: ...
-    async def brokers(self) -> BrokersView: ...
-    async def topics(self, selection: Selection) -> TopicsView: ...
-    async def topic(self, name: str, partition: int | None = None) -> TopicView: ...
-    async def groups(self, selection: Selection) -> GroupsView: ...
-    async def group(self, group_id: str) -> GroupView: ...
-    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +88,14 @@ _PAGES: Final = (
 )
 
 
-def create_application(pages: Pages, allowed_hosts: Sequence[str] = ANY_HOST) -> SecurityHeaders:
-    """An ASGI application that closes `pages` when it ends.
+PATHS: Final = tuple(page.path for page in _PAGES)
+"""The addresses of the pages."""
+
+
+def create_application(
+    entrance: Entrance, allowed_hosts: Sequence[str] = ANY_HOST
+) -> SecurityHeaders:
+    """An ASGI application that closes `entrance` when it ends.
 
     `allowed_hosts` are the names under which it may be asked: a page of another site that has its own name resolve to
     this machine (DNS rebinding) gets nothing.
@@ -111,18 +104,22 @@ def create_application(pages: Pages, allowed_hosts: Sequence[str] = ANY_HOST) ->
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await pages.close()
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(entrance.keep())
+            try:
+                yield
+            finally:
+                keeping.cancel()
+                await entrance.close()
 
-    routes = [_style_route()]
+    routes = [_style_route(), *change_routes(entrance), *entrance.routes(renderer)]
     for page in _PAGES:
-        endpoint = _endpoint(page, pages, renderer)
+        endpoint = _endpoint(page, entrance, renderer)
         routes += [Route(path, endpoint, methods=["GET"]) for path in (page.path, page.json_path)]
 
     async def on_error(request: Request, error: Exception) -> Response:
-        response = _problem_response(request, renderer, _problem(error))
+        visitor = entrance.visitor(request)
+        response = _problem_response(request, renderer, _problem(error), visitor)
         if isinstance(error, HTTPException):
             response.headers.update(error.headers or {})
         return response
@@ -138,16 +135,33 @@ def create_application(pages: Pages, allowed_hosts: Sequence[str] = ANY_HOST) ->
 
 
 def _endpoint(
-    page: _Page, pages: Pages, renderer: Renderer
+    page: _Page, entrance: Entrance, renderer: Renderer
 ) -> Callable[[Request], Awaitable[Response]]:
     async def show(request: Request) -> Response:
-        view = await page.load(pages, request.query_params)
+        visitor = entrance.visitor(request)
+        if visitor is None:
+            return _turned_away(request, entrance)
+        try:
+            view = await page.load(visitor.pages, request.query_params)
+        except SaslAuthenticationFailed:
+            if not await entrance.forget(request):
+                raise
+            return _turned_away(request, entrance)
         if _wants_json(request):
             return Response(render_json(view), media_type=_JSON)
         twin = page.json_path + (f"?{request.url.query}" if request.url.query else "")
-        return _html(renderer.render(page.template, view, section=page.section, twin=twin))
+        text = renderer.render(
+            page.template, view, section=page.section, twin=twin, visitor=visitor
+        )
+        return _html(text)
 
     return show
+
+
+def _turned_away(request: Request, entrance: Entrance) -> Response:
+    if _wants_json(request):
+        raise HTTPException(HTTPStatus.UNAUTHORIZED, "Log in first.")
+    return entrance.turned_away(request)
 
 
 def _style_route() -> Route:
@@ -167,10 +181,12 @@ def _problem(error: Exception) -> Problem:
     return problem_of_status(HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def _problem_response(request: Request, renderer: Renderer, problem: Problem) -> Response:
+def _problem_response(
+    request: Request, renderer: Renderer, problem: Problem, visitor: Visitor | None
+) -> Response:
     if _wants_json(request):
         return Response(render_json(problem), problem.status, media_type=_JSON)
-    text = renderer.render("problem.html", problem, section="", twin="")
+    text = renderer.render("problem.html", problem, section="", twin="", visitor=visitor)
     return _html(text, problem.status)
 
 

@@ -23,6 +23,7 @@ from millstream.clients.admin import (
     QuorumInfo,
     TopicDescription,
 )
+from millstream.console.cluster_changes import ClusterChanges
 from millstream.console.views.brokers import BrokersView, brokers_view
 from millstream.console.views.groups import (
     GroupsView,
@@ -77,6 +78,15 @@ class ClusterReader:
         common = {"client_id": _CLIENT_ID, **settings, "default_api_timeout_ms": timeout_ms}
         self._admin = Admin(**common, retry_when_refused=False)
         self._reader = RangeReader(**common, max_partition_fetch_bytes=_FETCH_BYTES)
+
+    async def log_in(self) -> None:
+        """Asks the cluster something that every user may ask. Raises SaslAuthenticationFailed, and what keeps it from answering."""
+        async with self._page_deadline():
+            await self._admin.describe_cluster()
+
+    @property
+    def changes(self) -> ClusterChanges:
+        return ClusterChanges(self._admin)
 
     async def close(self) -> None:
         await self._reader.close()

@@ -14,6 +14,8 @@ from millstream.console.views.payload import visible
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from millstream.console.entrance.visitor import Visitor
+
 _PACKAGE = "millstream.console"
 _UNKNOWN = "\N{EN DASH}"
 
@@ -58,8 +60,19 @@ class Renderer:
         self._environment.globals["page_url"] = page_url
         self._environment.filters["number"] = number_text
 
-    def render(self, template: str, view: DataclassInstance, *, section: str, twin: str) -> str:
-        """Renders a page. `section` is the path to be marked in the navigation, `twin` the address of the same page as JSON."""
+    def render(
+        self,
+        template: str,
+        view: DataclassInstance,
+        *,
+        section: str,
+        twin: str,
+        visitor: Visitor | None,
+    ) -> str:
+        """Renders a page. `section` is the path to be marked in the navigation, `twin` the address of the same page as JSON.
+
+        `visitor`: None for who has to log in first.
+        """
         return self._environment.get_template(template).render(
-            view=view, section=section, twin=twin
+            view=view, section=section, twin=twin, visitor=visitor
         )

@@ -12,9 +12,14 @@ CONTENT_SECURITY_POLICY: Final = "default-src 'none'; style-src 'self'; form-act
 _HEADERS: Final = (
     (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (
+        b"referrer-policy",
+        b"same-origin",
+    ),  # with no-referrer browsers would not say from where a form comes
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
-    (b"vary", b"Accept"),
+    (b"vary", b"Accept, Cookie"),
 )
 
 

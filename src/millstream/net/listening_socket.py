@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import socket
-from typing import Final
 
 from millstream.errors import ConfigError
-
-LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
-"""The names by which pages that only this machine can reach are asked for."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address or name to listen at is one that only this machine can reach. The empty host is all addresses."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def open_listening_socket(host: str, port: int, backlog: int) -> socket.socket:

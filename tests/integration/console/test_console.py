@@ -49,7 +49,9 @@ COMMAND = [sys.executable, "-m", "millstream.cli.main", "console", "--port", "0"
 
 
 @contextmanager
-def running_console(*options: str, environment: dict[str, str] | None = None) -> Iterator[str]:
+def running_console(
+    *options: str, environment: dict[str, str] | None = None, scheme: str = "http"
+) -> Iterator[str]:
     """Yields its address without the last slash; a clean end on SIGTERM is part of every test."""
     process = subprocess.Popen(
         [*COMMAND, *options],
@@ -60,7 +62,7 @@ def running_console(*options: str, environment: dict[str, str] | None = None) ->
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("millstream console url=http://127.0.0.1:")
+        assert line.startswith(f"millstream console url={scheme}://127.0.0.1:")
         yield line.split("url=")[1].split()[0].rstrip("/")
         process.terminate()
         assert process.wait(timeout=LONG_ENOUGH_S) == 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -47,3 +48,35 @@ def test_help_does_not_load_the_web_framework() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout == "[]\n"
+
+
+def refusal(*options: str) -> str:
+    """Why the console does not start with these options, which are used wrongly."""
+    result = CliRunner().invoke(main, ["console", "-b", "127.0.0.1:1", "--port", "0", *options])
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--host", "0.0.0.0"), "there is no login because the cluster has none"),
+        (("--host", "0.0.0.0", "-X", "security.protocol=SASL_SSL"), "passwords would cross"),
+        (("--admin", "alice"), "--admin names users, and nobody logs in"),
+        (("-X", "security.protocol=SASL_SSL"), "needs sasl_mechanism"),
+        (
+            ("-X", "security.protocol=SASL_SSL", "-X", "sasl.mechanism=OAUTHBEARER"),
+            "cannot log in with a name and a password",
+        ),
+    ],
+)
+def test_a_door_that_would_be_open_by_accident_is_one_sentence(
+    options: tuple[str, ...], told: str
+) -> None:
+    assert told in refusal(*options)
+
+
+def test_a_file_that_is_no_key_with_certificates_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "pages.pem"
+    file.write_text("nothing of use")
+    assert str(file) in refusal("--tls", str(file))

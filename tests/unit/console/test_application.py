@@ -24,6 +24,7 @@ from millstream.clients.admin import (
 from millstream.clients.admin.topics.descriptions import PartitionDescription
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.console.application import create_application
+from millstream.console.entrance.entrance import Everybody
 from millstream.console.views.brokers import BrokersView, brokers_view
 from millstream.console.views.groups import GroupsView, GroupView, group_view, groups_view
 from millstream.console.views.offsets import PartitionOffsets
@@ -144,7 +145,7 @@ async def ask(
         "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8080),
     }  # fmt: skip
     with contextlib.suppress(ZeroDivisionError):  # answered first, then raised for the server's log
-        await create_application(pages, allowed_hosts)(scope, receive, send)
+        await create_application(Everybody(pages), allowed_hosts)(scope, receive, send)
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return Answer(sent[0]["status"], headers, body.decode())

@@ -22,7 +22,7 @@ from millstream.errors import (
 
 _SENTENCES = {
     HTTPStatus.NOT_FOUND: "There is no such page.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "The console only reads: use GET.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "A page is read with GET; what changes something has an address of its own.",
     HTTPStatus.INTERNAL_SERVER_ERROR: "This is a fault of the console; its log says more.",
 }
 

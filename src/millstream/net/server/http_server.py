@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from millstream.net.listening_socket import LOOPBACK_NAMES, is_loopback, open_listening_socket
+from millstream.net.listening_socket import open_listening_socket
+from millstream.net.loopback import LOOPBACK_NAMES, is_loopback
 
 _LOGGER = logging.getLogger(__name__)
 CONNECTIONS_MAX: Final = 32

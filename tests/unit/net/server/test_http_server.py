@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from millstream.net.listening_socket import is_loopback
+from millstream.net.loopback import is_loopback
 from millstream.net.server import http_server
 from millstream.net.server.http_server import HttpResponse, HttpServer, plain
 

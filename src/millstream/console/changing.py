@@ -1,0 +1,119 @@
+"""The forms of administrators: what they change in the cluster, and the line in the log that says so.
+
+Each form comes from a page of this console, with the token of its browser, and is carried out as the user who sends it: the access
+rules of the cluster are asked as always.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from millstream.console.entrance.entrance import Entrance
+from millstream.console.entrance.forms import TOKEN, read_form
+from millstream.console.entrance.logins import check_form
+from millstream.console.pages import Changes
+from millstream.console.rendering import page_url
+from millstream.errors import MillstreamError
+from millstream.quoting import shortened
+
+_LOGGER = logging.getLogger("millstream.console")
+_PARTITIONS_DIGITS_MAX: Final = 5
+Fields = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """`onward` is shown when it is done. `verb` and `field`, which has the name of the thing, are for the log."""
+
+    path: str
+    verb: str
+    field: str
+    perform: Callable[[Changes, Fields], Awaitable[None]]
+    onward: Callable[[Fields], str]
+
+
+_FORMS: Final = (
+    _Form(
+        "/topic/create",
+        "created topic",
+        "name",
+        lambda changes, fields: changes.create_topic(
+            _given(fields, "name"), _partitions(fields.get("partitions", ""))
+        ),
+        lambda fields: page_url("/topic", name=fields["name"]),
+    ),
+    _Form(
+        "/topic/delete",
+        "deleted topic",
+        "name",
+        lambda changes, fields: changes.delete_topic(_confirmed(fields, "name")),
+        lambda _: "/topics",
+    ),
+    _Form(
+        "/group/delete",
+        "deleted group",
+        "id",
+        lambda changes, fields: changes.delete_group(_confirmed(fields, "id")),
+        lambda _: "/groups",
+    ),
+)
+
+
+def change_routes(entrance: Entrance) -> list[Route]:
+    """Returns where forms are sent."""
+    return [Route(each.path, _endpoint(each, entrance), methods=["POST"]) for each in _FORMS]
+
+
+def _endpoint(form: _Form, entrance: Entrance) -> Callable[[Request], Awaitable[Response]]:
+    async def change(request: Request) -> Response:
+        fields = await read_form(request)
+        visitor = entrance.visitor(request)
+        check_form(visitor, fields.get(TOKEN, ""))
+        assert visitor is not None, "its form was checked"
+        if not visitor.is_admin:
+            raise HTTPException(HTTPStatus.FORBIDDEN, "You may read here, and change nothing.")
+        named = shortened(repr(fields.get(form.field, "")))
+        try:
+            await form.perform(visitor.pages.changes, fields)
+        except MillstreamError as error:
+            _LOGGER.info("user %r has not %s %s: %s", visitor.user, form.verb, named, error)
+            raise
+        _LOGGER.info("user %r has %s %s", visitor.user, form.verb, named)
+        return RedirectResponse(form.onward(fields), HTTPStatus.SEE_OTHER)
+
+    return change
+
+
+def _given(fields: Fields, name: str) -> str:
+    value = fields.get(name, "")
+    if not value:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, f"The form lacks its {name}.")
+    return value
+
+
+def _confirmed(fields: Fields, name: str) -> str:
+    """What is deleted is gone: its name is typed once more."""
+    value = _given(fields, name)
+    if fields.get("confirmed") != value:
+        raise HTTPException(
+            HTTPStatus.BAD_REQUEST, "Nothing was deleted: type the name as it stands to confirm it."
+        )
+    return value
+
+
+def _partitions(text: str) -> int | None:
+    """None: as many as the cluster makes by default."""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= _PARTITIONS_DIGITS_MAX):
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "Partitions must be a whole number.")
+    return int(text)

@@ -1,0 +1,1 @@
+"""The entrance of the console: address, logins, sessions, forms."""

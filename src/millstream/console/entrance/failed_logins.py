@@ -1,0 +1,84 @@
+"""Says how long who guesses passwords has to wait. Pure: times are given.
+
+Failures count by the address they come from, and by the user they name: one machine tries many users, many machines try one. A login
+counts as failed when it begins, so that ten at once are ten. A user can be made to wait seconds by others, never kept out.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Final
+
+FREE: Final = 3
+"""Failures that cost nothing: people mistype."""
+FIRST_WAIT_MS: Final = 1_000
+"""It doubles with every further failure."""
+ADDRESS_WAIT_MAX_MS: Final = 60_000
+USER_WAIT_MAX_MS: Final = 5_000
+FORGOTTEN_AFTER_MS: Final = 15 * 60 * 1000
+REMEMBERED_MAX: Final = 10_000
+_NETWORK_OF_ONE: Final = 64
+"""Bits of an IPv6 address that say whose it is: within them one machine has as many addresses as it likes."""
+_DOUBLINGS_MAX: Final = 20
+
+
+@dataclass(slots=True)
+class _Failures:
+    count: int = 0
+    last_ms: int = 0
+
+    def wait_ms(self, most_ms: int) -> int:
+        if self.count < FREE:
+            return 0
+        return min(most_ms, FIRST_WAIT_MS << min(self.count - FREE, _DOUBLINGS_MAX))
+
+
+class FailedLogins:
+    """The failures of the last minutes."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, _Failures] = {}
+        self._users: dict[str, _Failures] = {}
+
+    def wait_ms(self, address: str, user: str, now_ms: int) -> int:
+        """Returns how long a login has to wait, 0 for one that may begin."""
+        places = (
+            (self._addresses.get(network_of(address)), ADDRESS_WAIT_MAX_MS),
+            (self._users.get(user), USER_WAIT_MAX_MS),
+        )
+        waits = [each.last_ms + each.wait_ms(most) - now_ms for each, most in places if each]
+        return max([0, *waits])
+
+    def begin(self, address: str, user: str, now_ms: int) -> None:
+        """Counts a login, as one that fails."""
+        for table, key in ((self._addresses, network_of(address)), (self._users, user)):
+            found = table.pop(key, None)
+            if found is None or now_ms - found.last_ms >= FORGOTTEN_AFTER_MS:
+                found = _Failures()
+            found.count += 1
+            found.last_ms = now_ms
+            table[key] = found
+            if len(table) > REMEMBERED_MAX:
+                del table[next(iter(table))]
+
+    def has_succeeded(self, address: str, user: str) -> None:
+        """Takes back a login that was counted, and forgets the failures of its user.
+
+        Those of its address stay: who guesses the passwords of others may have one that is right.
+        """
+        self._users.pop(user, None)
+        found = self._addresses.get(network_of(address))
+        if found is not None:
+            found.count -= 1
+
+
+def network_of(address: str) -> str:
+    """Returns the address that failures are counted by."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, ipaddress.IPv6Address) and known.ipv4_mapped is None:
+        return str(ipaddress.ip_network((int(known), _NETWORK_OF_ONE), strict=False))
+    return address
