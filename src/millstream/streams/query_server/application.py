@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from millstream.errors import ConfigError, MillstreamError
+from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.metadata import Partitioner
+from millstream.streams.query_server.door import TokenGuard
 from millstream.streams.query_server.forwarding import (
     FORWARDED,
     Answer,
@@ -37,21 +41,35 @@ ROWS_MAX: Final = 10_000
 _LOGGER = logging.getLogger(__name__)
 
 
+def own_address(application: QueriedApplication) -> HostInfo:
+    """Returns where other instances reach this one. Raises ConfigError."""
+    if not application.config.application_server:
+        raise ConfigError(
+            "give StreamsConfig an application_server, the host:port at which other instances reach this one"
+        )
+    return HostInfo.parsed(application.config.application_server)
+
+
 def create_query_application(
     application: QueriedApplication,
     *,
     forwarder: Forwarder | None = None,
     partitioners: Mapping[str, Partitioner] | None = None,
+    token: str | None = None,
+    allowed_hosts: Sequence[str] = ("*",),
 ) -> Starlette:
     """Returns an ASGI application that answers from the stores of `application`, and of its other instances.
 
+    With a `token` it answers only who shows it, and shows it to the other instances. `allowed_hosts`: names it may be asked by.
+
     Raises ConfigError where it has no `application_server`: the others could not ask it.
     """
-    if not application.config.application_server:
-        raise ConfigError(
-            "give StreamsConfig an application_server, the host:port at which other instances reach this one"
-        )
-    questions = QuestionsOfStores(application, forwarder or HttpForwarder(), partitioners or {})
+    own_address(application)
+    forwarder = forwarder or HttpForwarder(token=token)
+    questions = QuestionsOfStores(application, forwarder, partitioners or {})
+    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts))]
+    if token is not None:
+        middleware.append(Middleware(TokenGuard, token=token, refusal=_without_token()))
 
     async def one_key(request: Request) -> Response:
         return _json(await questions.of_key(_key_question(request)))
@@ -69,6 +87,7 @@ def create_query_application(
             Route("/stores/{store}/keys/{key:path}", one_key, methods=["GET"]),
             Route("/stores/{store}/rows", rows, methods=["GET"]),
         ],
+        middleware=middleware,
         exception_handlers={HTTPException: _refused, MillstreamError: _failed, Exception: _broken},
     )
 
@@ -136,6 +155,12 @@ def _path(request: Request) -> str:
 
 def _json(answer: Answer) -> Response:
     return Response(answer.body, answer.status, media_type="application/json")
+
+
+def _without_token() -> Response:
+    status = HTTPStatus.UNAUTHORIZED
+    message = "show the token of this application: Authorization: Bearer TOKEN"
+    return _problem(status, message, {"WWW-Authenticate": "Bearer"})
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -6,11 +6,12 @@ The threads are its own: those of the event loop are needed for other work while
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final, Protocol
 
 from millstream.streams.host_info import HostInfo
@@ -36,10 +37,20 @@ class Forwarder(Protocol):
 
 
 class HttpForwarder:
-    """Asks each time over a connection of its own."""
+    """Asks each time over a connection of its own. `token` is shown to the other instance; with `tls` it is asked over https."""
 
-    def __init__(self, timeout_s: float = 5.0) -> None:
+    def __init__(
+        self,
+        timeout_s: float = 5.0,
+        *,
+        token: str | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._timeout_s = timeout_s
+        self._tls = tls
+        self._headers = {FORWARDED: "1", "Accept": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
         self._threads = ThreadPoolExecutor(THREADS_MAX, "query-forwarding")
 
     async def ask(self, host: HostInfo, path: str) -> Answer:
@@ -51,9 +62,9 @@ class HttpForwarder:
         return answer
 
     def _ask(self, host: HostInfo, path: str) -> Answer:
-        connection = HTTPConnection(host.host, host.port, timeout=self._timeout_s)
+        connection = self._connection(host)
         try:
-            connection.request("GET", path, headers={FORWARDED: "1", "Accept": "application/json"})
+            connection.request("GET", path, headers=self._headers)
             response = connection.getresponse()
             body = response.read(ANSWER_BYTES_MAX + 1)
         except (OSError, HTTPException) as error:
@@ -67,3 +78,8 @@ class HttpForwarder:
                 f"the answer of {host} has more than {ANSWER_BYTES_MAX:,} bytes: ask for fewer rows"
             )
         return Answer(response.status, body)
+
+    def _connection(self, host: HostInfo) -> HTTPConnection:
+        if self._tls is None:
+            return HTTPConnection(host.host, host.port, timeout=self._timeout_s)
+        return HTTPSConnection(host.host, host.port, timeout=self._timeout_s, context=self._tls)

@@ -12,10 +12,12 @@ import uvicorn
 
 from millstream.errors import ConfigError
 from millstream.net.client.tasks import TaskScope
-from millstream.streams.host_info import HostInfo
+from millstream.net.loopback import LOOPBACK_NAMES, is_loopback
 from millstream.streams.queries.metadata import Partitioner
-from millstream.streams.query_server.application import create_query_application
+from millstream.streams.query_server.application import create_query_application, own_address
 from millstream.streams.query_server.crowded_http import GivesWay
+from millstream.streams.query_server.door import QueryTls, check_door
+from millstream.streams.query_server.forwarding import HttpForwarder
 from millstream.streams.query_server.questions import QueriedApplication
 
 _CONNECTIONS_MAX: Final = 256
@@ -29,7 +31,8 @@ class _Connection(GivesWay):
 class QueryServer:
     """Serves as long as its `async with` block lasts. It listens at `application_server`.
 
-    It knows no users: whoever reaches the port can read the stores. `host` is another address to listen at, "" all of the machine.
+    Who may ask: this machine; with a `token` its holders, with a trust store in `tls` who has a certificate. All instances have the
+    same. `host` is another address to listen at, "" all of the machine.
     """
 
     def __init__(
@@ -38,22 +41,39 @@ class QueryServer:
         *,
         host: str | None = None,
         partitioners: Mapping[str, Partitioner] | None = None,
+        token: str | None = None,
+        tls: QueryTls | None = None,
+        open_to_all: bool = False,
     ) -> None:
-        """Raises ConfigError where the application has no `application_server`."""
-        web = create_query_application(application, partitioners=partitioners)
-        self._own = HostInfo.parsed(application.config.application_server)
-        self._host = self._own.host if host is None else host
-        self._server = _Server(
-            uvicorn.Config(
-                web,
-                log_level="warning",
-                access_log=False,
-                http=_Connection,
-                timeout_graceful_shutdown=_CLOSING_S,
-                server_header=False,
-                lifespan="off",
-            )
+        """`open_to_all`: whoever reaches the address may read the stores.
+
+        Raises ConfigError where the application has no `application_server`, and for a server that everybody could ask by accident.
+        """
+        self._own = own = own_address(application)
+        self._host = own.host if host is None else host
+        check_door(self._host, token=token, tls=tls, open_to_all=open_to_all)
+        theirs, ours = (None, None) if tls is None else tls.contexts()
+        web = create_query_application(
+            application,
+            forwarder=HttpForwarder(token=token, tls=ours),
+            partitioners=partitioners,
+            token=token,
+            allowed_hosts=(*LOOPBACK_NAMES, own.host) if is_loopback(self._host) else ("*",),
         )
+        config = uvicorn.Config(
+            web,
+            log_level="warning",
+            access_log=False,
+            http=_Connection,
+            ws="none",
+            timeout_graceful_shutdown=_CLOSING_S,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="off",
+        )
+        config.load()
+        config.ssl = theirs
+        self._server = _Server(config)
         self._scope = TaskScope("query server")
 
     async def __aenter__(self) -> Self:

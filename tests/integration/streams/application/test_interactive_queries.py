@@ -37,6 +37,7 @@ from tests.patience import LONG_ENOUGH_S, eventually, until
 
 WORDS = [f"w{number % 23}" for number in range(200)]
 COUNTS = Counter(WORDS)
+TOKEN = "the token of these instances"
 ONE, TWO = HostInfo("one", 7001), HostInfo("two", 7002)
 
 
@@ -127,7 +128,7 @@ async def test_either_query_server_answers_for_every_key(instances: Instances) -
         instances.new(application_server=f"127.0.0.1:{port}", num_standby_replicas=1)
         for port in ports
     ]
-    async with QueryServer(apps[0]), QueryServer(apps[1]):
+    async with QueryServer(apps[0], token=TOKEN), QueryServer(apps[1], token=TOKEN):
         status, answer = await asked(ports[0], "/stores/counts/keys/w3")
         assert (status, answer["error"]) == (503, "Service Unavailable"), "it is not started"
         await asyncio.gather(*(app.start() for app in apps))
@@ -147,15 +148,16 @@ async def test_either_query_server_answers_for_every_key(instances: Instances) -
             assert {row["key"]: row["value"] for row in answer["rows"]} == COUNTS
             assert answer["partitions"] == list(range(PARTITIONS))
         assert (await asked(ports[0], "/stores/x/rows"))[0] == 404
+        assert (await asked(ports[0], "/stores/counts/rows", token="another-token"))[0] == 401
 
 
-async def asked(port: int, path: str) -> tuple[int, Any]:
+async def asked(port: int, path: str, token: str = TOKEN) -> tuple[int, Any]:
     """The status and the JSON of an address."""
 
     def get() -> tuple[int, Any]:
         connection = HTTPConnection("127.0.0.1", port, timeout=LONG_ENOUGH_S)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
             response = connection.getresponse()
             return response.status, json.loads(response.read())
         finally:

@@ -152,7 +152,7 @@ async def test_an_address_that_is_taken_is_told_as_one_error(
 
     monkeypatch.setattr(socket, "create_server", create_server)
     with pytest.raises(ConfigError, match=r"cannot listen at zero:7000 .7000 is in use.: give"):
-        await QueryServer(instances.each[0]).__aenter__()
+        await QueryServer(instances.each[0], open_to_all=True).__aenter__()
 
 
 async def test_a_copy_answers_for_a_host_that_is_away_where_that_is_allowed(

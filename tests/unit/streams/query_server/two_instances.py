@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -160,10 +161,15 @@ class Instances:
 
 
 async def called(
-    web: Starlette, address: str, *, is_forwarded: bool = False
+    web: Starlette,
+    address: str,
+    *,
+    is_forwarded: bool = False,
+    headers: Mapping[str, str] | None = None,
 ) -> tuple[int, dict[str, str], bytes]:
     """Calls an ASGI application, and returns status, headers and body."""
     raw, _, query = address.partition("?")
+    sent_headers = dict(headers or {}) | ({FORWARDED.lower(): "1"} if is_forwarded else {})
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -179,7 +185,7 @@ async def called(
         "raw_path": raw.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": [(FORWARDED.lower().encode(), b"1")] if is_forwarded else [],
+        "headers": [(name.encode(), value.encode()) for name, value in sent_headers.items()],
         "scheme": "http",
         "server": ("zero", 7000),
     }

@@ -21,7 +21,7 @@ from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import StateQueryRequest, StateQueryResult
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
-from millstream.streams.query_server import QueryServer
+from millstream.streams.query_server import QueryServer, QueryTls
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import Topology
 
@@ -32,8 +32,8 @@ THREADS_MAX: Final = 16
 class SparkQueryServer(BlockingClient[QueryServer]):
     """Serves as long as its `with` block lasts, at `address`, on a thread of its own; before the application runs it says 503.
 
-    It knows no users: whoever reaches the port can read the stores. `partitioners`: by store, for keys that another partitioner than
-    Kafka's has spread.
+    Who may ask is said as for `QueryServer`: by `token`, `tls` or `open_to_all`. `partitioners`: by store, for keys that another
+    partitioner than Kafka's has spread.
     """
 
     def __init__(
@@ -42,11 +42,20 @@ class SparkQueryServer(BlockingClient[QueryServer]):
         address: str,
         *,
         partitioners: Mapping[str, Partitioner] | None = None,
+        token: str | None = None,
+        tls: QueryTls | None = None,
+        open_to_all: bool = False,
     ) -> None:
-        """`address`: the host and port to listen at, as "0.0.0.0:8080". Raises ConfigError for one that makes no sense."""
+        """`address`: the host and port to listen at, as "0.0.0.0:8080". Raises ConfigError for one that makes no sense, and for a
+        server that everybody could ask by accident.
+        """
         asked = _StoresOfDriver(application, HostInfo.parsed(address))
         self._asked = asked
-        super().__init__(lambda: QueryServer(asked, partitioners=partitioners))
+        super().__init__(
+            lambda: QueryServer(
+                asked, partitioners=partitioners, token=token, tls=tls, open_to_all=open_to_all
+            )
+        )
 
     def __enter__(self) -> Self:
         """Begins to listen. Raises ConfigError for an address that cannot be listened at."""
