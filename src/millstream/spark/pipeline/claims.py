@@ -17,6 +17,8 @@ from millstream.spark.pipeline.messages import CloseTask
 from millstream.streams.runtime.process.frames import LENGTH, encode
 
 CLAIM_TIMEOUT_S: Final = 10.0
+_MODE: Final = 0o750
+"""State is data, and no business of other users."""
 
 
 async def claim(
@@ -39,7 +41,7 @@ def may_stand_by(directory: Path, own_socket: Path, task_name: str) -> bool:
 
 
 def _exchanged(note: Path, own_socket: str) -> str | None:
-    note.parent.mkdir(parents=True, exist_ok=True)
+    note.parent.mkdir(mode=_MODE, parents=True, exist_ok=True)
     other = note.read_text() if note.exists() else None
     note.write_text(own_socket)
     return other

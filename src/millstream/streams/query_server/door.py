@@ -1,4 +1,4 @@
-"""Who may ask a query server: holders of its token, processes with a certificate, or whoever reaches the address.
+"""The door of a query server, open to holders of its token, processes with a certificate, or whoever reaches the address.
 
 State is data. A server that other machines reach begins with one of the first two, or is told in so many words to do without.
 """

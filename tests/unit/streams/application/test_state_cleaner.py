@@ -12,6 +12,14 @@ from millstream.streams.application.state_directory import StateDirectory
 from tests.unit.streams.application.manual_clock import MovedClock
 
 
+def test_the_state_of_an_application_is_no_business_of_other_users(tmp_path: Path) -> None:
+    """KAFKA-10705."""
+    directory = StateDirectory(str(tmp_path / "state"), "app", SystemRandom())
+    directory.lock()
+    assert directory.path.stat().st_mode & 0o027 == 0
+    directory.unlock()
+
+
 def test_directories_are_named_only_where_the_tasks_have_changed(tmp_path: Path) -> None:
     """It is told of them after each commit of each thread."""
     named: list[StreamsTaskId] = []
