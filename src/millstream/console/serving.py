@@ -24,6 +24,7 @@ from millstream.runtime.system import SystemClock
 from millstream.security.tls.stores import PEM, StoreSettings
 from millstream.security.tls.tls_settings import TlsSettings
 from millstream.streams.query_server.crowded_http import GivesWay
+from millstream.streams.query_server.crowded_server import CrowdedServer
 
 _CONNECTIONS_MAX: Final = 64
 _SECRET_BYTES: Final = 32
@@ -53,9 +54,7 @@ def serve(
         server_header=False,
         proxy_headers=False,  # anybody on this machine could say in them that it is somebody else
     )
-    config.load()
-    config.ssl = tls
-    server = uvicorn.Server(config)
+    server = CrowdedServer(config, _Connection, listening, tls)
     for number in (signal.SIGTERM, signal.SIGINT):
         # uvicorn stops on the signal, then raises it once more for the handler before: with the default action a clean
         # end would be a death by signal.
@@ -63,7 +62,7 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     with contextlib.suppress(_Stopped):
         announce(f"{'http' if tls is None else 'https'}://{shown}:{port}/")
-        server.run(sockets=[listening])
+        server.run()
 
 
 def tls_of(path: str) -> ssl.SSLContext:

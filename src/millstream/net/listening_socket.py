@@ -1,11 +1,20 @@
-"""Opens a listening socket, or says in one sentence why that port cannot be had."""
+"""Opens a listening socket, or says in one sentence why that port cannot be had; and accepts connections one by one."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import logging
 import socket
+from collections.abc import AsyncIterator
+from typing import Final
 
 from millstream.errors import ConfigError
+
+_LOGGER = logging.getLogger(__name__)
+_OUT_OF_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_ACCEPT_AGAIN_S: Final = 1.0
+"""As asyncio's servers."""
 
 
 def open_listening_socket(host: str, port: int, backlog: int) -> socket.socket:
@@ -23,6 +32,27 @@ def open_listening_socket(host: str, port: int, backlog: int) -> socket.socket:
         raise ConfigError(_why_not(host, port, error)) from error
     listening.setblocking(False)
     return listening
+
+
+async def accepted(listening: socket.socket) -> AsyncIterator[socket.socket]:
+    """Gives the connections of a non-blocking socket as they come, before any handshake.
+
+    For servers that count clients from then on: those of asyncio's servers are known when their handshake has ended.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            connection, _ = await loop.sock_accept(listening)
+        except ConnectionAbortedError:
+            continue  # it has gone again
+        except OSError as error:
+            if error.errno not in _OUT_OF_ROOM:
+                raise
+            _LOGGER.warning("a connection could not be accepted: %s", error)
+            await asyncio.sleep(_ACCEPT_AGAIN_S)
+            continue
+        connection.setblocking(False)
+        yield connection
 
 
 def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[object, ...]]:

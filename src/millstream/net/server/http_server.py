@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from millstream.net.listening_socket import open_listening_socket
+from millstream.net.listening_socket import accepted, open_listening_socket
 from millstream.net.loopback import LOOPBACK_NAMES, is_loopback
 
 _LOGGER = logging.getLogger(__name__)
 CONNECTIONS_MAX: Final = 32
 HEAD_BYTES_MAX: Final = 8 * 1024
 _REQUEST_TIMEOUT_S: Final = 10
-"""Also for a handshake."""
+"""Of the handshake, and once more of the request."""
 _RESPONSE_TIMEOUT_S: Final = 60
 
 
@@ -91,24 +92,11 @@ class HttpServer:
         """Serves until cancelled, then drops all connections."""
         self._respond = respond
         async with asyncio.TaskGroup() as tasks:
-
-            def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                task = tasks.create_task(self._converse(reader, writer))
+            async for connection in accepted(self._listening):
+                task = tasks.create_task(self._serve(connection))
                 self._silent[task] = None
                 task.add_done_callback(self._forget)
                 self._make_room()
-
-            server = await asyncio.start_server(
-                accept,
-                sock=self._listening,
-                limit=HEAD_BYTES_MAX,
-                ssl=None if self._tls is None else _context_of(self._tls),
-                ssl_handshake_timeout=None if self._tls is None else _REQUEST_TIMEOUT_S,
-            )
-            try:
-                await asyncio.Event().wait()  # not serve_forever: it would wait for slow clients
-            finally:
-                server.close()
 
     def _make_room(self) -> None:
         if len(self._silent) + len(self._answered) > CONNECTIONS_MAX:
@@ -121,6 +109,27 @@ class HttpServer:
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._silent.pop(task, None)
         self._answered.pop(task, None)
+
+    async def _serve(self, connection: socket.socket) -> None:
+        """Serves one client. It counts from the moment it is accepted, also while it does not shake hands."""
+        with connection:
+            try:
+                async with asyncio.timeout(_REQUEST_TIMEOUT_S):
+                    reader, writer = await self._opened(connection)
+            except (OSError, TimeoutError) as why:  # ssl.SSLError is an OSError
+                _LOGGER.debug("an HTTP connection was dropped in its handshake: %s", why)
+                return
+            await self._converse(reader, writer)
+
+    async def _opened(
+        self, connection: socket.socket
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=HEAD_BYTES_MAX)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        context = None if self._tls is None else self._tls.context
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection, ssl=context)
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answers one request. A client that is slow, sends no valid request or goes away is dropped without an answer."""
@@ -197,17 +206,6 @@ def _hosts(head: bytes) -> list[str]:
     return [
         each.partition("]")[0] + "]" if "]" in each else each.partition(":")[0] for each in told
     ]
-
-
-def _context_of(tls: TlsOfPages) -> ssl.SSLContext:
-    """Returns a context whose handshakes go on with the one that counts when they begin: stores may be read again while it serves."""
-    first = tls.context
-
-    def use_present(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = tls.context
-
-    first.sni_callback = use_present  # called without a name, too
-    return first
 
 
 def _refusal(method: str) -> HttpResponse:

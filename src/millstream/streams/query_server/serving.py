@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from millstream.net.loopback import LOOPBACK_NAMES, is_loopback
 from millstream.streams.queries.metadata import Partitioner
 from millstream.streams.query_server.application import create_query_application, own_address
 from millstream.streams.query_server.crowded_http import GivesWay
+from millstream.streams.query_server.crowded_server import CrowdedServer
 from millstream.streams.query_server.door import QueryTls, check_door
 from millstream.streams.query_server.forwarding import HttpForwarder
 from millstream.streams.query_server.questions import QueriedApplication
@@ -60,7 +62,7 @@ class QueryServer:
             token=token,
             allowed_hosts=(*LOOPBACK_NAMES, own.host) if is_loopback(self._host) else ("*",),
         )
-        config = uvicorn.Config(
+        self._config = uvicorn.Config(
             web,
             log_level="warning",
             access_log=False,
@@ -71,9 +73,9 @@ class QueryServer:
             proxy_headers=False,
             lifespan="off",
         )
-        config.load()
-        config.ssl = theirs
-        self._server = _Server(config)
+        self._tls = theirs
+        self._server: _Server | None = None
+        self._serving: asyncio.Task[None] | None = None
         self._scope = TaskScope("query server")
 
     async def __aenter__(self) -> Self:
@@ -85,9 +87,8 @@ class QueryServer:
                 f"the query server cannot listen at {self._host or '*'}:{self._own.port} ({error}): give application_server "
                 "a free port, or `host` an address of this machine"
             ) from error
-        self._serving = self._scope.start(
-            self._server.serve(sockets=[listening]), "serve", awaited=True
-        )
+        self._server = _Server(self._config, _Connection, listening, self._tls)
+        self._serving = self._scope.start(self._server.serve(), "serve", awaited=True)
         return self
 
     async def __aexit__(
@@ -96,14 +97,15 @@ class QueryServer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._server.should_exit = True
         try:
-            await self._serving
+            if self._server is not None and self._serving is not None:
+                self._server.should_exit = True
+                await self._serving
         finally:
             await self._scope.close()
 
 
-class _Server(uvicorn.Server):
+class _Server(CrowdedServer):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leaves signals to the application."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from millstream.streams.host_info import HostInfo
-from millstream.streams.query_server import QueryServer, QueryTls
+from millstream.streams.query_server import QueryServer, QueryTls, serving
 from millstream.streams.query_server.forwarding import HttpForwarder
 from millstream.streams.query_server.problems import HostUnavailable
 from tests.integration.clients.security.certificates import Authority
@@ -47,3 +48,25 @@ async def test_instances_with_certificates_are_answered_and_nobody_else(tmp_path
 def test_a_connection_is_checked_to_be_for_its_host(tmp_path: Path) -> None:
     _, ours = tls_of(Authority(tmp_path), "one").contexts()
     assert ours.check_hostname
+
+
+async def test_clients_that_never_shake_hands_take_no_place_of_instances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving._Connection, "connections_max", 4)
+    own = tls_of(Authority(tmp_path), "one")
+    instances = Instances()
+    instance = instances.each[0]
+    host = HostInfo("127.0.0.1", free_port())
+    instance.config = replace(instance.config, application_server=str(host))
+    async with QueryServer(instance, tls=own) as server:
+        silent = [await asyncio.open_connection(host.host, host.port) for _ in range(40)]
+        answer = await HttpForwarder(tls=own.contexts()[1]).ask(host, "/stores/rows/rows")
+        assert answer.status == 200
+        assert server._server is not None
+        assert len(server._server._opening) <= 4
+        ended = [reader for reader, _ in silent if reader.at_eof()]
+        assert len(ended) >= 40 - 4 - 1
+        for _, writer in silent:
+            writer.transport.abort()
+    instances.close()
