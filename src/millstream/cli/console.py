@@ -6,7 +6,6 @@ cannot be had, 2 when it was used wrongly or its packages are missing.
 
 from __future__ import annotations
 
-import logging
 import socket
 import sys
 from dataclasses import dataclass
@@ -102,9 +101,8 @@ def console(
         _fail(f"cannot listen on {host} port {port}: {error.strerror or error}", code=1)
     with listening:
         try:
-            _serve(
-                listening, cluster.settings(ClientConfig), timeout_ms, _EntranceOptions(**entrance)
-            )
+            options = _EntranceOptions(host, **entrance)
+            _serve(listening, cluster.settings(ClientConfig), timeout_ms, options)
         except ConfigError as error:
             _fail(str(error), code=2)
 
@@ -113,6 +111,7 @@ def console(
 class _EntranceOptions:
     """Who may come in, as the options say."""
 
+    host: str
     admins: tuple[str, ...]
     tls_file: str | None
     behind_tls: bool
@@ -126,20 +125,17 @@ def _serve(
     from millstream.console.entrance.door import DoorOptions, door_of
     from millstream.console.serving import serve, tls_of
 
+    is_here = is_loopback(listening.getsockname()[0])
     options = DoorOptions(
-        is_loopback=is_loopback(listening.getsockname()[0]),
+        is_loopback=is_here,
         has_tls=entrance.tls_file is not None,
         is_behind_tls=entrance.behind_tls,
         lets_everybody_in=entrance.without_login,
         admins=frozenset(entrance.admins),
-        hosts=entrance.hosts,
+        hosts=(*entrance.hosts, entrance.host) if is_here else entrance.hosts,
     )
     door = door_of(options, settings)
     tls = None if entrance.tls_file is None else tls_of(entrance.tls_file)
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("millstream.console").setLevel(
-        logging.INFO
-    )  # who logs in and what is changed
 
     def announce(url: str) -> None:
         click.echo(f"millstream console url={url} bootstrap={settings['bootstrap_servers']}")

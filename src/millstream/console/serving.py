@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, Final, NoReturn
 
@@ -60,9 +61,24 @@ def serve(
         # end would be a death by signal.
         signal.signal(number, _stop)
     shown = f"[{host}]" if ":" in host else host
-    with contextlib.suppress(_Stopped):
+    with contextlib.suppress(_Stopped), _told_on_the_terminal():
         announce(f"{'http' if tls is None else 'https'}://{shown}:{port}/")
         server.run()
+
+
+@contextlib.contextmanager
+def _told_on_the_terminal() -> Iterator[None]:
+    """Shows the lines that say who logs in and what is changed, on standard error."""
+    logger, handler = logging.getLogger("millstream.console"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
 
 
 def tls_of(path: str) -> ssl.SSLContext:

@@ -64,7 +64,8 @@ class HttpServer:
         """Raises ConfigError with a sentence for the operator."""
         self._listening = open_listening_socket(host, port, CONNECTIONS_MAX)
         self._tls = tls
-        self._names = LOOPBACK_NAMES if is_loopback(self._listening.getsockname()[0]) else None
+        bound = self._listening.getsockname()[0]
+        self._names = (*LOOPBACK_NAMES, host.lower(), bound) if is_loopback(bound) else None
         """What may be asked for; None: everything."""
         self._respond: Responder = lambda _path: plain(HTTPStatus.SERVICE_UNAVAILABLE, "")
         self._silent: dict[asyncio.Task[None], None] = {}

@@ -38,6 +38,7 @@ from millstream.streams.query_server.questions_of_stores import QuestionsOfStore
 from millstream.streams.query_server.texts import as_json, number_of
 
 ROWS_MAX: Final = 10_000
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -154,7 +155,7 @@ def _path(request: Request) -> str:
 
 
 def _json(answer: Answer) -> Response:
-    return Response(answer.body, answer.status, media_type="application/json")
+    return Response(answer.body, answer.status, _HEADERS, media_type="application/json")
 
 
 def _without_token() -> Response:
@@ -183,4 +184,4 @@ async def _broken(_: Request, _error: Exception) -> Response:
 
 def _problem(status: HTTPStatus, message: str, headers: dict[str, str]) -> Response:
     body = as_json({"error": status.phrase, "message": message})
-    return Response(body, status, headers, media_type="application/json")
+    return Response(body, status, {**_HEADERS, **headers}, media_type="application/json")

@@ -92,6 +92,18 @@ async def test_a_port_of_this_machine_answers_for_this_machine_alone(
     assert (await answer(server, request))[0] == status
 
 
+async def test_a_name_of_this_machine_that_was_given_is_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Debian's machines have their own name resolve to 127.0.1.1."""
+    monkeypatch.setattr(http_server, "open_listening_socket", lambda *_: Listening("127.0.1.1"))
+    server = HttpServer("Laptop", 9404)
+    server._respond = known_page
+    for host, status in (("laptop:9404", 200), ("127.0.1.1:9404", 200), ("evil.example", 421)):
+        request = f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+        assert (await answer(server, request))[0] == status
+
+
 async def test_a_second_host_does_not_hide_the_first(server: HttpServer) -> None:
     request = b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n"
     assert (await answer(server, request))[0] == 421
