@@ -92,8 +92,10 @@ class Logins:
     def visitor(self, request: Request) -> Visitor | None:
         """Returns who asks; None for who must log in."""
         browser_id = self._browser_id(request)
-        session = browser_id and self._sessions.find(browser_id, self._now_ms())
-        if not browser_id or not session:
+        if browser_id is None:
+            return None
+        session = self._sessions.find(browser_id, self._now_ms())
+        if session is None:
             return None
         token = self._signatures.form_token_of(browser_id)
         return Visitor(session.user, session.role, session.pages, token)
@@ -109,7 +111,7 @@ class Logins:
         if session is None:
             return False
         _LOGGER.info("user %s is logged in no more: the cluster refuses it", _shown(session.user))
-        await session.pages.close()
+        await _close([session.pages])
         return True
 
     async def keep(self) -> None:
@@ -193,7 +195,7 @@ class Logins:
         try:
             ended = self._sessions.begin(browser_id, user, role, pages, self._now_ms())
         except TooManySessions as error:
-            await pages.close()
+            await _close([pages])
             raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
         if (old := self._sessions.end(before)) is not None:
             ended.append(old.pages)
@@ -208,7 +210,7 @@ class Logins:
         session = self._sessions.end(self._browser_id(request) or "")
         if session is not None:
             _LOGGER.info("user %s logged out", _shown(session.user))
-            await session.pages.close()
+            await _close([session.pages])
         response = RedirectResponse(LOGIN, HTTPStatus.SEE_OTHER)
         response.delete_cookie(
             self._cookie,
@@ -276,8 +278,12 @@ def check_form(visitor: Visitor | None, token: str) -> None:
 
 
 async def _close(ended: Iterable[Pages]) -> None:
+    """Closes what each of them reads with. One that cannot be closed cleanly is no reason to turn others away."""
     for pages in ended:
-        await pages.close()
+        try:
+            await pages.close()
+        except Exception:
+            _LOGGER.exception("the clients of a session were not closed cleanly")
 
 
 def _address(request: Request) -> str:

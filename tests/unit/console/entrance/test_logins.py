@@ -340,3 +340,17 @@ async def test_the_log_says_who_came_and_who_did_not_and_no_password(
     ]
     assert "guess-this" not in caplog.text
     assert "wonder" not in caplog.text.replace("alice", "")
+
+
+async def test_clients_that_cannot_be_closed_keep_nobody_from_leaving(
+    cluster: Cluster, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_pages: PagesOf) -> None:
+        raise RuntimeError("a background task failed")
+
+    await log_in(browser)
+    monkeypatch.setattr(PagesOf, "close", broken)
+    page = await browser.get("/")
+    assert (await browser.post("/logout", {"token": page.token})).status == 303
+    assert (await browser.get("/")).status == 303
+    await cluster.logins.close()
