@@ -8,47 +8,22 @@ metadata are limited by `ControllerMutationQuotaManager`.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import Final, Generic, TypeVar, final
+from collections.abc import Iterator
+from typing import NamedTuple, final
 
 from millstream.quota.client_quotas import ClientQuotas, Counted
 from millstream.quota.mutation_charge import MutationCharge
-from millstream.quota.rate import QuotaWindows, Rate
-from millstream.quota.token_bucket import THROTTLE_TIME_MAX_MS, TokenBucket
-
-_INACTIVE_MS: Final = 3_600_000
-"""Kafka's: who has taken nothing for an hour is forgotten."""
-_COUNTED_MAX: Final = 10_000
-"""Client ids are made up by clients; Kafka has no bound. Those that took nothing for the longest time are forgotten first."""
+from millstream.quota.rate import QuotaWindows, Rate, throttle_time_ms
+from millstream.quota.token_bucket import TokenBucket
+from millstream.quota.usages import Usages
 
 
-_T = TypeVar("_T")
+class Mutations(NamedTuple):
+    """The changes of metadata of those that are counted together."""
 
-
-class _Usages(Generic[_T]):
-    """What is known of those that are counted together, in the order in which they took something last."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[Counted, tuple[_T, int]] = OrderedDict()
-
-    def get(self, counted: Counted) -> _T | None:
-        found = self._known.get(counted)
-        return None if found is None else found[0]
-
-    def put(self, counted: Counted, usage: _T, now_ms: int) -> None:
-        self._known[counted] = usage, now_ms
-        self._known.move_to_end(counted)
-        while len(self._known) > _COUNTED_MAX or self._oldest_ms() <= now_ms - _INACTIVE_MS:
-            self._known.popitem(last=False)
-
-    def items(self) -> list[tuple[Counted, _T]]:
-        return [(counted, usage) for counted, (usage, _) in self._known.items()]
-
-    def forget(self, counted: Counted) -> None:
-        self._known.pop(counted, None)
-
-    def _oldest_ms(self) -> int:
-        return next(iter(self._known.values()))[1]
+    bucket: TokenBucket
+    rate: Rate
+    """Kept for whoever looks: the bucket alone decides."""
 
 
 @final
@@ -60,7 +35,7 @@ class ClientQuotaManager:
         self._windows = windows
         self._throttle_time_max_ms = throttle_time_max_ms
         self._quotas = ClientQuotas({})
-        self._rates: _Usages[Rate] = _Usages()
+        self._rates: Usages[Counted, Rate] = Usages()
 
     @property
     def is_enabled(self) -> bool:
@@ -78,15 +53,7 @@ class ClientQuotaManager:
         quota = self._quotas.limit(counted)
         if quota is None:
             return 0
-        per_second = rate.per_second(now_ms)
-        if per_second <= quota:
-            return 0
-        if quota <= 0:
-            # No time brings a rate to nothing; Kafka divides by zero and waits 2,147,483,647 ms.
-            wait_ms = THROTTLE_TIME_MAX_MS
-        else:
-            wait_ms = int((per_second - quota) / quota * rate.elapsed_ms(now_ms) + 0.5)
-        return min(wait_ms, self._throttle_time_max_ms or THROTTLE_TIME_MAX_MS)
+        return throttle_time_ms(rate, quota, now_ms, self._throttle_time_max_ms)
 
     def take_back(self, user: str, client_id: str, value: float, now_ms: int) -> None:
         """Takes back what was recorded: a fetch that has to wait is answered without records."""
@@ -94,14 +61,19 @@ class ClientQuotaManager:
 
     def largest(self, user: str, client_id: str) -> float | None:
         """Returns the largest value that need not make a client wait that took nothing before; None: no bound."""
-        quota = self._quotas.limit(self._quotas.counted(user, client_id))
+        quota = self.limit(user, client_id)[1]
         if quota is None:
             return None
         return quota * (self._windows.count - 1) * self._windows.size_ms / 1_000
 
-    def rates(self, now_ms: int) -> list[tuple[Counted, float]]:
-        """Returns who has taken how much a second."""
-        return [(counted, rate.per_second(now_ms)) for counted, rate in self._rates.items()]
+    def limit(self, user: str, client_id: str) -> tuple[Counted, float | None]:
+        """Returns with whom a client is counted, and their quota."""
+        counted = self._quotas.counted(user, client_id)
+        return counted, self._quotas.limit(counted)
+
+    def latest(self) -> Iterator[tuple[Counted, Rate]]:
+        """Yields who has taken how much a second, who took something last first."""
+        return self._rates.latest()
 
     def _record(self, counted: Counted, value: float, now_ms: int) -> Rate:
         rate = self._rates.get(counted)
@@ -119,7 +91,7 @@ class ControllerMutationQuotaManager:
     def __init__(self, windows: QuotaWindows) -> None:
         self._windows = windows
         self._quotas = ClientQuotas({})
-        self._buckets: _Usages[TokenBucket] = _Usages()
+        self._mutations: Usages[Counted, Mutations] = Usages()
 
     @property
     def is_enabled(self) -> bool:
@@ -131,18 +103,8 @@ class ControllerMutationQuotaManager:
 
     def bucket(self, user: str, client_id: str, now_ms: int) -> TokenBucket | None:
         """Returns the bucket that a client takes from; None: it has no quota."""
-        counted = self._quotas.counted(user, client_id)
-        quota = self._quotas.limit(counted)
-        if quota is None:
-            # What is taken without a quota is not owed when there is one again.
-            self._buckets.forget(counted)
-            return None
-        bucket = self._buckets.get(counted)
-        if bucket is None:
-            bucket = TokenBucket(quota, self._windows, now_ms)
-        bucket.change_rate(quota)
-        self._buckets.put(counted, bucket, now_ms)
-        return bucket
+        found = self._mutations_of(user, client_id, now_ms)
+        return None if found is None else found.bucket
 
     def begin(
         self, user: str, client_id: str, now_ms: int, *, is_strict: bool
@@ -155,10 +117,29 @@ class ControllerMutationQuotaManager:
 
     def settle(self, user: str, client_id: str, charge: MutationCharge, now_ms: int) -> None:
         """Takes what a request was charged with."""
-        bucket = self.bucket(user, client_id, now_ms)
-        if bucket is not None:
-            bucket.take(charge.taken, now_ms)
+        found = self._mutations_of(user, client_id, now_ms)
+        if found is not None:
+            found.bucket.take(charge.taken, now_ms)
+            found.rate.record(charge.taken, now_ms)
 
-    def tokens(self, now_ms: int) -> list[tuple[Counted, float]]:
-        """Returns who has how many tokens left."""
-        return [(counted, bucket.tokens(now_ms)) for counted, bucket in self._buckets.items()]
+    def limit(self, user: str, client_id: str) -> tuple[Counted, float | None]:
+        """Returns with whom a client is counted, and their quota."""
+        counted = self._quotas.counted(user, client_id)
+        return counted, self._quotas.limit(counted)
+
+    def latest(self) -> Iterator[tuple[Counted, Mutations]]:
+        """Yields who has how many tokens left, who changed something last first."""
+        return self._mutations.latest()
+
+    def _mutations_of(self, user: str, client_id: str, now_ms: int) -> Mutations | None:
+        counted, quota = self.limit(user, client_id)
+        if quota is None:
+            # What is taken without a quota is not owed when there is one again.
+            self._mutations.forget(counted)
+            return None
+        found = self._mutations.get(counted)
+        if found is None:
+            found = Mutations(TokenBucket(quota, self._windows, now_ms), Rate(self._windows))
+        found.bucket.change_rate(quota)
+        self._mutations.put(counted, found, now_ms)
+        return found

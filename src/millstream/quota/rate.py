@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
+
+THROTTLE_TIME_MAX_MS: Final = (1 << 31) - 1
+"""The largest that answers can tell, where no time is long enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +84,16 @@ class Rate:
         age_ms = self._windows.count * self._windows.size_ms
         while self._samples and now_ms - self._samples[0].last_ms >= age_ms:
             self._samples.popleft()
+
+
+def throttle_time_ms(rate: Rate, quota: float, now_ms: int, max_ms: int | None = None) -> int:
+    """Returns how long nothing may be recorded until the average is back at the quota, `max_ms` at most; 0 where it is not above it."""
+    per_second = rate.per_second(now_ms)
+    if per_second <= quota:
+        return 0
+    if quota <= 0:
+        # No time brings a rate to nothing; Kafka divides by zero and waits 2,147,483,647 ms.
+        wait_ms = THROTTLE_TIME_MAX_MS
+    else:
+        wait_ms = int((per_second - quota) / quota * rate.elapsed_ms(now_ms) + 0.5)
+    return min(wait_ms, THROTTLE_TIME_MAX_MS if max_ms is None else max_ms)

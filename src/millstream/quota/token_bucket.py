@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import final
 
-from millstream.quota.rate import QuotaWindows
-
-THROTTLE_TIME_MAX_MS: Final = (1 << 31) - 1
-"""The largest that answers can tell, where no time is long enough."""
+from millstream.quota.rate import THROTTLE_TIME_MAX_MS, QuotaWindows
 
 
 def refill_time_ms(tokens: float, per_second: float) -> int:
