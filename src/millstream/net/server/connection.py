@@ -176,7 +176,12 @@ class ServerConnection:
     # Quotas
 
     def pause(self, wait_ms: int) -> None:
-        """Starts no request for so long. Answers leave at once, so that clients learn how long they wait (KIP-219)."""
+        """Starts no request for so long. Answers leave at once, so that clients learn how long they wait (KIP-219).
+
+        Who has hung up learns nothing, and would keep a connection for as long.
+        """
+        if self._hung_up:
+            return
         end_s = self._loop.time() + wait_ms / 1000
         before = self._pause
         if before is None or before.when() < end_s:
@@ -266,8 +271,12 @@ class ServerConnection:
         return count
 
     def hung_up(self) -> None:
-        """Notes that the client waits for no more answers. Requests it sent before are still read: some of them want no answer."""
+        """Notes that the client waits for no more answers. Requests it sent before are still read: some of them want no answer.
+
+        So are they while it waits for a quota, which counts them: they are no more than its socket holds, and a wait may be hours.
+        """
         self._hung_up = True
+        self._stop_pause()
         self._forget_unanswered()
         self._owner.turns.ask(self)
 
