@@ -17,7 +17,7 @@ from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.quorum_description import ReplicaState
 from millstream.raft.voter_set import ReplicaKey
 from millstream.runtime import Instant
-from tests.support.handler_services import NotGiven, node_view
+from tests.support.handler_services import NotGiven, no_quotas, node_view
 
 NOW: Final = Instant(1_700_000_000_000, 60_000)
 LEADING: Final = ReplicaState(name="leader", hears_leader=True)
@@ -97,6 +97,7 @@ def given_node(**given: Any) -> NodeView:  # Any: parts of a node
         "quorum": QuorumMetrics(),
         "snapshots": NoSnapshot(),
         "log_directories": NoDirectoryFailed(),
+        "quotas": no_quotas(),
         "is_controller": True,
         "broker": None,
         "settings": {},

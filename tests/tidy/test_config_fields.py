@@ -37,7 +37,7 @@ NO_SETTINGS: Mapping[type, set[str]] = {
     BrokerConfig: {"advertised", "controller_listeners", "data_directories", "http_listener", "metadata_is_apart", "protection", "settings", "values"},
     ClassicGroupConfig: {"new_member_join_timeout_ms"},
     ClientMetricsSubscription: {"patterns"},
-    ConnectionLimits: {"frame_ms", "login_ms", "requests_in_flight_max", "stalled_write_ms", "unsent_bytes_max"},
+    ConnectionLimits: {"frame_ms", "login_ms", "of_listeners", "protected_listener", "requests_in_flight_max", "stalled_write_ms", "unsent_bytes_max"},
     ControllerSettings: {
         "broker_configs", "check_broker_change", "cluster_id", "other_update_mode", "partitions_per_request_max", "read_bootstrap",
         "static", "supported_features",

@@ -17,7 +17,12 @@ from millstream.broker.node.services import BackgroundTasks, ControllerClient
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_TOPICS
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
-from millstream.errors import KafkaError, TopicAlreadyExists, error_for
+from millstream.errors import (
+    KafkaError,
+    ThrottlingQuotaExceeded,
+    TopicAlreadyExists,
+    error_for,
+)
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_topics import (
@@ -159,8 +164,11 @@ class AutoTopicCreation:
 
 
 def _refusal(result: CreatableTopicResult) -> str | None:
-    """Returns why a topic was not created; None where it is there."""
-    if result.error_code in (0, TopicAlreadyExists.code):
+    """Returns why a topic was not created; None where it is there.
+
+    Of a client that has changed too much a line of its quota tells: it asks again many times a second.
+    """
+    if result.error_code in (0, TopicAlreadyExists.code, ThrottlingQuotaExceeded.code):
         return None
     return result.error_message or str(error_for(result.error_code))
 

@@ -1,8 +1,7 @@
 """Knows names that are no key of Kafka 4.3 but appear in a `server.properties`.
 
 A file written for an older Kafka, or with the settings of plug-ins and listeners, is read as it is: such names are warned of and
-change nothing. Settings of one listener are read by `sasl_settings`, which refuses what it cannot do. Keys that configure quotas are
-accepted with a warning (`table_without_effect`), although nothing of it is enforced yet.
+change nothing. Settings of one listener are read by `sasl_settings`, which refuses what it cannot do.
 """
 
 from __future__ import annotations

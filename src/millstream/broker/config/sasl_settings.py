@@ -19,6 +19,7 @@ from millstream.broker.config.tls_table import TLS_OF_LISTENERS
 from millstream.errors import ConfigError
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.metadata.config_key import ConfigValue
+from millstream.net.server.limits import ListenerLimits
 from millstream.security.jaas import MODULES, parse_module_options
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ _BEARER_KEYS: Final = frozenset(
 _OF_LISTENERS: Final = _BEARER_KEYS | TLS_OF_LISTENERS | {
     "sasl.enabled.mechanisms", "sasl.server.max.receive.size", _REAUTHENTICATION,
 }  # fmt: skip
+_CONNECTIONS, _CONNECTION_RATE = "max.connections", "max.connection.creation.rate"
+_OF_CONNECTIONS: Final = frozenset({_CONNECTIONS, _CONNECTION_RATE})
+"""What bounds the connections of a listener, whatever its protocol."""
 _OF_MECHANISMS: Final = _BEARER_KEYS | {JAAS_CONFIG, SERVER_CALLBACK_HANDLER, _REAUTHENTICATION}
 _USER: Final = "user_"
 
@@ -103,6 +107,8 @@ class Protection:
     """Of each listener with TLS that is known by name: those of this node, and those where it connects to others."""
     at_brokers: OwnLogin = OwnLogin()
     at_controllers: OwnLogin = OwnLogin()
+    limits: Mapping[str, ListenerLimits] = field(default_factory=dict)
+    """How many connections each listener may have that has limits of its own, and how fast they may come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +194,11 @@ def read_protection(
         tls=tls,
         at_brokers=at_brokers,
         at_controllers=at_controllers,
+        limits={
+            name: limits
+            for name in protocols
+            if (limits := _limits(settings.own(name))) != ListenerLimits()
+        },
     )
 
 
@@ -209,6 +220,14 @@ def _tls(
         if name in tls:
             check_may_serve(tls[name])
     return tls
+
+
+def _limits(own: Mapping[str, str]) -> ListenerLimits:
+    numbers = [
+        BROKER_CONFIGS[key].parse(own[key]) if key in own else None
+        for key in (_CONNECTIONS, _CONNECTION_RATE)
+    ]
+    return ListenerLimits(*(each if isinstance(each, int) else None for each in numbers))
 
 
 def listener_of_brokers(values: Mapping[str, ConfigValue]) -> str:
@@ -244,12 +263,13 @@ def _check_names(of_listeners: Iterable[str], protocols: Mapping[str, SecurityPr
 
 def _check_protocol(name: str, listener: str, protocol: SecurityProtocol) -> None:
     """Raises ConfigError for a setting that protects nothing at its listener: Kafka would serve it in clear text without a word."""
-    is_of_tls = name.removeprefix(_key(listener, "", "")) in TLS_OF_LISTENERS
+    key = name.removeprefix(_key(listener, "", ""))
+    is_of_tls = key in TLS_OF_LISTENERS
     if is_of_tls and not protocol.has_tls:
         raise ConfigError(
             f"{name}: listener {listener} has no TLS; give it SSL or SASL_SSL in listener.security.protocol.map, or remove the setting"
         )
-    if not is_of_tls and not protocol.has_sasl:
+    if not is_of_tls and not protocol.has_sasl and key not in _OF_CONNECTIONS:
         raise ConfigError(
             f"{name}: nobody logs in at listener {listener}, which is {protocol.name}; make it SASL_PLAINTEXT or SASL_SSL in "
             "listener.security.protocol.map, or remove the setting"
@@ -261,7 +281,7 @@ def _is_known(name: str, listener: str) -> bool:
     if not name.startswith(prefix):
         return False
     rest = name.removeprefix(prefix)
-    if rest in _OF_LISTENERS:
+    if rest in _OF_LISTENERS or rest in _OF_CONNECTIONS:
         return True
     mechanism, _, key = rest.partition(".")
     return mechanism.upper() in _MECHANISMS and key in _OF_MECHANISMS

@@ -5,6 +5,7 @@ ends with its connection. Acknowledgements in the request are applied and stored
 that may be acquired, committed ones only where `share.isolation.level` says so. Each partition answers with whole record batches and the
 ranges in them that the member has acquired, with delivery counts; max_records is exceeded up to the end of a record batch.
 Version 2: mode 1 keeps to max_records exactly; acknowledgements may renew locks (is_renew_ack), in a request that fetches nothing.
+A quota of bytes bounds an answer, and makes nobody wait (as in Kafka).
 Not supported: fetching from followers (as in Kafka).
 """
 
@@ -19,6 +20,7 @@ from typing import Final
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
+from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
@@ -86,6 +88,7 @@ class Services:
     failures: FailureLog
     metadata: Metadata
     purgatory: Purgatory
+    quotas: NodeQuotas
     share_groups: ShareGroups
 
 
@@ -125,7 +128,8 @@ async def handle(
     outcomes |= refused
     answers: dict[ShareSessionPartition, Answer | None] = {}
     if not request.is_renew_ack and request.max_bytes > 0:
-        answers = await _fetch(request, key, partitions, services, hidden)
+        limits = limits_of(request, context, services)
+        answers = await _fetch(limits, key, partitions, services, hidden)
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
     if request.share_session_epoch != INITIAL_EPOCH:
@@ -206,7 +210,7 @@ def _forgotten(request: ShareFetchRequest) -> Iterable[ShareSessionPartition]:
 
 
 async def _fetch(
-    request: ShareFetchRequest,
+    limits: ShareFetchLimits,
     key: SessionKey,
     partitions: ShareSessionPartitions,
     services: Services,
@@ -227,7 +231,7 @@ async def _fetch(
             name = str(TopicPartition(topic or "", partition.partition))
             answers[partition] = services.failures.of(name, error)
     if loaded:
-        fetch = _share_fetch(request, key, list(loaded), services)
+        fetch = _share_fetch(limits, key, list(loaded), services)
         found = await fetch.run(services.purgatory, services.clock)
         for each, answer in found.items():
             answers[loaded[each]] = answer
@@ -244,15 +248,15 @@ async def _load(
     return await services.share_groups.partitions.load(share_key(key, partition), topic)
 
 
-def _share_fetch(
-    request: ShareFetchRequest,
-    key: SessionKey,
-    loaded: list[LoadedSharePartition],
-    services: Services,
-) -> ShareFetch:
-    share = services.share_groups
+def limits_of(
+    request: ShareFetchRequest, context: RequestContext, services: Services
+) -> ShareFetchLimits:
+    """Returns what an answer may hold, and what it waits for."""
     max_bytes = min(request.max_bytes, services.config.current.fetch_max_bytes)
-    limits = ShareFetchLimits(
+    if services.quotas.is_enabled:
+        # What it is sent is not counted, as in Kafka.
+        max_bytes = min(max_bytes, services.quotas.fetch_bytes_max(context))
+    return ShareFetchLimits(
         max_wait_ms=request.max_wait_ms,
         min_bytes=min(request.min_bytes, max_bytes),
         max_bytes=max_bytes,
@@ -260,6 +264,15 @@ def _share_fetch(
         batch_size=request.batch_size,
         is_record_limit=request.share_acquire_mode == _RECORD_LIMIT,
     )
+
+
+def _share_fetch(
+    limits: ShareFetchLimits,
+    key: SessionKey,
+    loaded: list[LoadedSharePartition],
+    services: Services,
+) -> ShareFetch:
+    share = services.share_groups
     settings = share.settings.of(key.group_id)
     return ShareFetch(
         key.member_id,

@@ -10,6 +10,7 @@ from millstream.broker.metrics.group_families import group_families
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.metrics.process_families import process_families, waiting_families
 from millstream.broker.metrics.quorum_families import metadata_families, quorum_families
+from millstream.broker.metrics.quota_families import quota_families
 from millstream.broker.metrics.replica_families import (
     damage_families,
     log_families,
@@ -23,6 +24,7 @@ def families(node: NodeView) -> Iterator[MetricFamily]:
     """Yields the metric families. Each is read from the node when it is asked for; the node may go on between two of them."""
     yield from process_families(node)
     yield from request_families(node.metrics.requests)
+    yield from quota_families(node)
     yield from controller_families(node)
     yield from quorum_families(node)
     yield from metadata_families(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from millstream.broker.metrics.group_metrics import GroupMetrics
 from millstream.broker.metrics.loop_idleness import LoopIdleness
@@ -10,6 +10,7 @@ from millstream.broker.metrics.replication_metrics import ReplicationMetrics
 from millstream.broker.metrics.request_metrics import RequestMetrics
 from millstream.broker.metrics.time_distribution import TimeDistribution
 from millstream.broker.metrics.topic_metrics import BrokerTopicMetrics
+from millstream.broker.quotas.connection_quotas import ConnectionQuotas
 from millstream.net.server.client_connection import LoginCounts
 
 
@@ -28,6 +29,8 @@ class NodeMetrics:
         """How late the event loop came to what was due."""
         self.loop_idleness = LoopIdleness()
         self.connection_count: Callable[[], int] = lambda: 0
-        """Set by the owner of the connections, as the next one."""
+        """Set by the owner of the connections, as the next ones."""
+        self.connection_quotas: Sequence[ConnectionQuotas] = ()
+        """Of each server of the node."""
         self.login_counts: Callable[[], Mapping[str, LoginCounts]] = dict
         """What became of logins, by the name of the listener, of those that have SASL."""

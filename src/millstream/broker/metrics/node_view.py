@@ -14,6 +14,7 @@ from millstream.broker.metrics.quorum_metrics import QuorumMetrics
 from millstream.broker.node.broker_state import BrokerLife
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
+from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.controller.partitions.replica_health import (
     ReplicaHealth,
@@ -52,6 +53,7 @@ class NodeView:
     snapshots: MetadataSnapshots
     log_directories: LogDirectories
     long_work: LongWork
+    quotas: NodeQuotas
     is_controller: bool
     broker: BrokerView | None
     """None on a node that is a controller alone."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
+from millstream.broker.config.sasl_settings import listener_of_brokers
 from millstream.broker.config.standing_alone import stands_alone
 from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
@@ -25,6 +26,7 @@ from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess
+from millstream.broker.quotas.connection_quotas import ConnectionQuotas
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.storage.data_directory import open_data_directories
@@ -35,6 +37,7 @@ from millstream.log.directory.log_environment import LogEnvironment
 from millstream.net.network import Network
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer
+from millstream.quota.rate import QuotaWindows
 from millstream.runtime import Clock, FileSystem, Random
 
 if TYPE_CHECKING:
@@ -96,11 +99,15 @@ class NodeProcess:
         self._config = config
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
-        limits = config.read(ConnectionLimits)
+        windows = QuotaWindows(config.quota_window_num, config.quota_window_size_seconds * 1_000)
+        self._connection_quotas = (ConnectionQuotas(windows), ConnectionQuotas(windows))
+        """Of each server: as in Kafka, what is counted for all listeners is counted for those of one role."""
+        limits = _connection_limits(config)
         self._network = network
         self._now_s = now_s
-        self._server = SocketServer(limits, clock, now_s, network)
-        self._controller_server = SocketServer(limits, clock, now_s, network)
+        for_clients, of_controller = self._connection_quotas
+        self._server = SocketServer(limits, clock, now_s, network, for_clients)
+        self._controller_server = SocketServer(limits, clock, now_s, network, of_controller)
         self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
         self._controller_stop_requested = asyncio.Event()
@@ -197,6 +204,7 @@ class NodeProcess:
                 ),
             )
             shared.dynamic_config.subscribe(self._use)
+            shared.quotas.tell_of_addresses(self._connection_quotas)
             controller = ControllerPart(shared) if self._config.is_controller else None
             broker = None
             if self._config.is_broker:
@@ -260,6 +268,7 @@ class NodeProcess:
     def _serve_http(self, shared: SharedParts, broker: BrokerPart | None) -> None:
         servers = (self._server, self._controller_server)
         shared.metrics.connection_count = lambda: sum(each.connection_count for each in servers)
+        shared.metrics.connection_quotas = self._connection_quotas
         shared.metrics.login_counts = lambda: servers[0].login_counts | servers[1].login_counts
         if self._http is not None:
             from millstream.broker.http.pages import start_http
@@ -373,7 +382,7 @@ class NodeProcess:
 
     def _use(self, config: BrokerConfig) -> None:
         """Takes over settings that were changed while the node runs."""
-        limits = config.read(ConnectionLimits)
+        limits = _connection_limits(config)
         for server in (self._server, self._controller_server):
             if limits != server.limits:
                 server.change_limits(limits)
@@ -392,6 +401,13 @@ class NodeProcess:
 
     def _advertised(self, bound: tuple[Listener, ...]) -> tuple[Listener, ...]:
         return advertised_listeners(bound, self._config.advertised, socket.gethostname())
+
+
+def _connection_limits(config: BrokerConfig) -> ConnectionLimits:
+    protected = listener_of_brokers(config.values) if len(config.listeners) > 1 else None
+    return config.read(
+        ConnectionLimits, of_listeners=config.protection.limits, protected_listener=protected
+    )
 
 
 def _report(config: BrokerConfig, directories: LogDirectories, bound: _Bound) -> ReadyReport:

@@ -34,7 +34,7 @@ from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.node.tasks import NodeTasks
-from millstream.broker.quotas.node_quotas import NodeQuotas
+from millstream.broker.quotas.node_quotas import NodeClocks, NodeQuotas
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.storage.clean_shutdown import close_directories
 from millstream.broker.storage.data_directory import random_uuid
@@ -149,6 +149,7 @@ class SharedParts:
                 config.controller_quota_window_size_seconds * 1_000,
             ),
             clock,
+            NodeClocks(self.metrics.now_ns, self.metrics.busy_ns),
         )
         self.controller = self._new_controller(quorum)
         self.store_checks = StoreChecks(self.tls, self.identity.node_id, self.controller, self.pool)
@@ -177,6 +178,7 @@ class SharedParts:
             snapshots=self._snapshots,
             log_directories=self.directories,
             long_work=self.long_work,
+            quotas=self.quotas,
             is_controller=self.config.is_controller,
             broker=broker,
             settings=self.config.settings,

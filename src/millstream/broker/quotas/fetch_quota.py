@@ -1,4 +1,4 @@
-"""Holds back the records of consumers that are above their quota (KIP-13)."""
+"""Holds back the records of consumers that are above their quota, of bytes or of request time (KIP-13, KIP-124)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def held_back(
 
     Nothing of it is noted in the session: what it has not been told is told by the next answer.
     """
-    news = [(key, data) for key, data in answers if session.is_news(key, data)]
-    size = _size(news, context.version)
+    size = 0
+    if quotas.limits_fetch_bytes:
+        news = [(key, data) for key, data in answers if session.is_news(key, data)]
+        size = _size(news, context.version)
     wait_ms = quotas.charge_fetch(context, size)
     if not wait_ms:
         return None

@@ -179,6 +179,8 @@ class Dispatcher:
             return self._handle_long(route, header, frame[at:], connection, begin_ns)
         message, _ = route.decode(frame, at, version)
         context = RequestContext(header, connection, self._clock.now())
+        if self._quotas.is_enabled:
+            context.time = self._quotas.request_time(begin_ns)
         try:
             result = route.handle(message, context)
             if result is None:
@@ -189,6 +191,8 @@ class Dispatcher:
             if not isinstance(result, route.response_class):  # asking for Awaitable costs more
                 begun = _Begun(begin_ns, self._now_ns(), len(frame))
                 waits_for = cast("Awaitable[Message]", result)
+                if context.time is not None:
+                    waits_for = context.time.during(waits_for)
                 return self._finish(route, context, message, waits_for, begun)
             if self._quotas.is_enabled:
                 begun = _Begun(begin_ns, self._now_ns(), len(frame))
@@ -220,11 +224,22 @@ class Dispatcher:
         """Decoded and encoded in a thread where that takes long, and handled in parts (`long_requests`)."""
         request_bytes = len(body)  # all but the header, which is short beside it
         await self._long_work.next_turn()
+        time = self._quotas.request_time() if self._quotas.is_enabled else None
         in_thread = len(body) > _CONVERTED_AT_ONCE_BYTES
         decode = partial(route.decode, body, 0, header.request_api_version)
-        message, _ = await self._in_thread(decode) if in_thread else decode()
-        context = RequestContext(header, connection, self._clock.now(), in_thread)
-        waits_for = _answer_in_parts(route, message, context, self._long_work)
+        if not in_thread:
+            message, _ = decode()
+        elif time is None:
+            message, _ = await self._in_thread(decode)
+        else:
+            time.stop()
+            message, _ = await self._in_thread(partial(time.in_thread, decode))
+        context = RequestContext(header, connection, self._clock.now(), in_thread, time=time)
+        waits_for: Awaitable[Message | None] = _answer_in_parts(
+            route, message, context, self._long_work
+        )
+        if time is not None:
+            waits_for = time.during(waits_for)
         begun = _Begun(begin_ns, self._now_ns(), request_bytes)
         return await self._finish(route, context, message, waits_for, begun, in_thread=in_thread)
 
@@ -289,11 +304,12 @@ class Dispatcher:
         """
         if not self._quotas.is_enabled:
             return found_ms
+        time = context.time
         charged_ms: int = self._quotas.charge(
             context,
             request,
             request_bytes=begun.request_bytes,
-            busy_ns=begun.wait_ns - begun.begin_ns,
+            busy_ns=begun.wait_ns - begun.begin_ns if time is None else time.spent_ns(),
         )
         wait_ms = max(found_ms, charged_ms)
         pause = context.connection.pause

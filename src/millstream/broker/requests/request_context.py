@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.broker.quotas.request_time import RequestTime
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import VERSIONS, ApiKey, Message
@@ -26,6 +27,8 @@ class RequestContext:
     """The whole request, of which this is a part (`long_requests`)."""
     decided: dict[tuple[int, int, str], bool] | None = None
     """What its parts have asked the authorizer already, by operation, type and name of the resource; None where it is not cut."""
+    time: RequestTime | None = None
+    """What measures it; None where there are no quotas."""
 
     @property
     def version(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 ItemT = TypeVar("ItemT")
@@ -33,6 +34,10 @@ class DeadlineQueue(Generic[ItemT]):
     def oldest(self) -> ItemT | None:
         """Returns the item that was not touched for the longest time."""
         return next(iter(self._touched), None)
+
+    def oldest_first(self) -> Iterator[ItemT]:
+        """Yields the items, the one that was not touched for the longest time first."""
+        return iter(self._touched)
 
     def next_deadline_ms(self) -> int | None:
         for touched_ms in self._touched.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -27,6 +27,14 @@ def connection_overrides(text: str) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
+class ListenerLimits:
+    """The limits of one listener; None: those of the server."""
+
+    connections_max: int | None = None
+    connections_per_second_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionLimits:
     """Every bound the edge enforces."""
 
@@ -44,6 +52,10 @@ class ConnectionLimits:
     connections_per_second_max: int = from_keys(
         "max.connection.creation.rate", default=(1 << 31) - 1
     )
+    of_listeners: Mapping[str, ListenerLimits] = field(default_factory=dict)
+    """Those of `listener.name.LISTENER.…`, by the name of the listener."""
+    protected_listener: str | None = None
+    """The listener of brokers, where it is not the only one."""
     requests_in_flight_max: int = 64
     """Overlapping requests of one connection that were started and not answered; at the limit its socket is not read."""
     request_bytes_held_max: int = from_keys(

@@ -12,6 +12,7 @@ import errno
 import logging
 import socket
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
 from millstream.net.network import Network, SystemNetwork
-from millstream.net.server.admission import Admission
+from millstream.net.server.admission import Admission, ConnectionRates
 from millstream.net.server.client_connection import ClientConnection, LoginCounts
 from millstream.net.server.connection import ServerConnection
 from millstream.net.server.deadline_queue import DeadlineQueue
@@ -28,7 +29,6 @@ from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.turns import Turns
-from millstream.quoting import counted
 from millstream.runtime import Clock
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ _ACCEPTS_PER_WAKE_UP = 64
 _OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
 _HANDSHAKES_PAUSE_S = 0.05
 """A young handshake of an honest client is over by then, or one of another is old enough to make room."""
+_EXPELLED_MAX: Final = 1_000
+"""Connections that came too fast from their address and wait to be closed; of more, the oldest is closed at once. They cost a descriptor."""
+_SAID_AGAIN_MS: Final = 60_000
+"""At a limit one connection comes for each that goes: that is said once a minute."""
 _OUT_OF_DESCRIPTORS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
@@ -53,8 +57,9 @@ class SocketServer:
         clock: Clock,
         now_s: Callable[[], float] = time.perf_counter,
         network: Network | None = None,
+        rates: ConnectionRates | None = None,
     ) -> None:
-        """`now_s` measures how long a connection's turn takes, finer than `clock` does."""
+        """`now_s` measures how long a connection's turn takes, finer than `clock` does. `rates` measures how fast connections come."""
         self.limits = limits
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         """Shared: a read and the cutting of its frames happen in one call of one connection."""
@@ -76,9 +81,15 @@ class SocketServer:
         self._handshakes: Handshakes | None = None
         """None where no listener has TLS: nothing of it is loaded then."""
         self._connections: set[ServerConnection] = set()
-        self._admission = Admission(limits, clock.now().monotonic_ms)
+        self._admission = Admission(limits, rates)
         self._waiting_for_room: list[tuple[str, socket.socket]] = []
         """Listeners that accept again when a connection is closed."""
+        self._held: dict[socket.socket, asyncio.TimerHandle] = {}
+        """Connections that were accepted and wait, to be let in or to be closed."""
+        self._expelled: OrderedDict[socket.socket, None] = OrderedDict()
+        """Those that wait to be closed, the oldest first."""
+        self._said_ms: dict[str, int] = {}
+        """When it was said last of a limit that connections wait."""
         self._connection_ids = count(1)
         self._tasks: asyncio.TaskGroup | None = None
         self._hang_ups: HangUps | None = None
@@ -179,6 +190,8 @@ class SocketServer:
             loop.remove_reader(listening)
             listening.close()
         self._listeners.clear()
+        for connected in list(self._held):
+            self._drop_held(connected)
 
     def close(self) -> None:
         """Closes all connections at once."""
@@ -208,15 +221,18 @@ class SocketServer:
                 _LOGGER.warning("listener %s pauses accepting: %s", listener_name, error.strerror)
                 self._pause_accepting(listener_name, listening, _OUT_OF_DESCRIPTORS_PAUSE_S)
                 return
+            wait_ms = self._admission.wait_ms(listener_name, self._clock.now().monotonic_ms)
+            if wait_ms:
+                self._admit_later(listener_name, listening, connected, address, wait_ms)
+                return
             self._admit(listener_name, connected, address)
 
     def _must_wait(self, listener_name: str, listening: socket.socket) -> bool:
         """Whether the next connection stays in the backlog for now."""
-        if self._admission.is_full:
-            _LOGGER.warning(
-                "listener %s accepts no more: it has %s (max.connections)",
-                listener_name, counted(len(self._connections), "connection"),
-            )  # fmt: skip
+        if self._admission.is_full(listener_name):
+            self._say_waiting(
+                f"listener {listener_name} accepts no more: there are too many connections (max.connections)"
+            )
             asyncio.get_running_loop().remove_reader(listening)
             self._waiting_for_room.append((listener_name, listening))
             return True
@@ -227,10 +243,50 @@ class SocketServer:
         ):
             self._pause_accepting(listener_name, listening, _HANDSHAKES_PAUSE_S)
             return True
-        wait_ms = self._admission.wait_ms(self._clock.now().monotonic_ms)
-        if wait_ms:
-            self._pause_accepting(listener_name, listening, wait_ms / 1000)
-        return wait_ms > 0
+        return False
+
+    def _say_waiting(self, what: str) -> None:
+        now_ms = self._clock.now().monotonic_ms
+        said_ms = self._said_ms.get(what)
+        if said_ms is None or now_ms - said_ms >= _SAID_AGAIN_MS:
+            self._said_ms[what] = now_ms
+            _LOGGER.warning("%s", what)
+
+    def _admit_later(
+        self,
+        listener_name: str,
+        listening: socket.socket,
+        connected: socket.socket,
+        address: tuple[str, int],
+        wait_ms: int,
+    ) -> None:
+        """Lets a connection in after its wait; until then its listener accepts no other."""
+        self._say_waiting(
+            f"listener {listener_name} lets connections wait: they come too fast (max.connection.creation.rate)"
+        )
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+
+        def admit() -> None:
+            del self._held[connected]
+            self._admit(listener_name, connected, address)
+            self._resume_accepting(listener_name, listening)
+
+        self._held[connected] = loop.call_later(wait_ms / 1000, admit)
+
+    def _expel_later(self, connected: socket.socket, wait_ms: int) -> None:
+        """Closes a connection after its wait: who is told at once comes back at once."""
+        if len(self._expelled) >= _EXPELLED_MAX:
+            self._drop_held(next(iter(self._expelled)))
+        self._expelled[connected] = None
+        self._held[connected] = asyncio.get_running_loop().call_later(
+            wait_ms / 1000, self._drop_held, connected
+        )
+
+    def _drop_held(self, connected: socket.socket) -> None:
+        self._held.pop(connected).cancel()
+        self._expelled.pop(connected, None)
+        connected.close()
 
     def _accept_again(self) -> None:
         """Accepts again, since there may be room for another connection."""
@@ -250,6 +306,11 @@ class SocketServer:
         self, listener_name: str, connected: socket.socket, address: tuple[str, int]
     ) -> None:
         host, port = address[:2]
+        now_ms = self._clock.now().monotonic_ms
+        expulsion_ms = self._admission.expulsion_ms(listener_name, host, now_ms)
+        if expulsion_ms:
+            self._expel_later(connected, expulsion_ms)
+            return
         refusal = self._admission.refusal(host)
         if refusal:
             _LOGGER.info("connection from %s:%d refused: %s", host, port, refusal)
@@ -267,7 +328,9 @@ class SocketServer:
             listener_name,
             security_protocol=self._protocols[listener_name],
         )
-        self._admission.admit(host)
+        self._admission.admit(listener_name, host)
+        if self._admission.is_exceeded:
+            self._make_room()
         tls = self._tls.get(listener_name)
         if tls is None:
             self._open(connected, peer)
@@ -302,8 +365,15 @@ class SocketServer:
         self._open(tls, peer)
 
     def _forget(self, peer: ClientConnection) -> None:
-        self._admission.leave(peer.client_host)
+        self._admission.leave(peer.listener_name, peer.client_host)
         self._accept_again()
+
+    def _make_room(self) -> None:
+        """Closes the connection that was silent for the longest time, of those that do not come from brokers."""
+        for connection in self._idle.oldest_first():
+            if not self._admission.is_protected(connection.peer.listener_name):
+                connection.close("brokers need room (max.connections)", logging.INFO)
+                return
 
     def _open(self, connected: socket.socket | TlsSocket, peer: ClientConnection) -> None:
         connection = self._connection(connected, peer)

@@ -15,6 +15,7 @@ from millstream.broker.config.sasl_settings import VALIDATOR, OwnLogin, Protecti
 from millstream.broker.config.sources import gathered_settings
 from millstream.errors import ConfigError
 from millstream.metadata.broker_registration import SecurityProtocol
+from millstream.net.server.limits import ListenerLimits
 from millstream.security.jaas import KERBEROS_MODULE, MODULES
 
 PLAIN = f'{MODULES["PLAIN"]} required username="node" password="sesame" user_node="sesame" user_alice="won\\"der";'
@@ -53,6 +54,18 @@ def protection(settings: dict[str, str]) -> Protection:
 
 def test_a_listener_without_sasl_asks_for_nothing() -> None:
     assert protection({}) == Protection(protocols={"PLAINTEXT": SecurityProtocol.PLAINTEXT})
+
+
+def test_a_listener_without_sasl_may_have_bounds_of_its_own() -> None:
+    settings = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,OTHER://127.0.0.1:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT",
+        "listener.name.other.max.connections": "20",
+        "listener.name.other.max.connection.creation.rate": "5",
+    }
+    assert protection(settings).limits == {"OTHER": ListenerLimits(20, 5)}
+    with pytest.raises(ConfigError, match=r"max\.connections"):
+        protection({**settings, "listener.name.other.max.connections": "many"})
 
 
 def test_the_users_of_plain_stand_in_the_jaas_text() -> None:

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from millstream.broker.handlers import fetch
+from millstream.broker.quotas.request_time import RequestTime
+from millstream.broker.requests.handler_services import bound
 from millstream.errors import (
     FencedLeaderEpoch,
     InconsistentTopicId,
@@ -310,6 +312,18 @@ async def test_the_first_answer_of_a_session_that_has_to_wait_makes_no_session(p
     held = plane.ask(fetch, asked, 12)
     assert held.throttle_time_ms > 0
     assert (held.session_id, held.responses) == (0, [])
+    assert len(plane.services.fetch_sessions) == 0
+
+
+async def test_a_consumer_above_its_quota_of_time_gets_no_records_and_its_session_stays(plane):
+    plane.write(0, bytes(400))
+    plane.services.quotas.use({quota_entity([("user", None)]): {"request_percentage": 1}})
+    asked = request((0, 0), max_wait_ms=0)
+    asked.session_epoch = 0
+    context = plane.context(12)
+    context.time = RequestTime(0, lambda: 2_000_000_000, lambda: 0)
+    held = bound(fetch.handle, plane.services)(asked, context)
+    assert (held.throttle_time_ms, held.session_id, held.responses) == (1_000, 0, [])
     assert len(plane.services.fetch_sessions) == 0
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.quotas.node_quotas import NodeQuotas
+from millstream.broker.quotas.node_quotas import NodeClocks, NodeQuotas
+from millstream.broker.quotas.throttled_clients import QuotaKind
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import ThrottlingQuotaExceeded
 from millstream.metadata.stored_security import quota_entity
@@ -81,6 +82,22 @@ def test_a_fetch_that_has_to_wait_is_not_charged() -> None:
     assert made.charge_fetch(asked, 1_000) == 1_000
     clock.now_ms = 11_000
     assert made.charge_fetch(asked, 1_000) == 0, "the windows are over"
+
+
+def test_the_time_of_a_fetch_holds_its_records_back_and_is_charged_once() -> None:
+    """As on Kafka: the longer wait of the two counts, and whichever it is, the bytes are not charged."""
+    clock, now_ns = HandClock(), [0]
+    clocks = NodeClocks(lambda: now_ns[0], lambda: 0)
+    made = NodeQuotas(QuotaWindows(), QuotaWindows(), clock, clocks)
+    made.use({EVERYBODY: {"request_percentage": 10, "consumer_byte_rate": 1_000}})
+    asked = context(ApiKey.FETCH)
+    asked.time = made.request_time(0)
+    now_ns[0] = 1_500_000_000  # 150 %, of which 100 are free
+    assert made.charge_fetch(asked, 9_000) == 1_000
+    busy = {"request_bytes": 0, "busy_ns": now_ns[0]}
+    assert made.charge(asked, FetchRequest(), **busy) == 0, "it was charged already"
+    assert [rate.per_second(0) for _, rate in made.rates(QuotaKind.REQUEST)] == [15]
+    assert [rate.per_second(0) for _, rate in made.rates(QuotaKind.FETCH)] == [0]
 
 
 def test_a_request_that_waited_is_charged_when_it_ends() -> None:

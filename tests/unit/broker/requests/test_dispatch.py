@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable
 from types import MappingProxyType
@@ -11,6 +12,8 @@ from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.handlers import api_versions
 from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.quotas.node_quotas import NodeClocks, NodeQuotas
+from millstream.broker.quotas.throttled_clients import QuotaKind
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.failure import NoAnswer, error_at_the_top
@@ -24,6 +27,7 @@ from millstream.protocol.frames import decode_response, encode_request
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.protocol.generated.produce import ProduceRequest
+from millstream.quota.rate import QuotaWindows
 from millstream.runtime import Instant
 from millstream.security.principal import ANONYMOUS
 from tests.support.handler_services import GivenMetadata, GivenQuorum, handler_services
@@ -305,6 +309,33 @@ async def test_a_wait_that_the_controller_found_counts_where_it_is_the_longer() 
     assert isinstance(waiting, Awaitable)
     await waiting
     assert client.waits_ms == [5_000]
+
+
+async def test_what_a_request_does_after_its_wait_is_charged_and_the_wait_is_not() -> None:
+    """A request in parts works mostly after its first wait."""
+    now_ns, released = [0], asyncio.Event()
+
+    async def later(_request: HeartbeatRequest, _context: Any) -> HeartbeatResponse:
+        now_ns[0] += 1_000_000_000
+        await released.wait()
+        now_ns[0] += 2_000_000_000
+        return HeartbeatResponse()
+
+    made, client = dispatcher(later), Paused()
+    made._now_ns = lambda: now_ns[0]
+    made._quotas = quotas = NodeQuotas(
+        QuotaWindows(), QuotaWindows(), StillClock(), NodeClocks(made._now_ns, lambda: 0)
+    )
+    quotas.use({quota_entity([("user", None)]): {"request_percentage": 29}})
+    frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest("g", 1, "m"))
+    task = asyncio.ensure_future(made.handle(frame, client.connection))
+    await asyncio.sleep(0)
+    now_ns[0] += 100_000_000_000
+    released.set()
+    await task
+    ((_, rate),) = quotas.rates(QuotaKind.REQUEST)
+    assert rate.per_second(5) == 30, "three seconds of ten"
+    assert client.waits_ms == [345]
 
 
 def test_a_request_that_is_refused_is_charged_too() -> None:
