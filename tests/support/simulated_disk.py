@@ -154,6 +154,8 @@ class SimFileSystem:
         self.names_lock = threading.RLock()
         self._files: dict[str, SimDisk] = {}
         self._directories: set[str] = {"", "/"}
+        self.open_to_others: set[str] = set()
+        """Directories to which other users of the machine have rights."""
 
     # --- faults
 
@@ -277,6 +279,12 @@ class SimFileSystem:
         prefix = path.rstrip("/") + "/"
         inside = [entry for entry in [*self._files, *self._directories] if entry.startswith(prefix)]
         return sorted({entry[len(prefix) :].split("/")[0] for entry in inside if entry != prefix})
+
+    def is_private(self, path: str) -> bool:
+        return path not in self.open_to_others
+
+    def make_private(self, path: str) -> None:
+        self.open_to_others.discard(path)
 
     @_one_at_a_time
     def make_directory(self, path: str) -> None:

@@ -56,6 +56,14 @@ class FileSystem(Protocol):
         """Makes a directory and its parents; an existing directory is fine."""
         ...
 
+    def is_private(self, path: str) -> bool:
+        """Whether no other user of the machine has any right to a file or directory."""
+        ...
+
+    def make_private(self, path: str) -> None:
+        """Takes the rights to a file or directory from other users. Raises PermissionError where it belongs to one of them."""
+        ...
+
     def rename(self, source: str, target: str) -> None:
         """Renames a file atomically; replaces a target file. A power loss may undo it until `sync_directory`."""
         ...

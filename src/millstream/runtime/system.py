@@ -8,6 +8,7 @@ import fcntl
 import os
 import random
 import shutil
+import stat
 import time
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ from millstream.runtime.files import Buffer, File
 
 _WRITEV_BUFFERS_MAX = 1024  # IOV_MAX on Linux
 _KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
+_RIGHTS_OF_OTHERS = 0o077
 
 
 class SystemClock:
@@ -45,7 +47,7 @@ class SystemRandom:
 
 class SystemFile:
     def __init__(self, path: str, flags: int) -> None:
-        self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
         self._size = os.fstat(self._descriptor).st_size
 
     @property
@@ -112,7 +114,13 @@ def _without_first_bytes(buffers: list[memoryview], count: int) -> list[memoryvi
     return rest
 
 
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class SystemFileSystem:
+    """The files of this machine. What is made is for this user alone: it is data of a node, and may hold secrets of its users."""
+
     def open(self, path: str, *, create: bool = True) -> File:
         return SystemFile(path, os.O_RDWR | (os.O_CREAT if create else 0))
 
@@ -129,7 +137,13 @@ class SystemFileSystem:
         return sorted(os.listdir(path))
 
     def make_directory(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(path, mode=0o700, exist_ok=True)
+
+    def is_private(self, path: str) -> bool:
+        return not os.stat(path).st_mode & _RIGHTS_OF_OTHERS
+
+    def make_private(self, path: str) -> None:
+        os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_RIGHTS_OF_OTHERS)
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)
@@ -159,7 +173,7 @@ class SystemFileSystem:
 
     def write_atomically(self, path: str, data: bytes) -> None:
         temporary = path + ".tmp"
-        with open(temporary, "wb") as file:
+        with open(temporary, "wb", opener=_open_private) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from millstream.log import LogEnvironment, PartitionLog, SavedState
-from millstream.log.directory.log_directory import LogDirectory, read_meta_properties
+from millstream.log.directory.formatting import read_meta_properties
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.segments.transaction_index import AbortedTransaction
 from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
 from millstream.metadata.topic_config import LogConfig

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
 import textwrap
@@ -139,3 +141,27 @@ def test_a_segment_reserves_its_space_when_it_is_created_and_gives_the_rest_back
     log.close(SystemClock().now())
     assert file.stat().st_size == len(batch)
     assert file.stat().st_blocks * 512 < 1 << 16
+
+
+def test_what_a_node_makes_is_for_its_own_user_alone(tmp_path: Path) -> None:
+    """Whatever the umask gives: the metadata log holds what passwords can be guessed from."""
+    files, before = SystemFileSystem(), os.umask(0)
+    try:
+        directory = tmp_path / "data"
+        files.make_directory(str(directory))
+        files.open(str(directory / "log")).close()
+        files.lock(str(directory / ".lock")).close()
+        files.write_atomically(str(directory / "checkpoint"), b"0")
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()} == {0o600}
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_the_rights_of_others_are_seen_and_taken_away(tmp_path: Path) -> None:
+    files = SystemFileSystem()
+    tmp_path.chmod(0o755)
+    assert not files.is_private(str(tmp_path))
+    files.make_private(str(tmp_path))
+    assert files.is_private(str(tmp_path))
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700

@@ -206,7 +206,8 @@ def saved_of(directory, log) -> SavedState:
 @pytest.mark.parametrize("begin_anew", [False, True])
 def test_checkpoints_that_are_older_than_a_cut_do_not_count_after_a_crash(world, begin_anew):
     """The recovery point lies behind the cut, the sizes of segments are others, and the newest segment is all that it names."""
-    from millstream.log.directory.log_directory import LogDirectory, format_directory
+    from millstream.log.directory.formatting import format_directory
+    from millstream.log.directory.log_directory import LogDirectory
     from millstream.log.directory.text_checkpoints import MetaProperties
     from millstream.model import Uuid
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import shlex
 import socket
 from collections.abc import Sequence
 from typing import Final
@@ -11,12 +12,9 @@ from typing import Final
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.errors import ConfigError, MillstreamError
+from millstream.log.directory.formatting import format_directory, read_meta_properties
 from millstream.log.directory.log_directories import LogDirectories
-from millstream.log.directory.log_directory import (
-    LogDirectory,
-    format_directory,
-    read_meta_properties,
-)
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.log.directory.text_checkpoints import (
     LOCK_FILE,
@@ -111,6 +109,11 @@ def _open(
         format_directory(file_system, path, meta)
     else:
         _check_owner(path, meta, config.node_id, cluster_id)
+    if not file_system.is_private(path):
+        _LOGGER.warning(
+            "%s: other users of this machine may read the records in it, and what passwords can be guessed from; to close it: chmod -R go= %s",
+            path, shlex.quote(path),
+        )  # fmt: skip
     directory = LogDirectory.open(path, environment)
     for problem in directory.unreadable_checkpoints:
         _LOGGER.warning("%s", problem)

@@ -201,7 +201,7 @@ def _controller_of(file: str) -> tuple[int, Uuid, list[RaftVoterEndpoint]]:
     from millstream.cli.server.settings import read_settings
     from millstream.clients.admin import RaftVoterEndpoint
     from millstream.errors import ConfigError
-    from millstream.log.directory.log_directory import read_meta_properties
+    from millstream.log.directory.formatting import read_meta_properties
     from millstream.net.client.core.addresses import Address
     from millstream.runtime.system import SystemFileSystem
 

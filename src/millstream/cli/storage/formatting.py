@@ -24,11 +24,8 @@ from millstream.cli.storage.feature_levels import new_cluster_levels
 from millstream.cli.storage.initial_controllers import initial_voters, voter_at
 from millstream.cli.storage.scram_credentials import scram_record
 from millstream.errors import ConfigError
-from millstream.log.directory.log_directory import (
-    METADATA_TOPIC,
-    format_directory,
-    read_meta_properties,
-)
+from millstream.log.directory.formatting import format_directory, read_meta_properties
+from millstream.log.directory.log_directory import METADATA_TOPIC
 from millstream.log.directory.text_checkpoints import MetaProperties
 from millstream.metadata.features import (
     METADATA_VERSION,

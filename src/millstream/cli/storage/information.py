@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from millstream.log.directory.log_directory import read_meta_properties
+from millstream.log.directory.formatting import read_meta_properties
 from millstream.log.directory.text_checkpoints import (
     META_PROPERTIES_FILE,
     DamagedFile,

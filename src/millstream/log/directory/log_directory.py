@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple, Self, final
 
 from millstream.errors import ConfigError, KafkaStorageError, MillstreamError
+from millstream.log.directory.formatting import read_meta_properties
 from millstream.log.directory.log_environment import (
     LogEnvironment,
     SavedState,
@@ -41,17 +42,15 @@ from millstream.log.directory.text_checkpoints import (
     DamagedFile,
     MetaProperties,
     decode_clean_shutdown,
-    decode_meta_properties,
     decode_partition_metadata,
     encode_clean_shutdown,
-    encode_meta_properties,
     encode_partition_metadata,
 )
 from millstream.log.partition_log import PartitionLog
 from millstream.log.segments.unsynced_file import read_if_it_reached_the_disk, write_unsynced
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import METADATA_TOPIC_ID, TopicPartition, Uuid
-from millstream.runtime import File, FileSystem, Instant
+from millstream.runtime import File, Instant
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 """Its log lives in the data directory too, but is in none of the checkpoints: the raft log keeps its own."""
@@ -78,25 +77,6 @@ class _PendingDeletion(NamedTuple):
     due_ms: int
     path: str
     log: PartitionLog
-
-
-def format_directory(file_system: FileSystem, path: str, meta: MetaProperties) -> None:
-    """Makes `path` a data directory of the cluster and node in `meta`. Raises ConfigError when it is one already."""
-    file_system.make_directory(path)
-    meta_path = f"{path}/{META_PROPERTIES_FILE}"
-    if file_system.exists(meta_path):
-        raise ConfigError(
-            f"{path} is formatted already; use it as it is, or format an empty directory"
-        )
-    file_system.write_atomically(meta_path, encode_meta_properties(meta))
-
-
-def read_meta_properties(file_system: FileSystem, path: str) -> MetaProperties | None:
-    """Reads meta.properties; None for a directory that was never formatted. Raises DamagedFile."""
-    meta_path = f"{path}/{META_PROPERTIES_FILE}"
-    if not file_system.exists(meta_path):
-        return None
-    return decode_meta_properties(meta_path, file_system.read(meta_path))
 
 
 def _ignore_failure(_directory: LogDirectory) -> None:

@@ -74,3 +74,41 @@ def test_a_directory_more_belongs_to_the_cluster_of_the_first() -> None:
     cluster_of(disk, WITH_OTHERS, CLUSTER)
     assert cluster_of(disk, WITH_OTHERS | {"log.dirs": "data,more"}) == CLUSTER
     assert f"cluster.id={CLUSTER}" in disk.read("more/meta.properties").decode()
+
+
+def test_a_new_data_directory_is_closed_to_others_although_it_was_there(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk = SimFileSystem()
+    disk.make_directory("data")
+    disk.open_to_others.add("data")
+    cluster_of(disk, ALONE)
+    assert disk.is_private("data")
+    assert not caplog.messages
+
+
+def test_one_that_was_formatted_keeps_its_rights_and_the_operator_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk = SimFileSystem()
+    cluster_of(disk, ALONE)
+    disk.open_to_others.add("data")
+    cluster_of(disk, ALONE)
+    assert not disk.is_private("data")
+    (told,) = caplog.messages
+    assert told.endswith("to close it: chmod -R go= data")
+
+
+def test_a_directory_of_another_user_is_formatted_and_told_of(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mounted volume belongs to whoever mounted it."""
+
+    def refuse(_disk: SimFileSystem, path: str) -> None:
+        raise PermissionError(1, "Operation not permitted", path)
+
+    monkeypatch.setattr(SimFileSystem, "make_private", refuse)
+    disk = SimFileSystem()
+    disk.open_to_others.add("data")
+    cluster_of(disk, ALONE)
+    assert "other users of this machine may read" in caplog.text

@@ -7,8 +7,9 @@ import errno
 import pytest
 
 from millstream.errors import KafkaStorageError
+from millstream.log.directory.formatting import format_directory
 from millstream.log.directory.log_directories import LogDirectories
-from millstream.log.directory.log_directory import LogDirectory, format_directory
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.text_checkpoints import MetaProperties
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition, Uuid

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import ConfigError, KafkaStorageError
-from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory, format_directory
+from millstream.log.directory.formatting import format_directory
+from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.directory.text_checkpoints import DamagedFile, MetaProperties
 from millstream.log.log_health import LogGone
 from millstream.metadata.topic_config import LogConfig
