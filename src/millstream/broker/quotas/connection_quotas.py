@@ -1,4 +1,4 @@
-"""How fast one server of a node accepts connections: of all its listeners, of each, and of each address (KIP-612).
+"""Limits how fast one server of a node accepts connections: of all its listeners, of each, and of each address (KIP-612).
 
 Rates and times are those of Kafka's ConnectionQuotas. Above the rate of all, or of its listener, a connection waits to be accepted, one
 window at most. Above the rate of its address it is counted for nobody, waits, and is closed.

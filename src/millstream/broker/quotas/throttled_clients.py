@@ -1,4 +1,4 @@
-"""Who was held back by a quota lately: for the metrics, and for an operator who reads the log.
+"""Notes who is held back by quotas: for the metrics, and for an operator who reads the log.
 
 A line says who waits, for which quota, for how long, and what gives it more; then it is silent about that one for ten minutes. Clients make
 up their ids, so only so many different ones are told of in ten minutes.
@@ -45,7 +45,7 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class Throttling:
-    """How one of them was held back."""
+    """The waits of one of them."""
 
     waits_ms: RecentValues = field(default_factory=RecentValues)
     told_at_ms: int | None = None
