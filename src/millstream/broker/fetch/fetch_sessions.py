@@ -33,6 +33,9 @@ FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
 _IDLE_BEFORE_EVICTION_MS: Final = 120_000
 _FIRST_TOPIC_ID_VERSION: Final = 13
+PARTITIONS_MAX: Final = 500_000
+"""Of the sessions of consumers and followers together, some 500 MB. Kafka bounds the number of sessions alone, and a client may name as many
+partitions as a request holds, whether they are there or not."""
 
 
 class FetchContext(Protocol):
@@ -71,9 +74,16 @@ class FetchContext(Protocol):
 
 @final
 class FetchSessions:
-    """The sessions of a node, at most `slots_max`; a fetcher that gets none goes on without."""
+    """The sessions of a node, at most `slots_max` with so many partitions; a fetcher that gets none goes on without."""
 
-    def __init__(self, random: Random, purgatory: Purgatory, slots_max: int) -> None:
+    def __init__(
+        self,
+        random: Random,
+        purgatory: Purgatory,
+        slots_max: int,
+        partitions_max: int = PARTITIONS_MAX,
+    ) -> None:
+        self._partitions_max = partitions_max
         self._random = random
         self._purgatory = purgatory
         self._slots_max = slots_max
@@ -111,7 +121,13 @@ class FetchSessions:
             )
             return _NewSession(asked, new, find_quiet)
         session = self._find(request, uses_topic_ids)
+        before = len(session.partitions)
         _update(session, request)
+        if len(session.partitions) > before and self._has_too_many(session.replica, 0):
+            self._drop(session.session_id)
+            raise FetchSessionIdNotFound(
+                f"the fetch sessions of this broker have {self._partitions_max} partitions already"
+            )
         if not session.partitions:
             self._drop(session.session_id)
             return _Sessionless({})
@@ -153,7 +169,9 @@ class FetchSessions:
         uses_topic_ids: bool,
         replica: ReplicaState | None = None,
     ) -> FetchSession | None:
-        """Creates a session; None when there is no slot for it."""
+        """Creates a session; None when there is no slot for it, or for its partitions."""
+        if self._has_too_many(replica, partition_count):
+            return None
         is_full = len(self._sessions) >= self._slots_max
         if is_full and not self._evict(partition_count, now, by_replica=replica is not None):
             return None
@@ -162,6 +180,13 @@ class FetchSessions:
         )
         self._sessions[session.session_id] = session
         return session
+
+    def _has_too_many(self, replica: ReplicaState | None, more: int) -> bool:
+        """Whether a consumer's session with `more` partitions is too many. Followers always have one: a cluster says what they fetch."""
+        if replica is not None:
+            return False
+        total = sum([len(session.partitions) for session in self._sessions.values()])
+        return total + more > self._partitions_max
 
     def _evict(self, partition_count: int, now: Instant, *, by_replica: bool) -> bool:
         """Makes room: the session unused for two minutes, else a lesser one.

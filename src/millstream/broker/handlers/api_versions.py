@@ -29,6 +29,8 @@ from millstream.protocol.generated.api_versions import (
 # No permissions: every client asks before it has proved who it is.
 API = ApiSpec(ApiKey.API_VERSIONS, versions=range(5), permissions=())
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_SOFTWARE_KEPT = 256
+"""Characters. They are kept as long as the connection; a client may send 32 KB of each."""
 _PRODUCE_LOWEST_REPORTED = 0
 _TELEMETRY = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY}
 
@@ -44,8 +46,8 @@ def handle(
 ) -> ApiVersionsResponse:
     if context.version >= 3:
         _check_software(request)
-        context.connection.software_name = request.client_software_name
-        context.connection.software_version = request.client_software_version
+        context.connection.software_name = request.client_software_name[:_SOFTWARE_KEPT]
+        context.connection.software_version = request.client_software_version[:_SOFTWARE_KEPT]
     image = metadata.image
     hidden = set() if config.current.millstream_client_telemetry_enable else _TELEMETRY
     kraft_version = controller.quorum().kraft_version

@@ -22,6 +22,8 @@ from millstream.model import Uuid
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
+PARTITIONS_MAX: Final = 500_000
+"""Of all sessions, some 100 MB. Kafka bounds the number of sessions alone (`group.share.max.share.sessions`)."""
 
 
 class ShareSessionPartition(NamedTuple):
@@ -54,8 +56,10 @@ class ShareSession:
 
 @final
 class ShareSessions:
-    def __init__(self, sessions_max: int) -> None:
+    def __init__(self, sessions_max: int, partitions_max: int = PARTITIONS_MAX) -> None:
         self._sessions_max = sessions_max
+        self._partitions_max = partitions_max
+        self._partition_count = 0
         self._sessions: dict[SessionKey, ShareSession] = {}
         self._by_connection: dict[int, SessionKey] = {}
         self._members: Counter[str] = Counter()
@@ -77,7 +81,7 @@ class ShareSessions:
     ) -> ShareSession:
         """Opens a session. The member's previous session is forgotten; acquired records stay with the member.
 
-        Raises InvalidRequest, ShareSessionLimitReached.
+        Raises InvalidRequest, ShareSessionLimitReached: there are too many, or too many partitions in them.
         """
         if has_acknowledgements:
             raise InvalidRequest("a member acknowledges in a session; this one begins")
@@ -85,7 +89,8 @@ class ShareSessions:
         if len(self._sessions) >= self._sessions_max:
             raise ShareSessionLimitReached
         self._by_connection.pop(connection_id, None)
-        session = ShareSession(key, connection_id, partitions=dict(partitions))
+        session = ShareSession(key, connection_id)
+        self._add(session, partitions)
         self._sessions[key] = session
         self._by_connection[connection_id] = key
         self._members[key.group_id] += 1
@@ -115,13 +120,31 @@ class ShareSessions:
         added: Iterable[tuple[ShareSessionPartition, str | None]],
         forgotten: Iterable[ShareSessionPartition],
     ) -> None:
-        session.partitions.update(added)
+        """Changes what a session reads. Raises ShareSessionLimitReached; its epoch goes on."""
+        self._add(session, added)
         for partition in forgotten:
-            session.partitions.pop(partition, None)
+            if partition in session.partitions:
+                del session.partitions[partition]
+                self._partition_count -= 1
+
+    def _add(
+        self,
+        session: ShareSession,
+        added: Iterable[tuple[ShareSessionPartition, str | None]],
+    ) -> None:
+        new = dict(added)
+        unknown = len(new.keys() - session.partitions.keys())
+        if unknown and self._partition_count + unknown > self._partitions_max:
+            raise ShareSessionLimitReached(
+                f"the share sessions of this broker have {self._partitions_max} partitions already"
+            )
+        session.partitions.update(new)
+        self._partition_count += unknown
 
     def close(self, key: SessionKey) -> ShareSession | None:
         session = self._sessions.pop(key, None)
         if session is not None:
+            self._partition_count -= len(session.partitions)
             if self._by_connection.get(session.connection_id) == key:
                 del self._by_connection[session.connection_id]
             self._members[key.group_id] -= 1

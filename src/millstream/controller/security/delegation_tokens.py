@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from typing import Final
 
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import DelegationTokenSettings
@@ -12,6 +13,7 @@ from millstream.errors import (
     DelegationTokenNotFound,
     DelegationTokenOwnerMismatch,
     InvalidPrincipalType,
+    PolicyViolation,
     UnsupportedVersion,
 )
 from millstream.metadata.features import Capability, can
@@ -42,6 +44,9 @@ from millstream.security.delegation_token import (
 )
 from millstream.security.principal import USER_TYPE
 
+_TOKENS_PER_OWNER_MAX: Final = 1_000
+"""Everybody who has logged in may create some for himself, and all nodes remember them for a week. Kafka has no such bound."""
+
 
 def plan_create_token(
     request: CreateDelegationTokenRequest,
@@ -49,13 +54,18 @@ def plan_create_token(
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[CreateDelegationTokenResponse]:
-    """Creates a token. Raises DelegationTokenAuthDisabled, UnsupportedVersion, InvalidPrincipalType."""
+    """Creates a token. Raises DelegationTokenAuthDisabled, UnsupportedVersion, InvalidPrincipalType, PolicyViolation."""
     check_renewers(request)
     secret_key = _secret_key(settings, image)
     now_ms, requester = context.now.wall_ms, context.principal
     owner = requester.text
     if request.owner_principal_name:
         owner = principal_text(request.owner_principal_type or "", request.owner_principal_name)
+    own = sum(token.owner == owner for token in image.delegation_tokens.values())
+    if own >= _TOKENS_PER_OWNER_MAX:
+        raise PolicyViolation(
+            f"{owner} has {_TOKENS_PER_OWNER_MAX} delegation tokens already; expire some of them"
+        )
     lifetime_ms = _limit_period_ms(request.max_lifetime_ms, settings.max_lifetime_ms)
     token_id = uuid_text(uuid_from_random(context.random.randbytes(16)))
     record = DelegationTokenRecord(

@@ -7,7 +7,10 @@ at load.
 
 from __future__ import annotations
 
+from typing import Final
+
 from millstream.coordinator.group import operations
+from millstream.coordinator.group.bounds import GroupBounds
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
@@ -21,14 +24,18 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
 from millstream.metadata.image import MetadataImage
 from millstream.model import Offset, ProducerId
-from millstream.protocol.generated.group_records import OffsetCommitKey
+from millstream.protocol.generated.group_records import GroupMetadataKey, OffsetCommitKey
 from millstream.runtime import Instant, Random
+
+_BOUNDS: Final = GroupBounds()
 
 
 class GroupShard:
     """Satisfies `coordinator.runtime.Shard`."""
 
-    def __init__(self, config: GroupCoordinatorConfig, random: Random) -> None:
+    def __init__(
+        self, config: GroupCoordinatorConfig, random: Random, bounds: GroupBounds = _BOUNDS
+    ) -> None:
         self._config = config
         self._random = random
         self._groups = Groups()
@@ -36,6 +43,7 @@ class GroupShard:
         self._image = MetadataImage()
         self._topics_version = 0
         self._sizes = GroupSizes()
+        self._bounds = bounds
 
     def change_config(self, config: GroupCoordinatorConfig) -> None:
         """The broker's settings were changed while it runs: they count from the next operation on."""
@@ -66,7 +74,12 @@ class GroupShard:
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
         """Handles any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
-        return operations.OPERATIONS[type(request)](self._context(caller, now), request)
+        self._bounds.check(self._groups, self._offsets, request)
+        result = operations.OPERATIONS[type(request)](self._context(caller, now), request)
+        group_id = getattr(request, "group_id", None)
+        if group_id is not None:
+            self._groups.measure(group_id)
+        return result
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
         """A stored group is taken as alive: each member has a whole session to show itself."""
@@ -86,6 +99,7 @@ class GroupShard:
             operations.TIMERS[key.kind](context, key)
         elif group is not None:
             operations.KINDS[group.kind].expire(context, group, key)
+            self._groups.measure(key.group_id)
         return context.result
 
     def takes_long(self, asked: object) -> bool:
@@ -102,6 +116,8 @@ class GroupShard:
             offset_replay.replay(self._groups, self._offsets, offset, record)
         elif type(record.key) in operations.REPLAYS:
             operations.REPLAYS[type(record.key)](self._groups, record)
+            key = record.key
+            self._groups.measure(key.group if isinstance(key, GroupMetadataKey) else key.group_id)
 
     def transaction_size(self, producer_id: ProducerId) -> int:
         return self._offsets.count_of_transaction(producer_id)

@@ -33,7 +33,7 @@ def init_producer_id(
 ) -> CoordinatorResult:
     """Gives a producer its id and epoch.
 
-    Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress.
+    Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress, PolicyViolation.
     """
     if not request.transactional_id:
         raise InvalidRequest(
@@ -70,6 +70,7 @@ def init_producer_id(
 
 
 def _unknown_so_far(context: TransactionContext, transactional_id: str) -> TransactionMetadata:
+    context.transactions.check_has_room()
     return TransactionMetadata(transactional_id, context.take_producer_id(), NO_EPOCH, timeout_ms=0)
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from millstream.coordinator.transaction.transaction import NO_EPOCH, TransactionMetadata
-from millstream.errors import InvalidProducerIdMapping
+from millstream.errors import InvalidProducerIdMapping, PolicyViolation
+
+TRANSACTIONAL_IDS_MAX: Final = 100_000
+"""Of one partition of `__transaction_state`, of which there are fifty: some 60 MB. Kafka has no such bound. An application that takes a new id
+for each of its transactions has some 60,000 in a week, after which they expire."""
 
 
 class Transactions:
-    def __init__(self) -> None:
+    def __init__(self, ids_max: int = TRANSACTIONAL_IDS_MAX) -> None:
+        self.ids_max = ids_max
         self._by_id: dict[str, TransactionMetadata] = {}
         self._last_epochs: dict[str, int] = {}
 
@@ -27,6 +33,14 @@ class Transactions:
                 f"transactional id {transactional_id} has no producer id: send InitProducerId first"
             )
         return found
+
+    def check_has_room(self) -> None:
+        """Raises PolicyViolation where no other transactional id can be remembered."""
+        if len(self._by_id) >= self.ids_max:
+            raise PolicyViolation(
+                f"this coordinator knows {self.ids_max} transactional ids already; use fewer, or let them expire sooner "
+                "(transactional.id.expiration.ms)"
+            )
 
     def put(self, transaction: TransactionMetadata) -> None:
         self._by_id[transaction.transactional_id] = transaction

@@ -21,6 +21,7 @@ from millstream.protocol.generated.fetch import (
 )
 from millstream.replication.replica_progress import FetchPulse
 from millstream.runtime import Instant
+from tests.unit.broker.data_plane.conftest import CountingRandom
 
 NOW = Instant(0, 0)
 VERSION = 12
@@ -243,3 +244,23 @@ def test_two_keys_of_one_partition_do_not_confuse_a_session(sessions):
         context = sessions.begin(asked, VERSION, NOW, lambda *_asked_and_told: one)
         answer(context, answers(context))
     assert context.partitions() == []
+
+
+def test_sessions_have_no_more_partitions_than_can_be_remembered(plane):
+    """A consumer goes on without a session; one whose session grows too much begins anew."""
+    sessions = FetchSessions(CountingRandom(), plane.purgatory, 10, partitions_max=5)
+    first = begin_session(sessions, 0, 1, 2)
+    assert first > 0
+    assert begin_session(sessions, 3, 4, 5) == 0
+    sessions.begin(request(3, 4, session_id=first, epoch=1), VERSION, NOW, quiet)
+    with pytest.raises(FetchSessionIdNotFound, match="have 5 partitions already"):
+        sessions.begin(request(5, session_id=first, epoch=2), VERSION, NOW, quiet)
+    assert len(sessions) == 0
+
+
+def test_a_follower_has_a_session_however_many_partitions_it_fetches(plane):
+    sessions = FetchSessions(CountingRandom(), plane.purgatory, 10, partitions_max=2)
+    asked = request(0, 1, 2)
+    asked.replica_id = 7
+    context = sessions.begin(asked, VERSION, NOW, quiet)
+    assert answer(context, answers(context))[0] > 0

@@ -264,6 +264,14 @@ def test_software_names_with_strange_characters_are_invalid_requests(
     assert answer_to_api_versions(3, name, software_version).error_code == 42
 
 
+def test_of_long_software_names_only_the_beginning_is_kept() -> None:
+    """They stay as long as the connection, of which there may be ten thousand."""
+    peer = ClientConnection(1, "10.0.0.9", 5555, "PLAINTEXT")
+    request = ApiVersionsRequest("x" * 900, "1" * 900)
+    dispatcher().handle(request_frame(ApiKey.API_VERSIONS, 3, request), peer)
+    assert (peer.software_name, peer.software_version) == ("x" * 256, "1" * 256)
+
+
 class Paused:
     """A connection, and how long it was paused."""
 

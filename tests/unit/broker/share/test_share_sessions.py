@@ -128,3 +128,19 @@ def test_a_group_has_a_name() -> None:
     with pytest.raises(InvalidRequest):
         check_group_id(None)
     assert check_group_id("workers") == "workers"
+
+
+def test_sessions_have_no_more_partitions_than_can_be_remembered() -> None:
+    sessions = ShareSessions(10, partitions_max=5)
+    session = opened(sessions)
+    with pytest.raises(ShareSessionLimitReached, match="have 5 partitions already"):
+        opened(sessions, BOB, 2)
+    more = [(ShareSessionPartition(ID, number), "orders") for number in range(5)]
+    sessions.update(session, more, [])
+    with pytest.raises(ShareSessionLimitReached):
+        sessions.update(session, [(ShareSessionPartition(ID, 9), "orders")], [])
+    sessions.update(session, [], [partition for partition, _ in more[2:]])
+    assert opened(sessions, BOB, 2).partitions
+    sessions.close(ANN)
+    assert sessions.close(BOB) is not None
+    assert opened(sessions).partitions

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from millstream.controller.controller import Controller
+from millstream.controller.security import delegation_tokens
 from millstream.controller.settings import DelegationTokenSettings
 from millstream.errors import (
     DelegationTokenAuthDisabled,
@@ -14,6 +15,7 @@ from millstream.errors import (
     DelegationTokenNotFound,
     DelegationTokenOwnerMismatch,
     InvalidPrincipalType,
+    PolicyViolation,
 )
 from millstream.protocol.generated.create_delegation_token import (
     CreatableRenewers,
@@ -145,3 +147,16 @@ def test_without_a_secret_key_there_are_no_tokens(make_world: Callable) -> None:
         create(world)
     with pytest.raises(DelegationTokenAuthDisabled):
         renew(world, b"x")
+
+
+def test_nobody_has_more_tokens_than_a_thousand(
+    world: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delegation_tokens, "_TOKENS_PER_OWNER_MAX", 2)
+    first = create(world)
+    create(world)
+    with pytest.raises(PolicyViolation, match="User:alice has 2 delegation tokens already"):
+        create(world)
+    create(world, BOB)
+    expire(world, first.hmac, ALICE, -1)
+    create(world)

@@ -12,6 +12,7 @@ from millstream.errors import (
     InvalidRequest,
     InvalidTransactionTimeout,
     NotEnoughReplicas,
+    PolicyViolation,
     ProducerFenced,
 )
 from millstream.protocol.enums import TransactionState
@@ -139,3 +140,13 @@ def test_an_epoch_that_could_not_be_written_takes_no_retry_away(world: SimTransa
     with pytest.raises(CoordinatorNotAvailable):
         world.init(producer_id=1000, epoch=1)
     assert world.init(producer_id=1000, epoch=0) == (1000, 1)
+
+
+def test_an_id_too_many_is_refused_and_those_that_are_known_go_on() -> None:
+    world = SimTransactions()
+    world.shard.transactions.ids_max = 2
+    for name in ("one", "two"):
+        world.init(name)
+    with pytest.raises(PolicyViolation, match="knows 2 transactional ids already"):
+        world.init("three")
+    world.init("two")

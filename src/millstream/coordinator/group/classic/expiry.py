@@ -37,7 +37,7 @@ def _expire_session(context: GroupContext, group: ClassicGroup, member_id: str) 
     """Of a member, or of an id handed out to a member that never joined."""
     member = group.members.get(member_id)
     if member_id in group.pending_members:
-        group.pending_members.remove(member_id)
+        group.expect_no_more(member_id)
         rebalance.maybe_complete_join(context, group)
     elif member is not None and not member.outlives_its_session:
         remove_member(context, group, member)

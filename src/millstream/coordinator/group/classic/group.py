@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from millstream.coordinator.group.classic.member import ClassicGroupMember, JoinSettings
 from millstream.coordinator.group.classic.state import TRANSITIONS
@@ -32,6 +33,9 @@ from millstream.errors import (
 )
 from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import GroupMetadataKey
+
+_BYTES_OF_AN_ID: Final = 500
+"""With the timer of its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,9 @@ class ClassicGroup:
         self.members: dict[str, ClassicGroupMember] = {}
         """In order of joining."""
         self.pending_members: set[str] = set()
-        """Ids handed out with MEMBER_ID_REQUIRED that have not joined yet."""
+        """Ids handed out with MEMBER_ID_REQUIRED that have not joined yet. Changed by `expect` and `expect_no_more`."""
+        self.member_bytes = 0
+        """What its members, and the ids that were handed out, take in memory, about."""
         self.pending_sync: set[str] = set()
         """Members of this generation that have not sent SyncGroup yet."""
         self.assignments: Mapping[str, bytes] = {}
@@ -224,13 +230,25 @@ class ClassicGroup:
             assert member.group_instance_id not in self._static_members, "instance id taken"
             self._static_members[member.group_instance_id] = member.member_id
         self.members[member.member_id] = member
+        self.member_bytes += member.size_bytes
         self._speakers.update(member.settings.names())
         self._joining += member.joining is not None
-        self.pending_members.discard(member.member_id)
+        self.expect_no_more(member.member_id)
+
+    def expect(self, member_id: str) -> None:
+        """Expects a client to join with the id that it was told."""
+        self.pending_members.add(member_id)
+        self.member_bytes += _BYTES_OF_AN_ID + len(member_id)
+
+    def expect_no_more(self, member_id: str) -> None:
+        if member_id in self.pending_members:
+            self.pending_members.remove(member_id)
+            self.member_bytes -= _BYTES_OF_AN_ID + len(member_id)
 
     def remove(self, member_id: str) -> None:
         """The caller has answered what the member waited for."""
         member = self.members.pop(member_id)
+        self.member_bytes -= member.size_bytes
         self._count_out(member.settings)
         self._joining -= member.joining is not None
         if member.group_instance_id is not None:
@@ -243,6 +261,7 @@ class ClassicGroup:
         """The process behind an instance id was restarted: it takes the old one's place under a new member id."""
         assert member.group_instance_id is not None, "only a static member can be replaced"
         old_member_id = member.member_id
+        self.member_bytes += len(new_member_id) - len(old_member_id)
         member.member_id = new_member_id
         member.is_new = False
         self.members = {m.member_id: m for m in self.members.values()}
@@ -256,7 +275,9 @@ class ClassicGroup:
     def update(self, member: ClassicGroupMember, settings: JoinSettings) -> None:
         self._count_out(member.settings)
         self._speakers.update(settings.names())
+        self.member_bytes -= member.size_bytes
         member.settings = settings
+        self.member_bytes += member.size_bytes
 
     def elect_joined_leader(self) -> bool:
         """The leader of the next generation must be in it. False when no member has joined."""

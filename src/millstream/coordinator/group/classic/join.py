@@ -139,7 +139,7 @@ def _turn_away(context: GroupContext, group: ClassicGroup, member_id: str) -> No
     member = group.members.get(member_id)
     if member is not None:
         remove_member(context, group, member)
-    group.pending_members.discard(member_id)
+    group.expect_no_more(member_id)
     refusal = GroupMaxSizeReached(f"group {group.group_id} is full")
     context.reply(join_error(UNKNOWN_MEMBER_ID, refusal))
     maybe_complete_join(context, group)
@@ -159,7 +159,7 @@ def _join_as_new(
                 context, group, member, settings_of(request), new_member_id=member_id
             )
     elif context.caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID:
-        group.pending_members.add(member_id)
+        group.expect(member_id)
         sessions.start_session(context, group, member_id, request.session_timeout_ms)
         context.reply(join_error(member_id, MemberIdRequired()))
     else:

@@ -71,7 +71,7 @@ def _remove(context: GroupContext, group: ClassicGroup, identity: MemberIdentity
     if not member_id and identity.group_instance_id is not None:
         member_id = group.static_member_id(identity.group_instance_id) or ""
     if member_id in group.pending_members:
-        group.pending_members.remove(member_id)
+        group.expect_no_more(member_id)
         sessions.end_session(context, group, member_id)
     else:
         remove_member(context, group, group.member(member_id, identity.group_instance_id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sized
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +10,8 @@ from millstream.coordinator.result import Token
 from millstream.errors import InvalidRequest
 from millstream.runtime import Random
 
+_BYTES_OF_A_MEMBER: Final = 1_000
+"""Without what it says: itself, its settings, its timers and its places in the tables of its group."""
 _PREFIX_BYTES_MAX: Final = 32_767 - 37
 """A string of the protocol, without a dash and a uuid."""
 
@@ -54,6 +56,17 @@ class ClassicGroupMember:
     """The SyncGroup that waits for the leader's assignment."""
 
     @property
+    def size_bytes(self) -> int:
+        """The bytes that it takes in memory, about."""
+        return (
+            _BYTES_OF_A_MEMBER
+            + len(self.member_id)
+            + len(self.group_instance_id or "")
+            + len(self.client_id)
+            + protocol_bytes(self.settings.protocols)
+        )
+
+    @property
     def is_static(self) -> bool:
         return self.group_instance_id is not None
 
@@ -61,6 +74,11 @@ class ClassicGroupMember:
     def outlives_its_session(self) -> bool:
         """A member that waits for the group cannot send heartbeats. A new one may be gone unnoticed, so it does not."""
         return not self.is_new and (self.joining is not None or self.syncing is not None)
+
+
+def protocol_bytes(protocols: Iterable[tuple[str, Sized]]) -> int:
+    """Returns the bytes that a member says of itself, protocol by protocol."""
+    return sum(len(name) + len(metadata) for name, metadata in protocols)
 
 
 def new_member_id(random: Random, prefix: str) -> str:
