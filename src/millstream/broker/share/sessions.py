@@ -22,8 +22,8 @@ from millstream.model import Uuid
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
-PARTITIONS_MAX: Final = 500_000
-"""Of all sessions, some 100 MB. Kafka bounds the number of sessions alone (`group.share.max.share.sessions`)."""
+PARTITIONS_MAX: Final = 100_000
+"""Of all sessions, with what is out of each of them some 500 MB. Kafka bounds the number of sessions alone (`group.share.max.share.sessions`)."""
 
 
 class ShareSessionPartition(NamedTuple):

@@ -114,9 +114,12 @@ class BackgroundWork:
             await self._pool.run(directory.checkpoint_log_start_offsets)
 
     async def forget_producers(self) -> None:
-        now = self._clock.now()
+        now, known = self._clock.now(), 0
         async for _, partition in self._all_in_turns():
             partition.log.remove_expired_producers(now)
+            known += len(partition.log.producers)
+        for directory in self._directories:
+            directory.note_known_producers(known)
 
     async def maintain_logs(self) -> None:
         """Applies retention, log by log. One that is damaged keeps its segments; the others go on."""

@@ -190,6 +190,10 @@ class LogDirectory:
     def set_producer_id_expiration(self, expiration_ms: int) -> None:
         self._environment.producer_id_expiration_ms = expiration_ms
 
+    def note_known_producers(self, known: int) -> None:
+        """Notes how many producers the logs of all directories remember: from then on new ones are counted."""
+        self._environment.producers.known = known
+
     # --- failure
 
     def _handle_broken_disk(self, error: OSError) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from millstream.log.producers.producer_state import ProducerCount
 from millstream.log.segments.index_file import SegmentMark
 from millstream.runtime import FileSystem, Random
 
@@ -52,6 +53,7 @@ class LogEnvironment:
     random: Random
     producer_id_expiration_ms: int = 86_400_000
     """May be changed while the broker runs."""
+    producers: ProducerCount = field(default_factory=ProducerCount)
     on_broken_disk: Callable[[OSError], None] = _ignore_error
     """Told of every error after which the data directory must not be trusted; may be called in any thread."""
 

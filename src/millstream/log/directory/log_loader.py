@@ -41,7 +41,7 @@ def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> L
     segment = Segment(file_system, directory, 0, SegmentLimits.of(config), exists=False)
     return LogState(
         segments=Segments([segment]),
-        producers=ProducerStates(),
+        producers=ProducerStates(environment.producers),
         leader_epochs=LeaderEpochs(file_system, directory),
         snapshots=ProducerSnapshots(file_system, directory, ()),
         cut_notes=CutNotes(file_system, directory, ()),
@@ -82,7 +82,7 @@ def load_log(
     log_start_offset = max(saved.log_start_offset, segments.first.base_offset)
     loaded = LogState(
         segments=segments,
-        producers=ProducerStates(),
+        producers=ProducerStates(environment.producers),
         leader_epochs=epochs,
         snapshots=ProducerSnapshots(file_system, directory, names),
         cut_notes=cut_notes,

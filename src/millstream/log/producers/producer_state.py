@@ -15,6 +15,7 @@ from millstream.errors import (
     InvalidProducerEpoch,
     InvalidTxnState,
     OutOfOrderSequenceNumber,
+    PolicyViolation,
     TransactionCoordinatorFenced,
 )
 from millstream.log.producers.snapshot import ProducerSnapshotEntry
@@ -24,6 +25,13 @@ from millstream.records.control import TransactionMarker
 REMEMBERED_BATCHES: Final = 5
 """A producer has at most five requests in flight, so a retry is always one of its last five batches."""
 _EPOCH_MAX: Final = 2**15 - 1
+PRODUCERS_MAX: Final = 50_000
+"""That one log remembers, some 100 MB. An idempotent producer is a number that anybody makes up; Kafka remembers all of a day."""
+PRODUCERS_OF_ALL_MAX: Final = 250_000
+"""That the logs of a node remember together."""
+_CROWDED_EXPIRATION_MS: Final = 900_000
+"""A log with half as many as may be forgets who was silent for so long: no producer sends a batch again after its delivery timeout, of two
+minutes by default."""
 _RAISES_EPOCH: Final = 2
 """The transaction.version from which on every end of a transaction raises the epoch (KIP-890)."""
 
@@ -105,8 +113,21 @@ class Rewind(NamedTuple):
 
 
 @final
+@dataclass(slots=True)
+class ProducerCount:
+    """The number of producers that the logs of a node remember; somebody counts them anew now and then (`known`)."""
+
+    known: int = 0
+
+
+@final
 class ProducerStates:
-    def __init__(self) -> None:
+    def __init__(
+        self, count: ProducerCount | None = None, producers_max: int = PRODUCERS_MAX
+    ) -> None:
+        """`count`: what all logs of the node remember."""
+        self._count = ProducerCount() if count is None else count
+        self._producers_max = producers_max
         self._entries: dict[int, ProducerEntry] = {}
         self._open_transactions: dict[int, int] = {}
         """Producer id to first offset, in the order the transactions began: the first value is the smallest."""
@@ -179,7 +200,7 @@ class ProducerStates:
         """Checks batches before an append.
 
         Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing,
-        InvalidTxnState for a plain batch amid a transaction.
+        InvalidTxnState for a plain batch amid a transaction, PolicyViolation for one producer too many.
         """
         expected: dict[int, tuple[int, int]] = {}
         for header in headers:
@@ -190,10 +211,18 @@ class ProducerStates:
                 _check_sequence(header, epoch, last_sequence)
             else:
                 entry = self._entries.get(header.producer_id)
-                if entry is not None:
+                if entry is None:
+                    self._check_has_room()
+                else:
                     _check_sequence(header, entry.producer_epoch, entry.last_sequence)
                     _check_stays_in_transaction(header, entry)
             expected[header.producer_id] = header.producer_epoch, header.last_sequence
+
+    def _check_has_room(self) -> None:
+        if len(self._entries) >= self._producers_max or self._count.known >= PRODUCERS_OF_ALL_MAX:
+            raise PolicyViolation(
+                "too many idempotent producers have written lately: let those that are there write more, instead of new ones"
+            )
 
     def check_begins_transaction(
         self, header: BatchHeader, marker_offset: int, *, sequence_from_0: bool
@@ -261,7 +290,9 @@ class ProducerStates:
     def _begin_epoch(self, header: BatchHeader, before: ProducerEntry | None) -> ProducerEntry:
         entry = ProducerEntry(header.producer_id, header.producer_epoch)
         entry.began_at, entry.is_new = header.base_offset, before is None
-        if before is not None:
+        if before is None:
+            self._count.known += 1
+        else:
             entry.coordinator_epoch = before.coordinator_epoch
             entry.transaction_first_offset = before.transaction_first_offset
             entry.last_marker_offset = before.last_marker_offset
@@ -349,7 +380,9 @@ class ProducerStates:
     # --- keeping it small
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers without an open transaction that wrote nothing for `expiration_ms`; returns how many."""
+        """Forgets producers without an open transaction that wrote nothing for `expiration_ms`, or less where there are many; returns how many."""
+        if len(self._entries) > self._producers_max // 2:
+            expiration_ms = min(expiration_ms, _CROWDED_EXPIRATION_MS)
         expired = [
             entry.producer_id
             for entry in self._entries.values()

@@ -28,6 +28,10 @@ class FakeDirectory:
     def __init__(self) -> None:
         self.high_watermarks: list[dict[TopicPartition, int]] = []
         self.recovery_points = 0
+        self.known_producers = 0
+
+    def note_known_producers(self, known: int) -> None:
+        self.known_producers = known
 
     def checkpoint_high_watermarks(self, offsets: dict[TopicPartition, int]) -> None:
         self.high_watermarks.append(dict(offsets))
@@ -57,6 +61,7 @@ class FakeLog:
         self.has_unflushed_segments = was_rolled
         self.maintained = 0
         self.looked_at = 0
+        self.producers = range(3)
 
     def flush_is_overdue(self, now: object) -> bool:
         self.looked_at += 1
@@ -324,6 +329,14 @@ async def test_a_walk_over_all_logs_takes_turns(
             looked_at.append(sum(log.looked_at for log in logs.values()))
     assert looked_at[-1] == 20
     assert max(later - earlier for earlier, later in pairwise([0, *looked_at])) <= 4
+
+
+async def test_the_producers_of_all_logs_are_counted_anew() -> None:
+    """Between two counts new ones are added, and those that are forgotten are not taken away."""
+    directory = FakeDirectory()
+    logs = {f"t{number}": FakeLog() for number in range(4)}
+    await work(directory, FakePartitions(**logs), []).forget_producers()
+    assert directory.known_producers == 12
 
 
 async def test_walks_that_begin_together_share_one_turn_a_round() -> None:

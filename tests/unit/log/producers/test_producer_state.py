@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.errors import InvalidProducerEpoch, OutOfOrderSequenceNumber
+from millstream.errors import InvalidProducerEpoch, OutOfOrderSequenceNumber, PolicyViolation
 from millstream.log.append_check import AppendOrigin
+from millstream.log.producers.producer_state import PRODUCERS_OF_ALL_MAX
 from millstream.records.batch import SEQUENCE_MAX
 from millstream.records.builder import BatchOptions
 from millstream.records.control import ControlType, build_end_transaction_marker
@@ -196,3 +197,43 @@ def test_the_transaction_index_is_rebuilt_after_a_crash(world):
     log = world.open()
     assert [tuple(t) for t in log.aborted_transactions(0, 3)] == [(PRODUCER, 0, 1, 2)]
     assert log.last_stable_offset(high_watermark=3) == 2
+
+
+def append_as(world, log, producer_id):
+    return log.append_as_leader(world.produced(producer_id, 0, 0, 1), 0, world.now)
+
+
+def test_producers_that_a_client_makes_up_are_refused_when_there_are_too_many(world):
+    log = world.open()
+    log.producers._producers_max = 4
+    for producer_id in range(4):
+        append_as(world, log, producer_id)
+    with pytest.raises(PolicyViolation, match="too many idempotent producers"):
+        append_as(world, log, 4)
+    assert log.log_end_offset == 4
+    world.append(log, b"plain")
+    log.append_as_leader(world.produced(3, 0, 1, 1), 0, world.now)
+    assert log.log_end_offset == 6
+
+
+def test_a_crowded_log_forgets_sooner_who_is_silent(world):
+    log = world.open()
+    log.producers._producers_max = 4
+    for producer_id in range(3):
+        append_as(world, log, producer_id)
+    now_ms, a_day_ms = log.producers.get(0).last_timestamp_ms, 86_400_000
+    assert log.producers.remove_expired(now_ms + 899_000, a_day_ms) == 0
+    assert log.producers.remove_expired(now_ms + 901_000, a_day_ms) == 3
+    append_as(world, log, 0)
+    assert log.producers.remove_expired(now_ms + 901_000, a_day_ms) == 0, "there is room again"
+
+
+def test_the_logs_of_a_node_have_a_bound_together(world):
+    log = world.open()
+    append_as(world, log, 1)
+    log.producers._count.known = PRODUCERS_OF_ALL_MAX
+    with pytest.raises(PolicyViolation):
+        append_as(world, log, 2)
+    log.producers._count.known -= 1
+    append_as(world, log, 2)
+    assert log.producers._count.known == PRODUCERS_OF_ALL_MAX
