@@ -9,6 +9,8 @@ UNSET: Final[Any] = object()  # Any: stands in for a value of any type
 
 _SECRETS: Final = frozenset({"auth_bytes", "hmac", "salted_password", "server_key", "stored_key"})
 """Fields that whoever reads them could log in with (CVE-2026-33558: they stood in Kafka's log). They are not in the text of a message."""
+_SETTINGS: Final = frozenset({"AlterableConfig", "ConfigRecord"})
+"""Structs with the `value` of a setting, which may be a key, a password or a JAAS text: which settings are secret is not known here."""
 
 
 class MessageValue:
@@ -28,7 +30,10 @@ class MessageValue:
         return f"{self.__class__.__qualname__}({', '.join(fields)})"
 
     def _shown(self, name: str) -> str:
-        return "[hidden]" if name in _SECRETS else repr(getattr(self, name))
+        is_hidden = name in _SECRETS or (
+            name == "value" and self.__class__.__qualname__ in _SETTINGS
+        )
+        return "[hidden]" if is_hidden else repr(getattr(self, name))
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:

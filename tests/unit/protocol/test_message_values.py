@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from millstream.protocol.generated.alter_user_scram_credentials import ScramCredentialUpsertion
+from millstream.protocol.generated.incremental_alter_configs import AlterableConfig
+from millstream.protocol.generated.metadata_records import ConfigRecord
 from millstream.protocol.generated.produce import (
     PartitionProduceResponse,
     ProduceResponse,
@@ -32,3 +34,13 @@ def test_the_error_codes_of_a_message_are_those_of_all_its_parts() -> None:
     response = ProduceResponse(responses=[TopicProduceResponse(partition_responses=partitions)])
     assert error_codes(response) == [0, 6]
     assert error_codes(PartitionProduceResponse(error_code=3)) == [3]
+
+
+def test_the_value_of_a_setting_is_hidden_and_its_name_is_not() -> None:
+    """It may be a key, a password or a JAAS text, and nobody who prints a message knows which."""
+    for asked in (
+        AlterableConfig("ssl.key.password", 0, "wonder"),
+        ConfigRecord(resource_type=4, resource_name="1", name="ssl.key.password", value="wonder"),
+    ):
+        assert "wonder" not in repr(asked)
+        assert "'ssl.key.password'" in repr(asked)
