@@ -36,8 +36,8 @@ class GroupBounds:
     members: int = 20_000
     """Of all groups, with those that were told an id to join with. Each has a connection, of which a broker takes 10,000."""
     member_bytes: int = 32 * 1024 * 1024
-    """What members of classic groups say of themselves, which is in no log until they are assigned partitions. Of one group no more
-    than `message.max.bytes` can be stored."""
+    """What members of classic groups say of themselves, which is in no log until they are assigned partitions, and ids of groups. Of the
+    members of one group no more than `message.max.bytes` can be stored."""
     offsets: int = 1_000_000
     """Some 300 MB."""
 
@@ -46,7 +46,8 @@ class GroupBounds:
         adds = _ADDS.get(type(request))
         if adds is not None:
             group_id, members, said_bytes = adds(groups, request)
-            if len(groups) >= self.groups and groups.find(group_id) is None:
+            is_new = groups.find(group_id) is None
+            if is_new and len(groups) >= self.groups:
                 raise GroupMaxSizeReached(
                     f"this coordinator has {self.groups} groups already; delete some that nobody uses"
                 )
@@ -54,9 +55,10 @@ class GroupBounds:
                 raise GroupMaxSizeReached(
                     f"the groups of this coordinator have {self.members} members already"
                 )
+            said_bytes += len(group_id) * is_new
             if said_bytes > 0 and groups.member_bytes + said_bytes > self.member_bytes:
                 raise GroupMaxSizeReached(
-                    f"the members of this coordinator say {self.member_bytes} bytes of themselves already"
+                    f"the groups of this coordinator and their members say {self.member_bytes} bytes of themselves already"
                 )
         commits = _COMMITS.get(type(request))
         if commits is not None:

@@ -21,20 +21,22 @@ _NOTHING: Final = _Size(0, 0)
 
 
 def _size(group: Group) -> _Size:
+    id_bytes = len(group.group_id)
     if isinstance(group, ClassicGroup):
-        return _Size(len(group.members) + len(group.pending_members), group.member_bytes)
-    return _Size(len(group.members), 0)
+        members = len(group.members) + len(group.pending_members)
+        return _Size(members, id_bytes + group.member_bytes)
+    return _Size(len(group.members), id_bytes)
 
 
 class Groups:
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
         self._sizes: dict[str, _Size] = {}
-        """Of groups with members, as they were measured last."""
+        """As they were measured last."""
         self.member_count = 0
         """Members of all groups, and ids that clients were told to join with."""
         self.member_bytes = 0
-        """What members of classic groups say of themselves."""
+        """What members of classic groups say of themselves, and the ids of all groups: a client may make one of 32 KB."""
         self.is_loaded = False
         """Soft: the whole log has been replayed, so live groups may be ahead of it."""
         self.awaiting_members: set[str] = set()
@@ -80,7 +82,8 @@ class Groups:
         """A group that only stores offsets is a classic one."""
         group = self._groups.get(group_id)
         if group is None:
-            group = self._groups[group_id] = ClassicGroup(group_id, timestamp_ms)
+            group = ClassicGroup(group_id, timestamp_ms)
+            self.put(group)
         return group
 
     def of_kind(self, kind: type[GroupT]) -> Iterator[GroupT]:

@@ -12,10 +12,14 @@ TRANSACTIONAL_IDS_MAX: Final = 100_000
 """Of one partition of `__transaction_state`, of which there are fifty: some 60 MB. Kafka has no such bound. An application that takes a new id
 for each of its transactions has some 60,000 in a week, after which they expire."""
 
+TRANSACTIONAL_ID_BYTES_MAX: Final = 32 * 1024 * 1024
+"""Of all of them: one may have 32 KB."""
+
 
 class Transactions:
     def __init__(self, ids_max: int = TRANSACTIONAL_IDS_MAX) -> None:
         self.ids_max = ids_max
+        self.id_bytes = 0
         self._by_id: dict[str, TransactionMetadata] = {}
         self._last_epochs: dict[str, int] = {}
 
@@ -36,17 +40,20 @@ class Transactions:
 
     def check_has_room(self) -> None:
         """Raises PolicyViolation where no other transactional id can be remembered."""
-        if len(self._by_id) >= self.ids_max:
+        if len(self._by_id) >= self.ids_max or self.id_bytes >= TRANSACTIONAL_ID_BYTES_MAX:
             raise PolicyViolation(
-                f"this coordinator knows {self.ids_max} transactional ids already; use fewer, or let them expire sooner "
+                f"this coordinator knows {len(self._by_id)} transactional ids already; use fewer, or let them expire sooner "
                 "(transactional.id.expiration.ms)"
             )
 
     def put(self, transaction: TransactionMetadata) -> None:
+        if transaction.transactional_id not in self._by_id:
+            self.id_bytes += len(transaction.transactional_id)
         self._by_id[transaction.transactional_id] = transaction
 
     def remove(self, transactional_id: str) -> None:
-        self._by_id.pop(transactional_id, None)
+        if self._by_id.pop(transactional_id, None) is not None:
+            self.id_bytes -= len(transactional_id)
         self._last_epochs.pop(transactional_id, None)
 
     # Soft state: not in the log, so a coordinator that takes over does not know it

@@ -85,6 +85,9 @@ def test_members_say_no_more_of_themselves_than_can_be_kept() -> None:
     assert isinstance(join_with(made, 99_900, member_id), GroupMaxSizeReached)
     made.pass_time(1_000_000)
     assert (made.shard.groups.member_bytes, made.shard.groups.member_count) == (0, 0)
+    long_name = SimGroup(made, "y" * 100_000)
+    with pytest.raises(GroupMaxSizeReached):
+        long_name.answer(long_name.join())
 
 
 def test_offsets_are_bounded_and_those_that_are_there_can_be_committed_again() -> None:

@@ -150,3 +150,4 @@ def test_an_id_too_many_is_refused_and_those_that_are_known_go_on() -> None:
     with pytest.raises(PolicyViolation, match="knows 2 transactional ids already"):
         world.init("three")
     world.init("two")
+    assert world.shard.transactions.id_bytes == len("one" + "two")
