@@ -136,7 +136,8 @@ _CONNECTIONS = (
         "max.connections",
         10_000,
         at_least(1),
-        "Connections in all; further ones wait to be accepted (Kafka's default: no limit).",
+        "Connections in all, but for those of brokers; further ones wait to be accepted (Kafka's default: no limit). May be set for one "
+        "listener, as listener.name.LISTENER.KEY with its name in lower case.",
         _DYNAMIC,
     ),
     integer(
@@ -150,7 +151,12 @@ _CONNECTIONS = (
         "max.connections.per.ip.overrides", "", "Other limits for some addresses, as HOST:LIMIT,HOST:LIMIT.", dynamic=_DYNAMIC
     ),
     integer(
-        "max.connection.creation.rate", _INT_MAX, at_least(1), "New connections a second; further ones wait to be accepted.", _DYNAMIC
+        "max.connection.creation.rate",
+        _INT_MAX,
+        at_least(1),
+        "New connections a second; further ones wait to be accepted. May be set for one listener, as listener.name.LISTENER.KEY with its "
+        "name in lower case.",
+        _DYNAMIC,
     ),
     without_effect(
         "of each connection one request is in work, and the next ones wait in its socket",

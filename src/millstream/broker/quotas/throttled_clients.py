@@ -7,7 +7,6 @@ up their ids, so only so many different ones are told of in ten minutes.
 from __future__ import annotations
 
 import logging
-import shlex
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, final
@@ -132,4 +131,6 @@ def _entity(held: Held) -> str:
 
 
 def _argument(name: str) -> str:
+    import shlex  # for the few lines of a log alone
+
     return shlex.quote(shortened(name)) if name.isprintable() else "NAME"

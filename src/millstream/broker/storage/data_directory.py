@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import shlex
 import socket
 from collections.abc import Sequence
 from typing import Final
@@ -110,6 +109,8 @@ def _open(
     else:
         _check_owner(path, meta, config.node_id, cluster_id)
     if not file_system.is_private(path):
+        import shlex  # for this line of the log alone
+
         _LOGGER.warning(
             "%s: other users of this machine may read the records in it, and what passwords can be guessed from; to close it: chmod -R go= %s",
             path, shlex.quote(path),

@@ -112,7 +112,6 @@ class Rewind(NamedTuple):
     """How many of the transactions whose markers may not be committed stay."""
 
 
-@final
 @dataclass(slots=True)
 class ProducerCount:
     """The number of producers that the logs of a node remember; somebody counts them anew now and then (`known`)."""
