@@ -179,12 +179,13 @@ class Dispatcher:
             return self._handle_long(route, header, frame[at:], connection, begin_ns)
         message, _ = route.decode(frame, at, version)
         context = RequestContext(header, connection, self._clock.now())
-        if self._quotas.is_enabled:
+        is_limited = self._quotas.is_enabled
+        if is_limited:
             context.time = self._quotas.request_time(begin_ns)
         try:
             result = route.handle(message, context)
             if result is None:
-                if self._quotas.is_enabled:
+                if is_limited:
                     begun = _Begun(begin_ns, self._now_ns(), len(frame))
                     self._throttle(route, context, message, None, begun)
                 return None
@@ -194,7 +195,7 @@ class Dispatcher:
                 if context.time is not None:
                     waits_for = context.time.during(waits_for)
                 return self._finish(route, context, message, waits_for, begun)
-            if self._quotas.is_enabled:
+            if is_limited:
                 begun = _Begun(begin_ns, self._now_ns(), len(frame))
                 self._throttle(route, context, message, result, begun)
             response: Response = encode_response(
