@@ -13,7 +13,7 @@ from typing import Final
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
 from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import BackgroundTasks, ControllerClient
+from millstream.broker.node.services import BackgroundTasks, ControllerClient, Metadata
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_TOPICS
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
@@ -40,6 +40,10 @@ _PLANNED_AT_ONCE: Final = 1_000
 IN_FLIGHT_MAX: Final = RECORDS_PER_REQUEST_MAX
 """Names. What asks for more records than that, of which each topic needs two or more, is not created, as Kafka's controller refuses it."""
 
+TOPICS_MAX: Final = 50_000
+"""Of the cluster. Where there are more, only who may create topics makes others: a client that asks for names makes none by that. Kafka has no
+such bound."""
+
 
 class AutoTopicCreation:
     """Creates topics that clients name and that do not exist (`auto.create.topics.enable`)."""
@@ -50,8 +54,13 @@ class AutoTopicCreation:
         config: DynamicConfig,
         tasks: BackgroundTasks,
         *,
+        metadata: Metadata,
         long_work: LongWork,
+        topics_max: int = TOPICS_MAX,
     ) -> None:
+        self._metadata = metadata
+        self._topics_max = topics_max
+        self._has_said_full = False
         self._controller = controller
         self._config = config
         self._tasks = tasks
@@ -82,11 +91,25 @@ class AutoTopicCreation:
                 "topics %s, asked for by client %r, are not created: too many at a time",
                 some_of(wanted), shortened(client.client_id),
             )  # fmt: skip
+        elif wanted and not as_broker and self._is_full(len(wanted)):
+            if not self._has_said_full:
+                self._has_said_full = True
+                _LOGGER.warning(
+                    "topics %s, asked for by client %r, are not created: the cluster has %d already; create them, or remove some",
+                    some_of(wanted), shortened(client.client_id), self._topics_max,
+                )  # fmt: skip
         elif wanted:
             self._in_flight.update(wanted)
             self._tasks.start(
                 self._create(wanted, client, as_broker=as_broker), "topics that clients ask for"
             )
+
+    def _is_full(self, more: int) -> bool:
+        count = len(self._metadata.image.topics.by_name) + len(self._in_flight)
+        if count + more <= self._topics_max:
+            self._has_said_full = False
+            return False
+        return True
 
     async def _create(
         self, names: Sequence[str], client: RequestContext, *, as_broker: bool

@@ -372,7 +372,11 @@ class BrokerPart:
             apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
             access=self._shared.access,
             auto_topic_creation=AutoTopicCreation(
-                self._controller, self.dynamic_config, self._tasks, long_work=self._long_work
+                self._controller,
+                self.dynamic_config,
+                self._tasks,
+                metadata=self._metadata,
+                long_work=self._long_work,
             ),
             client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),
             clock=self._clock,

@@ -82,7 +82,9 @@ class AdminNode:
         )
         long_work = LongWork(lambda: 0.0)
         self.services = handler_services(
-            auto_topic_creation=AutoTopicCreation(self, self.config, self, long_work=long_work),
+            auto_topic_creation=AutoTopicCreation(
+                self, self.config, self, metadata=self.live, long_work=long_work
+            ),
             config=self.config,
             controller=self,
             identity=NodeIdentity(BrokerId(1), "cluster", ZERO_UUID, ZERO_UUID),

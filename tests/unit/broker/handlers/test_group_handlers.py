@@ -167,7 +167,11 @@ class World:
         self.image = MetadataImage()
         self.access = OPEN
         self.auto_creation = AutoTopicCreation(
-            self, DynamicConfig(broker_config(SETTINGS)), self, long_work=LongWork(lambda: 0.0)
+            self,
+            DynamicConfig(broker_config(SETTINGS)),
+            self,
+            metadata=self,
+            long_work=LongWork(lambda: 0.0),
         )
 
     def open(self, index: int) -> Partition:

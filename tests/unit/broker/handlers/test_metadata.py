@@ -141,6 +141,19 @@ def test_a_topic_is_created_once_however_many_ask_for_it_meanwhile(node: object)
     assert [len(request.topics) for request in node.requests] == [1, 1]
 
 
+def test_no_topic_is_created_by_being_asked_for_where_there_are_very_many(
+    node: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    node.services.auto_topic_creation._topics_max = 2
+    node.create("a")
+    for name in ("b", "c", "d"):
+        ask(node, 13, name, allow_auto_topic_creation=True)
+        node.catch_up()
+    assert node.submitted == ["handle_create_topics"]
+    assert sorted(node.live.image.topics.by_name) == ["a", "b"]
+    assert caplog.text.count("are not created: the cluster has 2 already") == 1
+
+
 def test_a_topic_that_could_not_be_created_is_tried_again_when_it_is_asked_for_again(
     node: object, caplog: pytest.LogCaptureFixture
 ) -> None:
