@@ -371,13 +371,7 @@ class BrokerPart:
         return HandlerServices(
             apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
             access=self._shared.access,
-            auto_topic_creation=AutoTopicCreation(
-                self._controller,
-                self.dynamic_config,
-                self._tasks,
-                metadata=self._metadata,
-                long_work=self._long_work,
-            ),
+            auto_topic_creation=self._new_auto_topic_creation(),
             client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),
             clock=self._clock,
             config=self.dynamic_config,
@@ -471,6 +465,15 @@ class BrokerPart:
                 commit_timeout_ms=config.share_coordinator_write_timeout_ms,
                 codec=Codec(config.share_coordinator_state_topic_compression_codec),
             ),
+        )
+
+    def _new_auto_topic_creation(self) -> AutoTopicCreation:
+        return AutoTopicCreation(
+            self._controller,
+            self.dynamic_config,
+            self._tasks,
+            metadata=self._metadata,
+            long_work=self._long_work,
         )
 
     def _new_transaction_coordination(

@@ -6,10 +6,10 @@ or member is refused as one for which there is no room in its group, which every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import protocol_bytes
@@ -23,6 +23,7 @@ from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.offset_commit import OffsetCommitRequest
 from millstream.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
 from millstream.protocol.generated.streams_group_heartbeat import StreamsGroupHeartbeatRequest
+from millstream.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
 
 _JOINING_EPOCH: Final = 0
 
@@ -80,27 +81,9 @@ class GroupBounds:
             )
 
 
-class _CommittedTopic(Protocol):
-    name: str
-
-    @property
-    def partitions(
-        self,
-    ) -> list[Any]: ...  # Any: partitions of two APIs, each a _CommittedPartition
-
-
-class _Commit(Protocol):
-    """An OffsetCommit or TxnOffsetCommit."""
-
-    group_id: str
-
-    @property
-    def topics(self) -> Iterable[_CommittedTopic]: ...
-
-
-_Adds = Callable[
-    [Groups, Any], tuple[str, int, int]
-]  # Any: a request of the type that it stands under
+_Commit = OffsetCommitRequest | TxnOffsetCommitRequest
+_Asked = Any  # Any: a request of the type that it stands under in a table
+_Adds = Callable[[Groups, _Asked], tuple[str, int, int]]
 """Returns the group of a request, how many members it adds, and how many bytes more they say of themselves."""
 
 
@@ -122,8 +105,9 @@ def _beats(
     | ShareGroupHeartbeatRequest
     | StreamsGroupHeartbeatRequest,
 ) -> tuple[str, int, int]:
-    del groups
-    return request.group_id, request.member_epoch == _JOINING_EPOCH, 0
+    group = groups.find(request.group_id)
+    is_known = group is not None and request.member_id in group.members
+    return request.group_id, request.member_epoch == _JOINING_EPOCH and not is_known, 0
 
 
 def _names_group(
@@ -144,7 +128,7 @@ _ADDS: Final[Mapping[type, _Adds]] = MappingProxyType(
         TransactionalCommit: lambda groups, asked: _names_group(groups, asked.commit),
     }
 )
-_COMMITS: Final[Mapping[type, Callable[[Any], _Commit]]] = MappingProxyType(  # Any: see above
+_COMMITS: Final[Mapping[type, Callable[[_Asked], _Commit]]] = MappingProxyType(
     {
         OffsetCommitRequest: lambda request: request,
         TransactionalCommit: lambda request: request.commit,

@@ -6,7 +6,7 @@ own business; the code that knows a kind asks `Groups` for it by its class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sized
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
@@ -78,7 +78,9 @@ class Group(Protocol):
         ...
 
     @property
-    def members(self) -> Sized: ...
+    def members(self) -> Collection[str]:
+        """Their ids."""
+        ...
 
     @property
     def is_unused(self) -> bool:
