@@ -11,6 +11,7 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.handlers import api_versions
+from millstream.broker.handlers.metadata import failed as failed_metadata
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.quotas.node_quotas import NodeClocks, NodeQuotas
 from millstream.broker.quotas.throttled_clients import QuotaKind
@@ -26,6 +27,11 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response, encode_request
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from millstream.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from millstream.protocol.generated.produce import ProduceRequest
 from millstream.quota.rate import QuotaWindows
 from millstream.runtime import Instant
@@ -319,6 +325,42 @@ async def test_a_wait_that_the_controller_found_counts_where_it_is_the_longer() 
     assert client.waits_ms == [5_000]
 
 
+def measured(made: Dispatcher, now_ns: list[int], percentage: float) -> NodeQuotas:
+    """Quotas of a dispatcher whose requests are measured by a clock that the test moves."""
+    made._now_ns = lambda: now_ns[0]
+    made._quotas = quotas = NodeQuotas(
+        QuotaWindows(), QuotaWindows(), StillClock(), NodeClocks(made._now_ns, lambda: 0)
+    )
+    quotas.use({quota_entity([("user", None)]): {"request_percentage": percentage}})
+    return quotas
+
+
+async def test_of_a_request_in_parts_each_part_is_charged_and_no_turn_of_others() -> None:
+    now_ns = [0]
+
+    async def metadata(request: MetadataRequest, _context: Any) -> MetadataResponse:
+        now_ns[0] += 1_000_000_000
+        asyncio.get_running_loop().call_soon(wait)
+        return MetadataResponse(topics=[])
+
+    def wait() -> None:
+        now_ns[0] += 50_000_000_000  # others, before the next part
+
+    key = ApiKey.METADATA
+    handler = Handler(ApiSpec(key, versions=range(14), permissions=()), metadata, failed_metadata)
+    services = handler_services(
+        clock=StillClock(), metrics=NodeMetrics(lambda: 0), controller=GivenQuorum(1)
+    )
+    made, client = Dispatcher(services, {key: handler}), Paused()
+    quotas = measured(made, now_ns, percentage=100)
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name=f"{n:060}") for n in range(200)])
+    result = made.handle(request_frame(key, 9, asked), client.connection)
+    assert isinstance(result, Awaitable)
+    await result
+    ((_, rate),) = quotas.rates(QuotaKind.REQUEST)
+    assert rate.per_second(5) == 40, "four parts of a second each, of ten seconds"
+
+
 async def test_what_a_request_does_after_its_wait_is_charged_and_the_wait_is_not() -> None:
     """A request in parts works mostly after its first wait."""
     now_ns, released = [0], asyncio.Event()
@@ -330,11 +372,7 @@ async def test_what_a_request_does_after_its_wait_is_charged_and_the_wait_is_not
         return HeartbeatResponse()
 
     made, client = dispatcher(later), Paused()
-    made._now_ns = lambda: now_ns[0]
-    made._quotas = quotas = NodeQuotas(
-        QuotaWindows(), QuotaWindows(), StillClock(), NodeClocks(made._now_ns, lambda: 0)
-    )
-    quotas.use({quota_entity([("user", None)]): {"request_percentage": 29}})
+    quotas = measured(made, now_ns, percentage=29)
     frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest("g", 1, "m"))
     task = asyncio.ensure_future(made.handle(frame, client.connection))
     await asyncio.sleep(0)
