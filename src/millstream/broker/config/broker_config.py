@@ -20,7 +20,12 @@ from millstream.broker.config.listeners import (
 )
 from millstream.broker.config.other_keys import why_without_effect
 from millstream.broker.config.rules import check_listeners, check_rules
-from millstream.broker.config.sasl_settings import Protection, is_of_listener, read_protection
+from millstream.broker.config.sasl_settings import (
+    Protection,
+    changed_limits,
+    is_of_listener,
+    read_protection,
+)
 from millstream.broker.config.standing_alone import SETTINGS_ALONE, stands_alone
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.config_fields import read_config
@@ -292,7 +297,7 @@ def _as_started(known: Mapping[str, str]) -> dict[str, str]:
 def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
     """`static` with the changes made while the broker ran; keys without effect and read-only keys are left out.
 
-    Where to listen, what is advertised and `settings` stay those of the start. Raises ConfigError.
+    Where to listen, what is advertised, what protects listeners and `settings` stay those of the start. Raises ConfigError.
     """
     changes = {
         name: value
@@ -310,7 +315,9 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
         listeners=static.listeners,
         controller_listeners=static.controller_listeners,
         advertised=static.advertised,
-        protection=static.protection,
+        protection=replace(
+            static.protection, limits=changed_limits(static.protection.limits, overrides)
+        ),
         settings=static.settings,
     )
 

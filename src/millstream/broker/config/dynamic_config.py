@@ -16,6 +16,7 @@ from millstream.broker.config.broker_config import (
     changed_config,
     typed_config,
 )
+from millstream.broker.config.sasl_settings import changed_limits
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.config.tls_table import TLS_FIXED_KEYS
 from millstream.errors import ConfigError
@@ -61,6 +62,7 @@ def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> 
     Made by the controller, which does not know what other brokers were started with: a broker looks at its own pools (`own_changes`).
     """
     changed = typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
+    changed_limits({}, after)
     _check_fixed(FIXED_LISTENER_KEYS, before, after)
     protocols = changed.protection.protocols.values()
     if any(protocol.has_sasl for protocol in protocols):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.config.listeners import LISTENER_PREFIX
+from millstream.broker.config.sasl_settings import is_limit_of_listener
 from millstream.broker.config.tls_table import is_store_key
 from millstream.metadata.config_key import UpdateMode
 
@@ -44,7 +45,12 @@ def why_without_effect(name: str) -> str | None:
 
 
 def ignored_update_mode(name: str) -> UpdateMode | None:
-    """The update mode of a key outside the table: stores of listeners may change, what is ignored may not; None for an unknown name."""
+    """The update mode of a key outside the table: stores of listeners and bounds of their connections may change, what is ignored may not.
+
+    None for an unknown name.
+    """
+    if is_limit_of_listener(name):
+        return UpdateMode.CLUSTER_WIDE
     if is_store_key(name):
         return UpdateMode.PER_BROKER
     return None if why_without_effect(name) is None else UpdateMode.READ_ONLY

@@ -8,7 +8,7 @@ protected than its settings say.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -194,11 +194,7 @@ def read_protection(
         tls=tls,
         at_brokers=at_brokers,
         at_controllers=at_controllers,
-        limits={
-            name: limits
-            for name in protocols
-            if (limits := _limits(settings.own(name))) != ListenerLimits()
-        },
+        limits=changed_limits({}, of_listeners),
     )
 
 
@@ -222,12 +218,28 @@ def _tls(
     return tls
 
 
-def _limits(own: Mapping[str, str]) -> ListenerLimits:
-    numbers = [
-        BROKER_CONFIGS[key].parse(own[key]) if key in own else None
-        for key in (_CONNECTIONS, _CONNECTION_RATE)
-    ]
-    return ListenerLimits(*(each if isinstance(each, int) else None for each in numbers))
+def is_limit_of_listener(name: str) -> bool:
+    """Whether a name is that of a bound of the connections of one listener, which may change while a broker runs."""
+    return is_of_listener(name) and name.removeprefix(LISTENER_PREFIX).partition(".")[2] in _OF_CONNECTIONS
+
+
+def changed_limits(
+    limits: Mapping[str, ListenerLimits], settings: Mapping[str, str]
+) -> dict[str, ListenerLimits]:
+    """Returns the bounds of connections, by listener, with those that `settings` have. Raises ConfigError."""
+    changed = dict(limits)
+    for name, text in settings.items():
+        if is_limit_of_listener(name):
+            listener, _, key = name.removeprefix(LISTENER_PREFIX).partition(".")
+            number = BROKER_CONFIGS[key].parse(text)
+            assert isinstance(number, int), f"{key} is a number in the table"
+            before = changed.get(listener.upper(), ListenerLimits())
+            changed[listener.upper()] = (
+                replace(before, connections_max=number)
+                if key == _CONNECTIONS
+                else replace(before, connections_per_second_max=number)
+            )
+    return changed
 
 
 def listener_of_brokers(values: Mapping[str, ConfigValue]) -> str:

@@ -6,12 +6,14 @@ import logging
 
 import pytest
 
-from millstream.broker.config.broker_config import BrokerConfig, broker_config
+from millstream.broker.config.broker_config import BrokerConfig, broker_config, changed_config
 from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
+from millstream.broker.config.other_keys import ignored_update_mode
 from millstream.errors import ConfigError
+from millstream.metadata.config_key import UpdateMode
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage
-from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.limits import ConnectionLimits, ListenerLimits
 from millstream.protocol.enums import ConfigResourceType
 
 
@@ -46,6 +48,17 @@ def test_the_brokers_own_beats_the_default_of_all_and_both_beat_the_file() -> No
     dynamic.apply(image())
     assert seen == [8, 9, 8, 7]
     assert dynamic.current == static()
+
+
+def test_the_bounds_of_a_listener_change_while_the_broker_runs() -> None:
+    name = "listener.name.plaintext.max.connection.creation.rate"
+    static = broker_config({name: "5", "listener.name.plaintext.max.connections": "9"})
+    changed = changed_config(static, {name: "7"}).protection.limits
+    assert changed == {"PLAINTEXT": ListenerLimits(9, 7)}
+    assert ignored_update_mode(name) is UpdateMode.CLUSTER_WIDE
+    check_broker_change({}, {name: "7"})
+    with pytest.raises(ConfigError, match=r"max\.connection\.creation\.rate"):
+        check_broker_change({}, {name: "0"})
 
 
 def test_what_changes_nothing_is_told_to_nobody() -> None:

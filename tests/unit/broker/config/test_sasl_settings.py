@@ -230,7 +230,7 @@ def test_what_protects_a_running_broker_does_not_change() -> None:
     changed = changed_config(
         static, {"sasl.enabled.mechanisms": "PLAIN", "log.cleaner.threads": "2"}
     )
-    assert changed.protection is static.protection
+    assert changed.protection == static.protection
     before = dict(static.settings)
     with pytest.raises(ConfigError, match="cannot be changed while a broker runs"):
         check_broker_change(before, {**before, "sasl.enabled.mechanisms": "PLAIN"})
