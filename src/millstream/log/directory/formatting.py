@@ -27,7 +27,8 @@ def format_directory(file_system: FileSystem, path: str, meta: MetaProperties) -
         raise ConfigError(
             f"{path} is formatted already; use it as it is, or format an empty directory"
         )
-    with contextlib.suppress(PermissionError):  # it belongs to another user, as mounted ones may
+    # It may belong to another user, as mounted ones do, or lie where there are no rights: whoever opens it tells of it.
+    with contextlib.suppress(OSError):
         file_system.make_private(path)
     file_system.write_atomically(meta_path, encode_meta_properties(meta))
 
