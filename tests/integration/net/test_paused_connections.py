@@ -6,9 +6,9 @@ import gc
 import time
 
 from millstream.net.server.connection import ServerConnection
-from tests.integration.broker.test_long_lived_objects import Living
 from tests.integration.net.test_socket_server import PAUSE_MS, edge
 from tests.patience import LONG_ENOUGH_S, until
+from tests.support.freed_objects import Living
 
 AN_HOUR_MS = 3_600_000
 
