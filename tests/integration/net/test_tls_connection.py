@@ -86,7 +86,7 @@ async def connection(played: PlayedTls) -> AsyncIterator[None]:
     server = SocketServer(ConnectionLimits(), SystemClock())
     serving = asyncio.create_task(server.serve(Echo()))
     await asyncio.sleep(0)
-    server._admission.admit("10.0.0.1")
+    server._admission.admit("SAFE", "10.0.0.1")
     server._open(played, ClientConnection(1, "10.0.0.1", 1, "SAFE"))  # type: ignore[arg-type]  # it is played
     try:
         yield

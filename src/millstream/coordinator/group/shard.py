@@ -20,11 +20,11 @@ from millstream.coordinator.group.offsets import replay as offset_replay
 from millstream.coordinator.group.offsets.store import OffsetStore
 from millstream.coordinator.group.size import GroupSizes
 from millstream.coordinator.group.timers import GroupTimer
-from millstream.coordinator.record import CoordinatorRecord
+from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
 from millstream.metadata.image import MetadataImage
 from millstream.model import Offset, ProducerId
-from millstream.protocol.generated.group_records import GroupMetadataKey, OffsetCommitKey
+from millstream.protocol.generated.group_records import OffsetCommitKey
 from millstream.runtime import Instant, Random
 
 _BOUNDS: Final = GroupBounds()
@@ -116,8 +116,7 @@ class GroupShard:
             offset_replay.replay(self._groups, self._offsets, offset, record)
         elif type(record.key) in operations.REPLAYS:
             operations.REPLAYS[type(record.key)](self._groups, record)
-            key = record.key
-            self._groups.measure(key.group if isinstance(key, GroupMetadataKey) else key.group_id)
+            self._groups.measure(_group_of(record.key))
 
     def transaction_size(self, producer_id: ProducerId) -> int:
         return self._offsets.count_of_transaction(producer_id)
@@ -136,3 +135,9 @@ class GroupShard:
             self._topics_version,
             self._random,
         )
+
+
+def _group_of(key: CoordinatorKey) -> str:
+    """Returns the group that a record is about: keys name it in one of two ways."""
+    group_id: str = getattr(key, "group_id", "") or getattr(key, "group", "")
+    return group_id
