@@ -116,6 +116,18 @@ class NodeQuotas:
         now_ns, busy_ns = self._clocks
         return RequestTime(now_ns() if begin_ns is None else begin_ns, now_ns, busy_ns)
 
+    def charge_arrival(self, context: RequestContext, request_bytes: int) -> int:
+        """Charges a produce with its bytes, before it is handled. Returns how long its client has to wait.
+
+        Produces of a connection overlap: if they were charged when they are answered, as they are by Kafka, which takes one at a time, all
+        that a client sends ahead would be started at the end of each wait, and it would write half as much again as its quota.
+        """
+        if context.time is None or not self._produce.is_enabled:
+            return 0
+        wait_ms = self._record(QuotaKind.PRODUCE, context, request_bytes, self._now_ms())
+        context.time.arrival_wait_ms = wait_ms
+        return wait_ms
+
     def charge(
         self, context: RequestContext, request: Message, *, request_bytes: int, busy_ns: int
     ) -> int:
@@ -134,8 +146,11 @@ class NodeQuotas:
                 self._exempt.observe(busy_ns * _PERCENT_PER_NS, now_ms)
             return 0
         wait_ms = 0
-        if self._request.is_enabled and not (context.time is not None and context.time.is_charged):
+        time = context.time
+        if self._request.is_enabled and not (time is not None and time.is_charged):
             wait_ms = self._record(QuotaKind.REQUEST, context, busy_ns * _PERCENT_PER_NS, now_ms)
+        if time is not None and time.arrival_wait_ms is not None:
+            return max(wait_ms, time.arrival_wait_ms)
         if key == ApiKey.PRODUCE and self._produce.is_enabled:
             wait_ms = max(wait_ms, self._record(QuotaKind.PRODUCE, context, request_bytes, now_ms))
         return wait_ms

@@ -17,7 +17,14 @@ T = TypeVar("T")
 class RequestTime:
     """The time of one request, which runs when this is made."""
 
-    __slots__ = ("_busy_ns", "_now_ns", "_running_since_ns", "_spent_ns", "is_charged")
+    __slots__ = (
+        "_busy_ns",
+        "_now_ns",
+        "_running_since_ns",
+        "_spent_ns",
+        "arrival_wait_ms",
+        "is_charged",
+    )
 
     def __init__(
         self, begin_ns: int, now_ns: Callable[[], int], busy_ns: Callable[[], int]
@@ -27,6 +34,8 @@ class RequestTime:
         self._busy_ns = busy_ns
         self._spent_ns = 0
         self._running_since_ns: int | None = begin_ns
+        self.arrival_wait_ms: int | None = None
+        """How long its client has to wait for the bytes of the request itself; None where they are not charged yet."""
         self.is_charged = False
         """Whether its handler has charged it already: an answer without records is decided before there is an answer."""
 

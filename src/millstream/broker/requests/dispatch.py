@@ -182,6 +182,8 @@ class Dispatcher:
         is_limited = self._quotas.is_enabled
         if is_limited:
             context.time = self._quotas.request_time(begin_ns)
+            if route.key is ApiKey.PRODUCE:
+                self._charge_arrival(context, len(frame))
         try:
             result = route.handle(message, context)
             if result is None:
@@ -236,6 +238,8 @@ class Dispatcher:
             time.stop()
             message, _ = await self._in_thread(partial(time.in_thread, decode))
         context = RequestContext(header, connection, self._clock.now(), in_thread, time=time)
+        if time is not None and route.key is ApiKey.PRODUCE:
+            self._charge_arrival(context, request_bytes)
         waits_for: Awaitable[Message | None] = _answer_in_parts(
             route, message, context, self._long_work
         )
@@ -295,6 +299,13 @@ class Dispatcher:
             answer.throttle_time_ms = self._charge(context, request, begun, found_ms)
         else:
             self._charge(context, request, begun)
+
+    def _charge_arrival(self, context: RequestContext, request_bytes: int) -> None:
+        """Pauses a connection above its quota before what it sent next is started; its answer tells for how long."""
+        wait_ms: int = self._quotas.charge_arrival(context, request_bytes)
+        pause = context.connection.pause
+        if wait_ms and pause is not None:
+            pause(wait_ms)
 
     def _charge(
         self, context: RequestContext, request: Message, begun: _Begun, found_ms: int = 0

@@ -56,6 +56,17 @@ def test_a_produce_is_charged_with_its_size_and_its_time_and_the_longer_wait_cou
     assert wait_ms == 1_000
 
 
+def test_a_produce_is_charged_with_its_bytes_once_and_when_it_comes() -> None:
+    """Those behind it wait although it is not answered yet."""
+    made = NodeQuotas(QuotaWindows(), QuotaWindows(), HandClock(), NodeClocks(lambda: 0, lambda: 0))
+    made.use({EVERYBODY: {"producer_byte_rate": 1_000}})
+    asked = context(ApiKey.PRODUCE)
+    asked.time = made.request_time()
+    assert made.charge_arrival(asked, 10_500) == 500
+    assert made.charge(asked, ProduceRequest(), request_bytes=10_500, busy_ns=0) == 500
+    assert [rate.per_second(0) for _, rate in made.rates(QuotaKind.PRODUCE)] == [1_050]
+
+
 def test_other_requests_are_charged_with_their_time_alone() -> None:
     made = quotas(producer_byte_rate=1)
     asked = context(ApiKey.HEARTBEAT)
