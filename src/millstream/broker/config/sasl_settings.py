@@ -220,7 +220,10 @@ def _tls(
 
 def is_limit_of_listener(name: str) -> bool:
     """Whether a name is that of a bound of the connections of one listener, which may change while a broker runs."""
-    return is_of_listener(name) and name.removeprefix(LISTENER_PREFIX).partition(".")[2] in _OF_CONNECTIONS
+    return (
+        is_of_listener(name)
+        and name.removeprefix(LISTENER_PREFIX).partition(".")[2] in _OF_CONNECTIONS
+    )
 
 
 def changed_limits(
