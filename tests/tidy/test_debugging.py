@@ -1,4 +1,4 @@
-"""What docs/debugging.md tells people to look at is there: verbs with their options, metrics, loggers and settings."""
+"""What docs/debugging.md tells people to look at is there: verbs with their options, metrics, loggers and the sentences of logs and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 import pytest
 
 from millstream.cli.main import main
-from tests.tidy.test_source_rules import ROOT, SOURCE
+from tests.tidy.test_source_rules import ROOT, SOURCE, product_files
 
 PAGE = (ROOT / "docs" / "debugging.md").read_text()
 METRICS = (ROOT / "docs" / "guide" / "operations.md").read_text()
@@ -20,6 +20,15 @@ COMMANDS = sorted(
         *re.findall(r"`(millstream (?!ready)[^`\n|]+)`", PAGE),
         *re.findall(r"^\$ (millstream [^|\n]+)", PAGE, re.MULTILINE),
     }
+)
+NO_SENTENCE = re.compile(
+    r"-|millstream |rate\(|curl |kafka-|py-spy |make |TIME |application\.|speed |no leader|(silent|against):"
+)
+"""How other quotations with a blank begin: commands, options, and columns of a command's output."""
+SENTENCES = sorted(
+    quoted
+    for quoted in set(re.findall(r"`([^`\n]+)`", re.sub(r"(?s)```.*?```", "", PAGE)))
+    if " " in quoted and not NO_SENTENCE.match(quoted)
 )
 
 
@@ -49,6 +58,23 @@ def test_commands_have_the_verbs_and_options_that_are_named(line: str) -> None:
     known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
     known |= {name for each in main.params for name in each.opts}  # and those that every verb takes
     assert {word for word in words if re.match(r"--?[a-zA-Z]", word)} <= known
+
+
+def test_sentences_are_those_of_the_product() -> None:
+    """Of each some words in a row, between what differs from case to case."""
+    product_text = "\n".join(path.read_text() for path in product_files())
+    product_text = re.sub(r'"\s+f?"', "", product_text)  # literals over several lines
+    assert len(SENTENCES) > 20
+    assert not [
+        sentence
+        for sentence in SENTENCES
+        if not any(
+            len(words) >= 10 and words in product_text
+            for words in (
+                each.strip() for each in re.split(r"…|'\w+'|\S*\d\S*|[:;()\[\]]", sentence)
+            )
+        )
+    ]
 
 
 def test_metrics_are_those_of_the_guide() -> None:
