@@ -136,7 +136,7 @@ def read_client_file(file: str | None) -> dict[str, str]:
     """Returns the settings of a properties file. Keys that no client has are named once, on standard error."""
     if file is None:
         return {}
-    from millstream.broker.config.properties import parse_properties
+    from millstream.properties_text import parse_properties
 
     try:
         settings = parse_properties(Path(file).read_text(encoding="utf-8"))

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from millstream.broker.config.properties import parse_properties
 from millstream.cli.certs.command import certs
 from millstream.cli.main import main
 from millstream.clients.blocking import Admin
+from millstream.properties_text import parse_properties
 from millstream.testing.node_runner import ThreadNode
 from tests.patience import LONG_ENOUGH_S
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from millstream.broker.config.properties import parse_properties
 from millstream.cli.storage.command import storage
 from millstream.clients import Admin
 from millstream.errors import SaslAuthenticationFailed
+from millstream.properties_text import parse_properties
 from millstream.testing.node_runner import ThreadNode
 from tests.patience import LONG_ENOUGH_S
 from tests.support.sasl_node import free_ports

@@ -7,13 +7,13 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.broker.config.properties import parse_properties
 from millstream.broker.config.sources import setting_of_variable
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.controller.configs.config_changes import after_changes
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigKey
 from millstream.metadata.effective_config import BrokerSettings, broker_entries, topic_entries
+from millstream.properties_text import parse_properties
 from millstream.protocol.enums import AlterOperation, ConfigType
 from millstream.protocol.generated.incremental_alter_configs import AlterableConfig
 

@@ -22,12 +22,12 @@ from millstream.cli.cluster.layout import (
     Roles,
     new_layout,
     ports_from,
-    properties_text,
     read_layout,
 )
 from millstream.errors import ConfigError
 from millstream.log.directory.text_checkpoints import META_PROPERTIES_FILE
 from millstream.model import uuid_text
+from millstream.properties_text import properties_text
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
 NODES_DEFAULT: Final = 3

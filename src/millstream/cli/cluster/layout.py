@@ -5,15 +5,14 @@ Pure: which ports are free, and what a disk holds, is looked up elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import chain
 from typing import Final
 
-from millstream.broker.config.properties import parse_properties
 from millstream.broker.config.standing_alone import settings_of_few
 from millstream.errors import ConfigError, MillstreamError
+from millstream.properties_text import parse_properties, properties_text
 from millstream.quoting import counted
 
 HOST: Final = "127.0.0.1"
@@ -244,13 +243,3 @@ def _node(node_id: str, value: str) -> NodeLayout:
 
 def _port(text: str) -> int | None:
     return None if text == "-" else int(text)
-
-
-def properties_text(settings: Mapping[str, str], heading: str) -> str:
-    """Returns settings as the text of a properties file."""
-    lines = (f"{_escaped(key)}={_escaped(value)}" for key, value in settings.items())
-    return "\n".join(chain((f"# {heading}",), lines, ("",)))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")

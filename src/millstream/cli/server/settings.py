@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from millstream.broker.config.properties import parse_properties
 from millstream.broker.config.sources import Settings, gathered_settings
+from millstream.properties_text import parse_properties
 
 
 def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:

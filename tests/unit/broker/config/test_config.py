@@ -14,10 +14,10 @@ from millstream.broker.config.broker_config import (
     with_client_port,
 )
 from millstream.broker.config.listeners import Listener
-from millstream.broker.config.properties import parse_properties
 from millstream.broker.config.standing_alone import SETTINGS_ALONE, settings_of_few
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.errors import ConfigError
+from millstream.properties_text import parse_properties
 from millstream.protocol.enums import ConfigType
 
 KAFKA_SERVER_PROPERTIES = """

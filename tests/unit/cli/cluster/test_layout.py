@@ -8,7 +8,6 @@ from itertools import count
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
-from millstream.broker.config.properties import parse_properties
 from millstream.cli.cluster.layout import (
     ClusterLayout,
     ClusterMismatch,
@@ -16,10 +15,10 @@ from millstream.cli.cluster.layout import (
     Roles,
     new_layout,
     ports_from,
-    properties_text,
     read_layout,
 )
 from millstream.errors import ConfigError
+from millstream.properties_text import parse_properties, properties_text
 
 
 def directory_ids() -> Callable[[], str]:

@@ -11,10 +11,10 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
-from millstream.broker.config.properties import parse_properties
 from millstream.broker.storage.bootstrap_checkpoint import BOOTSTRAP_SNAPSHOT
 from millstream.cli.storage.command import storage
 from millstream.model import uuid_from_text
+from millstream.properties_text import parse_properties
 from millstream.raft.snapshot import decode_snapshot
 from millstream.records.batch import iterate_batches
 

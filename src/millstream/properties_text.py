@@ -1,8 +1,9 @@
-"""Reads Java properties text, the format of `server.properties`."""
+"""Reads and writes Java properties text, the format of `server.properties` and `client.properties`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from millstream.errors import ConfigError
 
@@ -16,6 +17,16 @@ def parse_properties(text: str) -> dict[str, str]:
         key, value = _split(line)
         settings[_unescaped(key)] = _unescaped(value)
     return settings
+
+
+def properties_text(settings: Mapping[str, str], heading: str) -> str:
+    """Returns settings as text that `parse_properties` reads, below a comment."""
+    lines = (f"{_escaped(key)}={_escaped(value)}" for key, value in settings.items())
+    return "\n".join(chain((f"# {heading}",), lines, ("",)))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _logical_lines(text: str) -> Iterator[str]:

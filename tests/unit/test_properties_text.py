@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.config.properties import parse_properties
 from millstream.errors import ConfigError
+from millstream.properties_text import parse_properties
 
 
 @pytest.mark.parametrize(
