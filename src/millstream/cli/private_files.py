@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 _OF_OTHERS: Final = 0o077
@@ -24,3 +25,15 @@ def private_files(*, are_wanted: bool) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Writes a file that nobody else can read, whole or not at all, in the place of one that is there."""
+    unfinished = path.with_name(f"{path.name}.tmp")
+    unfinished.unlink(missing_ok=True)  # its mode would be kept
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)

@@ -67,7 +67,7 @@ def dev(directory: str, hosts: tuple[str, ...]) -> None:
     names = tuple(dict.fromkeys((*_HOSTS, *hosts)))
     words = {"directory": path, "hosts": ", ".join(names)}
     try:
-        authority = DevelopmentAuthority("Millstream development", dt.datetime.now(dt.UTC))
+        authority = DevelopmentAuthority.new("Millstream development", dt.datetime.now(dt.UTC))
         _write_new(
             path,
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -13,6 +13,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LIFETIME: Final = dt.timedelta(days=365)
+_AUTHORITY_LIFETIME: Final = dt.timedelta(days=3_650)
+"""Clients hold its certificate: a new one is work for everybody."""
+_RENEWED_BEFORE_END: Final = dt.timedelta(days=60)
+"""A node that is restarted twice a year, with some luck, never shows a certificate that has expired."""
 _CLOCKS_DIFFER: Final = dt.timedelta(hours=1)
 _NODE_USES: Final = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
 """A node is a client of others too."""
@@ -21,18 +25,35 @@ _NODE_USES: Final = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT
 class DevelopmentAuthority:
     """An authority whose key is P-256: its handshakes cost half of those with RSA."""
 
-    def __init__(self, name: str, now: dt.datetime) -> None:
+    def __init__(
+        self, key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate, now: dt.datetime
+    ) -> None:
+        self._key = key
+        self._certificate = certificate
         self._now = now
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        public = self._key.public_key()
-        self._certificate = (
-            self._builder(self._name, public)
+
+    @classmethod
+    def new(cls, name: str, now: dt.datetime) -> Self:
+        """Returns an authority with a key that nobody has."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        public = key.public_key()
+        certificate = (
+            _builder(own, own, public, now, _AUTHORITY_LIFETIME)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-            .sign(self._key, hashes.SHA256())
+            .sign(key, hashes.SHA256())
         )
+        return cls(key, certificate, now)
+
+    @classmethod
+    def read(cls, key_pem: str, certificate_pem: str, now: dt.datetime) -> Self:
+        """Returns the authority of these texts. Raises ValueError where they are none."""
+        key = serialization.load_pem_private_key(key_pem.encode(), password=None)
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise ValueError("the key of the authority is not one that `millstream` has made")  # noqa: TRY004 - of a text, not of an argument
+        return cls(key, x509.load_pem_x509_certificate(certificate_pem.encode()), now)
 
     @property
     def certificate_pem(self) -> str:
@@ -61,7 +82,7 @@ class DevelopmentAuthority:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         builder = (
-            self._builder(subject, key.public_key())
+            _builder(subject, self._certificate.subject, key.public_key(), self._now, _LIFETIME)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage(list(uses)), critical=False)
@@ -71,18 +92,31 @@ class DevelopmentAuthority:
             builder = builder.add_extension(names, critical=False)
         return _key_pem(key) + _certificate_pem(builder.sign(self._key, hashes.SHA256()))
 
-    def _builder(
-        self, subject: x509.Name, public: ec.EllipticCurvePublicKey
-    ) -> x509.CertificateBuilder:
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self._name)
-            .public_key(public)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(self._now - _CLOCKS_DIFFER)
-            .not_valid_after(self._now + _LIFETIME)
-        )
+
+def is_good(pem: str, hosts: Sequence[str], now: dt.datetime) -> bool:
+    """Whether a node can show the certificate of this text under `hosts` for a while yet."""
+    certificate = x509.load_pem_x509_certificate(pem.encode())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    is_for_all = all(_alternative_name(host) in names for host in hosts)
+    return is_for_all and now + _RENEWED_BEFORE_END < certificate.not_valid_after_utc
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    public: ec.EllipticCurvePublicKey,
+    now: dt.datetime,
+    lifetime: dt.timedelta,
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCKS_DIFFER)
+        .not_valid_after(now + lifetime)
+    )
 
 
 def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:

@@ -26,6 +26,12 @@ from millstream.cli.version import version_option
     help="For trying things out: data is temporary, and groups start without a wait.",
 )
 @click.option(
+    "--secure",
+    is_flag=True,
+    help="With TLS, logins and access rules. The first start makes certificates, a user admin whose password it prints once, and a "
+    "client.properties for it, all in the data directory.",
+)
+@click.option(
     "--cluster-id",
     envvar="CLUSTER_ID",
     help="Id for a new cluster. An existing data directory must have the same id.",
@@ -53,6 +59,7 @@ def server(
     port: int | None,
     data: str | None,
     ephemeral: bool,
+    secure: bool,
     cluster_id: str | None,
     overrides: tuple[str, ...],
     log_format: str,
@@ -76,6 +83,7 @@ def server(
             port=port,
             data=data,
             ephemeral=ephemeral,
+            secure=secure,
             cluster_id=cluster_id,
             overrides=overrides,
             log_format=log_format,

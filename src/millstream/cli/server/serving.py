@@ -16,23 +16,25 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from millstream import __version__
 from millstream.broker.config.broker_config import BrokerConfig, broker_config, with_client_port
-from millstream.broker.config.sasl_settings import Protection
 from millstream.broker.node.long_lived_objects import LongLivedObjects
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.cli.private_files import private_files
 from millstream.cli.server.child_process import BROKER_STOPPED, wake_at_parent_death
 from millstream.cli.server.log_output import write_log
-from millstream.cli.server.settings import read_settings
+from millstream.cli.server.settings import check_stays_secure, proves_clients, read_settings
 from millstream.errors import ConfigError, MillstreamError
 from millstream.net.event_loop import event_loop_factory
 from millstream.runtime.native import interpreted_note
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+
+if TYPE_CHECKING:
+    from millstream.cli.secure.secure_node import SecureNode
 
 _LOGGER = logging.getLogger(__name__)
 _EPHEMERAL_PREFIX: Final = "millstream-"
@@ -57,6 +59,7 @@ class ServerOptions:
     port: int | None
     data: str | None
     ephemeral: bool
+    secure: bool
     cluster_id: str | None
     overrides: tuple[str, ...]
     log_format: str
@@ -69,7 +72,7 @@ def serve(options: ServerOptions) -> None:
     """Serves until the node ends. Exits with 1 when it could not start or run, with 2 when its settings cannot be understood."""
     with _data_directory(options) as directory:
         try:
-            config = _node_config(options, directory)
+            config, secure = _node_config(options, directory)
         except (ConfigError, OSError, UnicodeDecodeError) as error:
             _fail(error, code=2)
         try:
@@ -77,7 +80,9 @@ def serve(options: ServerOptions) -> None:
                 private_files(are_wanted=bool(config.protection.logins)),
                 asyncio.Runner(loop_factory=event_loop_factory()) as runner,
             ):
-                runner.run(_run_node(config, options))
+                if secure is not None:
+                    secure.begin(options.cluster_id)
+                runner.run(_run_node(config, options, secure))
         except (MillstreamError, OSError) as error:
             _fail(error, code=1)
         except Exception as error:
@@ -85,17 +90,25 @@ def serve(options: ServerOptions) -> None:
             _fail(error, code=1)
 
 
-def _node_config(options: ServerOptions, directory: str | None) -> BrokerConfig:
+def _node_config(
+    options: ServerOptions, directory: str | None
+) -> tuple[BrokerConfig, SecureNode | None]:
     """Logging is set up on the way, so that warnings of settings are written like everything else."""
     gathered = read_settings(options.config, options.overrides)
     settings = gathered.values
-    if options.port is not None:
-        settings = with_client_port(settings, options.port)
     if directory is not None:
         settings["log.dirs"] = directory
     if options.ephemeral:
         for name, value in _EPHEMERAL_SETTINGS.items():
             settings.setdefault(name, value)
+    secure = None
+    if options.secure:
+        from millstream.cli.secure.secure_node import SecureNode
+
+        secure = SecureNode(gathered, settings, options.port)
+        settings = secure.settings
+    elif options.port is not None:
+        settings = with_client_port(settings, options.port)
     node_id = settings.get("node.id", settings.get("broker.id", "1"))
     write_log(options.log_format, int(node_id) if node_id.isdecimal() else -1, os.environ)
     if gathered.not_understood:
@@ -103,10 +116,15 @@ def _node_config(options: ServerOptions, directory: str | None) -> BrokerConfig:
             "variables of the environment that are no setting: %s",
             ", ".join(gathered.not_understood),
         )
-    return broker_config(settings)
+    config = broker_config(settings)
+    if secure is None:
+        check_stays_secure(config)
+    return config, secure
 
 
-async def _run_node(config: BrokerConfig, options: ServerOptions) -> None:
+async def _run_node(
+    config: BrokerConfig, options: ServerOptions, secure: SecureNode | None
+) -> None:
     process = NodeProcess(config, SystemClock(), SystemRandom(), SystemFileSystem())
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
@@ -119,7 +137,7 @@ async def _run_node(config: BrokerConfig, options: ServerOptions) -> None:
 
         def announce(report: ReadyReport) -> None:
             objects.freeze_all()
-            _announce(report, config)
+            _announce(report, config, "" if secure is None else secure.ready_at(report.bootstrap))
 
         await process.run(announce, options.cluster_id)
     _LOGGER.info("shut down completed")
@@ -153,9 +171,8 @@ def _broker_stop_told(process: NodeProcess, options: ServerOptions) -> Iterator[
 
 def _security_words(config: BrokerConfig) -> str:
     own = [each.name for each in (*config.listeners, *config.controller_listeners)]
-    protection = config.protection
-    proven = [name for name in own if _is_proven(name, protection)]
-    encrypted = [name for name in own if name in protection.tls]
+    proven = [name for name in own if proves_clients(config, name)]
+    encrypted = [name for name in own if name in config.protection.tls]
     may = (
         "access rules decide" if config.authorizer_class_name else "every client may do everything"
     )
@@ -177,14 +194,7 @@ def _security_words(config: BrokerConfig) -> str:
     return "; ".join(words)
 
 
-def _is_proven(listener: str, protection: Protection) -> bool:
-    if listener in protection.logins:
-        return True
-    tls = protection.tls.get(listener)
-    return tls is not None and tls.demands_certificates
-
-
-def _announce(report: ReadyReport, config: BrokerConfig) -> None:
+def _announce(report: ReadyReport, config: BrokerConfig, login: str) -> None:
     note = interpreted_note()
     speed = "" if note is None else f"\n  speed       {note}"
     click.echo(
@@ -194,7 +204,7 @@ def _announce(report: ReadyReport, config: BrokerConfig) -> None:
         f"  data        {report.data_directory}\n"
         f"  durability  {config.millstream_flush_on_ack}: {_FLUSH_WORDS[config.millstream_flush_on_ack]}\n"
         f"  security    {_security_words(config)}"
-        f"{speed}",
+        f"{login}{speed}",
         err=True,
     )
     _LOGGER.info("started")

@@ -4,12 +4,42 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from millstream.broker.config.sources import Settings, gathered_settings
+from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties
+from millstream.security.tls.tls_settings import ClientAuth
+
+if TYPE_CHECKING:
+    from millstream.broker.config.broker_config import BrokerConfig
+
+SECURE_FILE: Final = "secure.properties"
+"""In the data directory of a node that was begun with `--secure`: its settings."""
 
 
 def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
     """Reads the settings of a node. Raises ConfigError, and OSError and UnicodeDecodeError for a file that cannot be read."""
     settings = parse_properties(Path(file).read_text()) if file else {}
     return gathered_settings(settings, Path(file).name if file else "", os.environ, overrides)
+
+
+def check_stays_secure(config: BrokerConfig) -> None:
+    """Raises ConfigError where a node that was begun with `--secure` would serve clients who have not proved who they are, or without rules."""
+    directory = config.data_directories[0]
+    if (Path(directory) / SECURE_FILE).exists() and not (
+        config.authorizer_class_name
+        and all(proves_clients(config, each.name) for each in config.listeners)
+    ):
+        raise ConfigError(
+            f"{directory} was begun with --secure, and these settings would serve it without logins or access rules: start it with --secure, or "
+            f"remove {SECURE_FILE} there if that is meant"
+        )
+
+
+def proves_clients(config: BrokerConfig, listener: str) -> bool:
+    """Whether every client at this listener has proved who it is."""
+    tls = config.protection.tls.get(listener)
+    return listener in config.protection.logins or (
+        tls is not None and tls.client_auth is ClientAuth.REQUIRED
+    )

@@ -1,0 +1,91 @@
+"""The authority of a secure node or cluster and the certificates of its nodes, as PEM files in one directory.
+
+Made at the first start and kept. A node's certificate is issued anew at a start that finds it near its end, or without a name of the node;
+the authority's key is needed only then, and may be kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import socket
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from millstream.broker.config.kraft_settings import EVERY_ADDRESS
+from millstream.cli.private_files import write_private
+from millstream.errors import ConfigError
+
+if TYPE_CHECKING:
+    from millstream.cli.certs.issuing import DevelopmentAuthority
+
+AUTHORITY_FILE: Final = "authority.pem"
+AUTHORITY_KEY_FILE: Final = "authority.key.pem"
+_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class Stores:
+    """The files of one directory."""
+
+    def __init__(self, directory: Path, now: dt.datetime) -> None:
+        self._certificate = directory / AUTHORITY_FILE
+        self._key = directory / AUTHORITY_KEY_FILE
+        self._directory = directory
+        self._now = now
+
+    @property
+    def authority_pem(self) -> str:
+        """The certificate that clients believe. Raises OSError."""
+        return self._certificate.read_text(encoding="utf-8")
+
+    def prepare(self, node_file: str, node_name: str, hosts: Collection[str]) -> None:
+        """Makes what is missing for a node that is reached under `hosts`. Raises ConfigError and OSError."""
+        try:
+            from millstream.cli.certs.issuing import is_good
+        except ImportError as missing:
+            raise ConfigError(
+                f"--secure makes certificates with {missing.name}: pip install 'millstream[tls]'"
+            ) from missing
+        path = self._directory / node_file
+        names = tuple(dict.fromkeys((*_HOSTS, *hosts)))
+        try:
+            if path.exists() and is_good(path.read_text(encoding="utf-8"), names, self._now):
+                return
+            write_private(path, self._authority().issue_node(node_name, names))
+        except ValueError as error:
+            raise ConfigError(
+                f"the certificates in {self._directory} cannot be used: {error}"
+            ) from error
+
+    def _authority(self) -> DevelopmentAuthority:
+        from millstream.cli.certs.issuing import DevelopmentAuthority
+
+        if self._certificate.exists():
+            if not self._key.exists():
+                raise ConfigError(
+                    f"{self._key} is missing, and the certificate of the node must be issued anew: put the key back for this start"
+                )
+            return DevelopmentAuthority.read(
+                self._key.read_text(encoding="utf-8"), self.authority_pem, self._now
+            )
+        made = DevelopmentAuthority.new("Millstream", self._now)
+        write_private(self._key, made.key_pem)
+        write_private(self._certificate, made.certificate_pem)
+        return made
+
+
+def own_hosts(listeners: Collection[str]) -> tuple[str, ...]:
+    """Returns the names under which a node that listens at these hosts is reached, that of its machine among them."""
+    named = [host for host in listeners if host not in EVERY_ADDRESS]
+    machine = socket.gethostname()
+    return tuple(dict.fromkeys((*named, machine) if machine.isascii() else named))
+
+
+def store_settings(authority: Path, store: Path) -> dict[str, str]:
+    """Returns the settings of a node that shows `store` and believes the authority."""
+    return {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(store),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority),
+    }
