@@ -9,7 +9,7 @@ import click
 from millstream.cli.cluster.subcommands import SUBCOMMANDS
 from millstream.cli.command import ClientGroup, fail
 
-_START_OPTIONS = ("nodes", "data", "port", "roles", "overrides")
+_START_OPTIONS = ("nodes", "data", "port", "roles", "secure", "overrides")
 
 
 @click.group(
@@ -36,6 +36,12 @@ _START_OPTIONS = ("nodes", "data", "port", "roles", "overrides")
     "or more, else one. Default: combined.",
 )
 @click.option(
+    "--secure",
+    is_flag=True,
+    help="With TLS, logins and access rules. The first start makes certificates, a user admin whose password it prints once, and a "
+    "client.properties for it in the directory.",
+)
+@click.option(
     "--override",
     "overrides",
     multiple=True,
@@ -50,6 +56,7 @@ def cluster(
     data: str | None,
     port: int | None,
     roles: str | None,
+    secure: bool,
     overrides: tuple[str, ...],
 ) -> None:
     """Start a cluster of several nodes on this machine.
@@ -59,7 +66,7 @@ def cluster(
     that dies is told of on standard error, and the others go on.
     """
     if context.invoked_subcommand is not None:
-        if any(context.params[name] not in {None, ()} for name in _START_OPTIONS):
+        if any(context.params[name] not in {None, (), False} for name in _START_OPTIONS):
             raise click.UsageError(
                 f"options that start a cluster do not go with {context.invoked_subcommand}"
             )
@@ -75,6 +82,7 @@ def cluster(
         nodes=nodes,
         roles=None if roles is None else Roles(roles),
         port=port,
+        secure=secure,
         overrides=overrides,
     )
     try:

@@ -24,6 +24,9 @@ from millstream.cli.cluster.layout import (
     ports_from,
     read_layout,
 )
+from millstream.cli.cluster.secure_files import SecureFiles
+from millstream.cli.private_files import write_private
+from millstream.cli.secure.administrator import new_secret
 from millstream.errors import ConfigError
 from millstream.log.directory.text_checkpoints import META_PROPERTIES_FILE
 from millstream.model import uuid_text
@@ -55,8 +58,22 @@ class ClusterDirectory:
     def settings(self, node: NodeLayout) -> Path:
         return self.path / f"{node.name}.properties"
 
+    def node_settings(self, layout: ClusterLayout, node: NodeLayout) -> dict[str, str]:
+        """Returns all settings of a node."""
+        settings = layout.node_settings(node, str(self.data(node)))
+        return (
+            settings | SecureFiles(self.path).settings(layout, node)
+            if layout.is_secure
+            else settings
+        )
+
     def layout(
-        self, count: int | None = None, roles: Roles | None = None, port: int | None = None
+        self,
+        count: int | None = None,
+        roles: Roles | None = None,
+        port: int | None = None,
+        *,
+        secure: bool = False,
     ) -> ClusterLayout:
         """Returns the cluster that is here, or plans the one that is asked for. `port`: of the first broker; 0 for any free ones.
 
@@ -65,7 +82,7 @@ class ClusterDirectory:
         file = self.path / _LAYOUT_FILE
         if file.exists():
             found = read_layout(file.read_text(), str(file))
-            found.check_matches(count, roles, str(self.path))
+            found.check_matches(count, roles, str(self.path), secure=secure)
             if not port or port == found.brokers[0].client_port:
                 return found
             return found.with_client_ports(port)
@@ -76,12 +93,13 @@ class ClusterDirectory:
             count or NODES_DEFAULT,
             ports_from(wanted) if wanted else free_ports,
             _new_uuid,
+            token_secret=new_secret() if secure else "",
         )
 
     def write_settings(self, node: NodeLayout, settings: Mapping[str, str]) -> None:
         """Writes the file with which `millstream server` starts the node, or `millstream storage` looks into it."""
         heading = "Written by `millstream cluster` at each start."
-        self.settings(node).write_text(properties_text(settings, heading))
+        write_private(self.settings(node), properties_text(settings, heading))
 
     def prepare(self, layout: ClusterLayout) -> ClusterLayout:
         """Formats the directories of a new cluster, and returns it as formatted. Raises DamagedCluster, MillstreamError and OSError."""
@@ -89,11 +107,16 @@ class ClusterDirectory:
         if layout.is_formatted:
             for node in layout.nodes:
                 self._check_formatted(layout, node)
+            if layout.is_secure:
+                SecureFiles(self.path).prepare_stores(layout)
             self._write(layout)
             return layout
         self._write(layout)  # if it is cut off, the next start goes on with the same ids
+        scram: tuple[str, ...] = ()
+        if layout.is_secure:
+            scram = SecureFiles(self.path).begin(layout)
         for node in layout.nodes:
-            self._format(layout, node)
+            self._format(layout, node, scram)
         formatted = replace(layout, is_formatted=True)
         self._write(formatted)
         return formatted
@@ -111,13 +134,14 @@ class ClusterDirectory:
                 f"`millstream storage format -t {layout.cluster_id} -c {self.settings(node)}{how}`"
             )
 
-    def _format(self, layout: ClusterLayout, node: NodeLayout) -> None:
+    def _format(self, layout: ClusterLayout, node: NodeLayout, scram: tuple[str, ...] = ()) -> None:
         from millstream.cli.storage.formatting import FormatOptions, Formatter, new_cluster
 
-        settings = kraft_settings(layout.node_settings(node, str(self.data(node))))
+        settings = kraft_settings(self.node_settings(layout, node))
         is_controller = node.controller_port is not None
         options = FormatOptions(
             cluster_id=layout.cluster_id,
+            scram=scram,
             initial_controllers=layout.initial_controllers if is_controller else None,
             ignore_formatted=True,
         )

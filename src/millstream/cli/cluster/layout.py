@@ -6,7 +6,7 @@ Pure: which ports are free, and what a disk holds, is looked up elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -17,6 +17,12 @@ from millstream.quoting import counted
 
 HOST: Final = "127.0.0.1"
 CONTROLLER_LISTENER: Final = "CONTROLLER"
+OPEN_LISTENER: Final = "PLAINTEXT"
+"""Where everybody is served, brokers among them."""
+LOGIN_LISTENER: Final = "SASL_SSL"
+"""Where clients of a secure cluster log in."""
+BROKER_LISTENER: Final = "INTERNAL"
+"""Where brokers of a secure cluster connect to each other."""
 OWN_KEYS: Final = frozenset(
     {
         "advertised.listeners", "broker.id", "controller.listener.names", "controller.quorum.bootstrap.servers",
@@ -31,6 +37,7 @@ _CONTROLLERS_APART: Final = 3
 """One of them may be gone. More make each change wait for more disks, and survive more only from five on."""
 _PORT_MAX: Final = 65_535
 _STATE: Final = "state"
+_TOKEN_SECRET: Final = "token.secret"  # noqa: S105 - the name of a line
 _FORMATTING: Final = "formatting"
 _FORMATTED: Final = "formatted"
 
@@ -59,6 +66,8 @@ class NodeLayout:
     controller_port: int | None
     directory_id: str = ""
     """Of a controller: by it the voters know its disk."""
+    broker_port: int | None = None
+    """Of a broker of a secure cluster: for other brokers."""
 
     @property
     def name(self) -> str:
@@ -79,6 +88,13 @@ class ClusterLayout:
     roles: Roles
     nodes: tuple[NodeLayout, ...]
     is_formatted: bool = False
+    token_secret: str = field(default="", repr=False)
+    """Of a secure cluster: with it the secrets of delegation tokens are computed."""
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the cluster was begun with `--secure`."""
+        return bool(self.token_secret)
 
     @property
     def brokers(self) -> tuple[NodeLayout, ...]:
@@ -108,7 +124,11 @@ class ClusterLayout:
 
     def node_settings(self, node: NodeLayout, data: str) -> dict[str, str]:
         """Returns the settings of `node`, whose data is in `data`."""
-        ports = (("PLAINTEXT", node.client_port), (CONTROLLER_LISTENER, node.controller_port))
+        ports = (
+            (LOGIN_LISTENER if self.is_secure else OPEN_LISTENER, node.client_port),
+            (BROKER_LISTENER, node.broker_port),
+            (CONTROLLER_LISTENER, node.controller_port),
+        )
         return {
             "process.roles": node.roles,
             "node.id": str(node.id),
@@ -128,16 +148,33 @@ class ClusterLayout:
             "roles": self.roles.value,
             _STATE: _FORMATTED if self.is_formatted else _FORMATTING,
         }
+        if self.is_secure:
+            lines[_TOKEN_SECRET] = self.token_secret
         for node in self.nodes:
-            ports = (node.client_port, node.controller_port)
-            lines[f"node.{node.id}"] = ",".join(
-                ["-" if port is None else str(port) for port in ports] + [node.directory_id]
-            )
-        heading = "Written by `millstream cluster`. Of each node: port for clients, port of the controller, id of its directory."
+            fields = [
+                _port_text(node.client_port),
+                _port_text(node.controller_port),
+                node.directory_id,
+            ]
+            if self.is_secure:
+                fields.append(_port_text(node.broker_port))
+            lines[f"node.{node.id}"] = ",".join(fields)
+        heading = (
+            "Written by `millstream cluster`. Of each node: port for clients, port of the controller, id of its directory; if it is secure, "
+            "port for other brokers."
+        )
         return properties_text(lines, heading)
 
-    def check_matches(self, count: int | None, roles: Roles | None, where: str) -> None:
-        """Raises ClusterMismatch where a cluster of `count` nodes, or of other roles, is asked for."""
+    def check_matches(
+        self, count: int | None, roles: Roles | None, where: str, *, secure: bool = False
+    ) -> None:
+        """Raises ClusterMismatch where a cluster of `count` nodes, or of other roles, or one more or less secure is asked for."""
+        if secure != self.is_secure:
+            raise ClusterMismatch(
+                f"{where} holds a cluster that was begun with --secure: start it with --secure"
+                if self.is_secure
+                else f"{where} holds a cluster that was begun without --secure: leave --secure out, or give another directory"
+            )
         has = len(self.brokers)
         if count is not None and count != has:
             raise ClusterMismatch(
@@ -154,10 +191,11 @@ class ClusterLayout:
         Raises ConfigError where the two would meet.
         """
         ports = dict(zip((node.id for node in self.brokers), _ports(first, len(self.brokers)), strict=True))  # fmt: skip
-        taken = {node.controller_port for node in self.controllers} & set(ports.values())
+        kept = {port for node in self.nodes for port in (node.controller_port, node.broker_port)}
+        taken = kept & set(ports.values())
         if taken:
             raise ConfigError(
-                f"port {min(filter(None, taken))} is that of a controller of this cluster, which cannot move: choose another --port"
+                f"port {min(filter(None, taken))} is one of this cluster at which nodes reach each other, which cannot move: choose another --port"
             )
         nodes = tuple(replace(node, client_port=ports.get(node.id)) for node in self.nodes)
         return replace(self, nodes=nodes)
@@ -169,10 +207,12 @@ def new_layout(
     count: int,
     free_ports: Callable[[int], Sequence[int]],
     directory_id: Callable[[], str],
+    *,
+    token_secret: str = "",
 ) -> ClusterLayout:
     """Plans a cluster of `count` brokers: each is a controller, too, or they have three controllers (one, below three brokers) beside them.
 
-    `free_ports`: as many ports as it is asked for, those of brokers first. Raises ConfigError.
+    `free_ports`: as many ports as it is asked for, those of brokers first. `token_secret`: of a secure cluster. Raises ConfigError.
     """
     brokers = range(1, count + 1)
     if roles is Roles.COMBINED:
@@ -180,19 +220,22 @@ def new_layout(
     else:
         apart = _CONTROLLERS_APART if count >= _CONTROLLERS_APART else 1
         controllers = range(_FIRST_CONTROLLER_ID, _FIRST_CONTROLLER_ID + apart)
-    ports = iter(free_ports(len(brokers) + len(controllers)))
+    internal = brokers if token_secret else range(0)
+    ports = iter(free_ports(len(brokers) + len(controllers) + len(internal)))
     of_broker = dict(zip(brokers, ports))  # noqa: B905 - the rest is for controllers
-    of_controller = dict(zip(controllers, ports, strict=True))
+    of_controller = dict(zip(controllers, ports))  # noqa: B905 - the rest is between brokers
+    between_brokers = dict(zip(internal, ports, strict=True))
     nodes = tuple(
         NodeLayout(
             id=node_id,
             client_port=of_broker.get(node_id),
             controller_port=of_controller.get(node_id),
             directory_id=directory_id() if node_id in of_controller else "",
+            broker_port=between_brokers.get(node_id),
         )
         for node_id in sorted({*brokers, *controllers})
     )
-    return ClusterLayout(cluster_id=cluster_id, roles=roles, nodes=nodes)
+    return ClusterLayout(cluster_id=cluster_id, roles=roles, nodes=nodes, token_secret=token_secret)
 
 
 def ports_from(first: int) -> Callable[[int], Sequence[int]]:
@@ -222,6 +265,7 @@ def read_layout(text: str, path: str) -> ClusterLayout:
             roles=Roles(lines["roles"]),
             nodes=nodes,
             is_formatted=lines[_STATE] == _FORMATTED,
+            token_secret=lines.get(_TOKEN_SECRET, ""),
         )
     except (ConfigError, KeyError, ValueError) as error:
         raise DamagedCluster(
@@ -235,10 +279,18 @@ def read_layout(text: str, path: str) -> ClusterLayout:
 
 
 def _node(node_id: str, value: str) -> NodeLayout:
-    client, controller, directory_id = value.split(",")
+    client, controller, directory_id, *between_brokers = value.split(",")
     return NodeLayout(
-        id=int(node_id), client_port=_port(client), controller_port=_port(controller), directory_id=directory_id,
-    )  # fmt: skip
+        id=int(node_id),
+        client_port=_port(client),
+        controller_port=_port(controller),
+        directory_id=directory_id,
+        broker_port=_port(between_brokers[0]) if between_brokers else None,
+    )
+
+
+def _port_text(port: int | None) -> str:
+    return "-" if port is None else str(port)
 
 
 def _port(text: str) -> int | None:

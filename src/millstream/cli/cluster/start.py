@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -27,11 +27,17 @@ from millstream.cli.cluster.node_child import (
     NodeEvent,
     NodeReady,
 )
+from millstream.cli.cluster.secure_files import SECURE_KEYS, SecureFiles
 from millstream.cli.command import FAILED
+from millstream.cli.private_files import private_files
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_OPEN: Final = "none: every client may do everything; keep it on a private network"
+_SECURE: Final = (
+    "clients log in over TLS and access rules decide; nodes know each other by certificates"
+)
 _STOP_TIMEOUT_S: Final = 60.0
 """A node gives its leaderships away within 10 s and answers within 5 s; what takes so much longer hangs."""
 
@@ -44,6 +50,7 @@ class StartOptions:
     nodes: int | None = None
     roles: Roles | None = None
     port: int | None = None
+    secure: bool = False
     overrides: tuple[str, ...] = ()
 
 
@@ -59,24 +66,26 @@ def run_cluster(options: StartOptions) -> int:
     """Runs a cluster until a signal, and returns the exit code. Raises ConfigError, DamagedCluster, MillstreamError and OSError
     where it does not start.
     """
-    overrides = _check_overrides(options.overrides)
+    overrides = dict(parse_override(text) for text in options.overrides)
     directory = ClusterDirectory(options.data)
-    layout = directory.layout(options.nodes, options.roles, options.port)
+    layout = directory.layout(options.nodes, options.roles, options.port, secure=options.secure)
+    _check_overrides(overrides, SECURE_KEYS if layout.is_secure else OWN_KEYS)
     _check_settings(layout, directory, overrides)
-    layout = directory.prepare(layout)
-    cluster = ClusterProcesses(layout, directory, options.overrides)
-    with _signals_to(cluster):
-        return cluster.run()
+    with private_files(are_wanted=layout.is_secure):
+        is_new = not layout.is_formatted
+        layout = directory.prepare(layout)
+        login = SecureFiles(directory.path).ready(layout, is_new=is_new) if layout.is_secure else ""
+        cluster = ClusterProcesses(layout, directory, options.overrides, login)
+        with _signals_to(cluster):
+            return cluster.run()
 
 
-def _check_overrides(overrides: Sequence[str]) -> dict[str, str]:
-    settings = dict(parse_override(text) for text in overrides)
-    own = sorted(OWN_KEYS & settings.keys())
+def _check_overrides(settings: Collection[str], own_keys: Collection[str]) -> None:
+    own = sorted(set(own_keys) & set(settings))
     if own:
         raise ConfigError(
             f"--override {own[0]}: `millstream cluster` sets it for each node; start nodes with `millstream server` to choose it yourself"
         )
-    return settings
 
 
 def _check_settings(
@@ -84,15 +93,21 @@ def _check_settings(
 ) -> None:
     """What a node would refuse is refused before anything is written. Raises ConfigError."""
     for node in (layout.brokers[0], layout.controllers[0]):
-        broker_config({**layout.node_settings(node, str(directory.data(node))), **overrides})
+        broker_config({**directory.node_settings(layout, node), **overrides})
 
 
 class ClusterProcesses:
     """The children, and the events that come of them and of signals, in one queue that one thread reads."""
 
     def __init__(
-        self, layout: ClusterLayout, directory: ClusterDirectory, overrides: Sequence[str]
+        self,
+        layout: ClusterLayout,
+        directory: ClusterDirectory,
+        overrides: Sequence[str],
+        login: str,
     ) -> None:
+        """`login`: lines for the operator of a secure cluster."""
+        self._login = login
         self._layout = layout
         self._directory = directory
         self._overrides = overrides
@@ -120,7 +135,7 @@ class ClusterProcesses:
 
     def _start(self) -> None:
         for node in self._layout.nodes:
-            settings = self._layout.node_settings(node, str(self._directory.data(node)))
+            settings = self._directory.node_settings(self._layout, node)
             settings.update(parse_override(text) for text in self._overrides)
             self._directory.write_settings(node, settings)
             self._children[node.id] = NodeChild(
@@ -211,7 +226,7 @@ class ClusterProcesses:
         rows = "\n".join(self._row(node) for node in layout.nodes)
         click.echo(
             f"Millstream {__version__}, cluster {layout.cluster_id}\n{rows}\n"
-            "  security    none: every client may do everything; keep it on a private network",
+            f"  security    {_SECURE if layout.is_secure else _OPEN}{self._login}",
             err=True,
         )
         click.echo(

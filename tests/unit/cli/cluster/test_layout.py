@@ -108,7 +108,9 @@ def test_brokers_move_to_another_port_and_controllers_stay() -> None:
 
 
 def test_brokers_do_not_move_to_a_port_of_a_controller() -> None:
-    with pytest.raises(ConfigError, match="port 9095 is that of a controller"):
+    with pytest.raises(
+        ConfigError, match="port 9095 is one of this cluster at which nodes reach each other"
+    ):
         layout().with_client_ports(9093)
 
 

@@ -22,6 +22,7 @@ NEEDED = {
     "millstream.metadata",
     "millstream.model",
     "millstream.net",
+    "millstream.properties_text",
     "millstream.protocol",
     "millstream.quota",
     "millstream.quoting",
