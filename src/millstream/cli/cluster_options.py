@@ -9,14 +9,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
 
 from millstream.cli.arguments import as_text
-from millstream.cli.suggestions import CLUSTER_OPTIONS
+from millstream.cli.suggestions import CLUSTER_OPTIONS, CONFIG_OPTION
 from millstream.cli.terminal import printable
+from millstream.errors import ConfigError
 from millstream.quoting import some_of
 
 if TYPE_CHECKING:
@@ -37,18 +37,12 @@ Settings: TypeAlias = dict[str, Given]
 
 Returned = TypeVar("Returned")
 
-_DECORATORS = (
+_ADDRESS, _PROPERTY = (
     click.option(
         *CLUSTER_OPTIONS[0],
         "bootstrap",
         metavar="HOST:PORT,...",
         help=f"Addresses of the cluster.  [default: ${ENVIRONMENT}, else localhost:9092]",
-    ),
-    click.option(
-        *CLUSTER_OPTIONS[1],
-        "config_file",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Properties file with settings of the client, as for Kafka's tools.",
     ),
     click.option(
         *CLUSTER_OPTIONS[2],
@@ -79,16 +73,14 @@ class ClusterOptions:
         A file serves all clients, so its settings of other clients are left out, and so are properties for the `others` of a verb.
         """
         from millstream.clients.config.settings import setting_names
+        from millstream.clients.properties_file import settings_for
 
         names = setting_names(config)
         of_others = {name for each in others for name in setting_names(each)}
         gathered: Settings = {key: _WAIT_MS for key in _WAITS if key in names}
         gathered["bootstrap_wait_ms"] = 0
         gathered["bootstrap_servers"] = os.environ.get(ENVIRONMENT, "localhost:9092")
-        for key, value in self.file_settings.items():
-            known = names.get(_plain(key))
-            if known is not None:
-                gathered[known.name] = value
+        gathered |= settings_for(config, self.file_settings)
         for key, value in pairs(self.properties, "-X").items():
             known = names.get(_plain(key))
             if known is None and _plain(key) in of_others:
@@ -136,13 +128,13 @@ def read_client_file(file: str | None) -> dict[str, str]:
     """Returns the settings of a properties file. Keys that no client has are named once, on standard error."""
     if file is None:
         return {}
-    from millstream.properties_text import parse_properties
+    from millstream.clients.properties_file import properties_of, unknown_to_all
 
     try:
-        settings = parse_properties(Path(file).read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise click.BadParameter(f"{file} is not a text in UTF-8: {error}") from error
-    unknown = [key for key in settings if not _is_known(key)]
+        settings = properties_of(file)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from error
+    unknown = unknown_to_all(settings)
     if unknown:
         names = printable(some_of(unknown))
         click.echo(f"warning: {file}: no client has a setting named {names}", err=True)
@@ -165,9 +157,21 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
         cluster = ClusterOptions(bootstrap, settings, (*noted, *client_properties))
         return command(*arguments, cluster=cluster, **options)
 
-    for decorate in reversed(_DECORATORS):
-        gathered = decorate(gathered)
-    return gathered
+    return _ADDRESS(_file_option(command)(_PROPERTY(gathered)))
+
+
+def _file_option(
+    command: Callable[..., Given],
+) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
+    """The option is `--config`, too, unless the verb has another one of that name, which is Kafka's then: `topics create --config KEY=VALUE`."""
+    own = {name for each in getattr(command, "__click_params__", ()) for name in each.opts}
+    names = CLUSTER_OPTIONS[1] if CONFIG_OPTION in own else (CONFIG_OPTION, *CLUSTER_OPTIONS[1])
+    return click.option(
+        *names,
+        "config_file",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Properties file with settings of the client, such as the login; as for Kafka's tools.",
+    )
 
 
 def kafka_options(
@@ -196,28 +200,15 @@ def pairs(given: Iterable[str], option: str) -> dict[str, str]:
     for item in given:
         key, separator, value = item.partition("=")
         if not separator or not key:
-            raise click.BadParameter(f"{item!r} is not KEY=VALUE", param_hint=option)
+            instead = (
+                "; a file with settings of the client is --command-config FILE here"
+                if option == CONFIG_OPTION
+                else ""
+            )
+            raise click.BadParameter(f"{item!r} is not KEY=VALUE{instead}", param_hint=option)
         found[key.strip()] = value
     return found
 
 
 def _plain(key: str) -> str:
     return key.replace(".", "_")
-
-
-def _all_names() -> set[str]:
-    from millstream.clients.config import (
-        AdminConfig,
-        ConsumerConfig,
-        ProducerConfig,
-        ShareConsumerConfig,
-    )
-    from millstream.clients.config.settings import setting_names
-
-    configs = (AdminConfig, ConsumerConfig, ProducerConfig, ShareConsumerConfig)
-    return {name for config in configs for name in setting_names(config)}
-
-
-def _is_known(key: str) -> bool:
-    """To any client; serializers are classes of Java, which every file for Kafka's tools may name."""
-    return key.endswith((".serializer", ".deserializer")) or _plain(key) in _all_names()

@@ -21,7 +21,9 @@ CLUSTER_OPTIONS: Final = (
     ("--client-property", "--command-property", "--consumer-property", "--producer-property", "-X"),
 )
 """Names of the options of every verb that talks to a cluster: where it is, a file of settings, one setting."""
-_HOISTED: Final = tuple(name for names in CLUSTER_OPTIONS for name in names)
+CONFIG_OPTION: Final = "--config"
+"""A name of the second one, where the verb has no other option of that name."""
+_HOISTED: Final = (*(name for names in CLUSTER_OPTIONS for name in names), CONFIG_OPTION)
 
 
 class SuggestingGroup(click.Group):
@@ -51,7 +53,13 @@ def _behind_the_verb(args: list[str]) -> list[str]:
         at += width
     if not 0 < at < len(args):
         return args
-    return [args[at], *args[:at], *args[at + 1 :]]
+    return [args[at], *map(_as_everywhere, args[:at]), *args[at + 1 :]]
+
+
+def _as_everywhere(argument: str) -> str:
+    """Returns the name of an option that it has with every verb."""
+    option, equals, value = argument.partition("=")
+    return f"{CLUSTER_OPTIONS[1][1]}{equals}{value}" if option == CONFIG_OPTION else argument
 
 
 def _width(argument: str) -> int:

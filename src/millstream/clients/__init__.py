@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         TransactionFailed,
     )
     from millstream.clients.producer.transaction.core.transaction import SharedTransaction
+    from millstream.clients.properties_file import read_client_properties
     from millstream.clients.share.core.values import TopicIdPartition
     from millstream.clients.share.share_consumer import ShareConsumer
     from millstream.clients.spout.core.errors import TooManyFailures
@@ -65,6 +66,7 @@ else:
             "millstream.clients.share.core.values": "TopicIdPartition",
             "millstream.clients.producer.transaction.core.errors": "TransactionAborted TransactionalProducerFailed TransactionFailed",
             "millstream.clients.producer.transaction.core.transaction": "SharedTransaction",
+            "millstream.clients.properties_file": "read_client_properties",
             "millstream.clients.core.values": "ConsumerGroupMetadata ConsumerRecord OffsetAndMetadata OffsetAndTimestamp RecordMetadata",
             "millstream.clients.producer.delivery": "BatchDelivery Delivery",
             "millstream.clients.group.member": "RebalanceListener",
@@ -124,4 +126,5 @@ __all__ = [
     "TransactionFailed",
     "TransactionalProducerFailed",
     "WakeupError",
+    "read_client_properties",
 ]

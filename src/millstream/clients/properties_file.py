@@ -1,0 +1,83 @@
+"""Reads a `client.properties`, as Kafka's tools take it, for clients of any kind: one file serves them all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from millstream.clients.config import (
+    AdminConfig,
+    ClientConfig,
+    ConsumerConfig,
+    ProducerConfig,
+    ShareConsumerConfig,
+)
+from millstream.clients.config.settings import setting_names
+from millstream.errors import ConfigError
+from millstream.properties_text import parse_properties
+from millstream.quoting import some_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_LOGGER = logging.getLogger("millstream.clients")
+_CONFIGS: Final[Mapping[str, type[DataclassInstance]]] = {
+    "Admin": AdminConfig,
+    "Consumer": ConsumerConfig,
+    "Producer": ProducerConfig,
+    "RangeReader": ConsumerConfig,
+    "ShareConsumer": ShareConsumerConfig,
+}
+"""By the name of the class, which a client and its blocking twin share."""
+
+
+def read_client_properties(
+    file: str | Path, client: type[object] | None = None
+) -> dict[str, Any]:  # Any: keyword arguments of a client, which checks them
+    """Returns the settings in a file: `Producer(**read_client_properties("client.properties", Producer))`.
+
+    What is a setting of other clients only is left out; without `client` these are the settings that all clients have. Names that no client
+    has are named in a warning. Raises ConfigError for a file that cannot be read.
+    """
+    settings = properties_of(file)
+    unknown = unknown_to_all(settings)
+    if unknown:
+        _LOGGER.warning("%s: no client has a setting named %s", file, some_of(unknown))
+    return settings_for(
+        _CONFIGS.get("" if client is None else client.__name__, ClientConfig), settings
+    )
+
+
+def properties_of(file: str | Path) -> dict[str, str]:
+    """Returns all that is in a file. Raises ConfigError."""
+    try:
+        return parse_properties(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not a text in UTF-8: {error}") from error
+
+
+def settings_for(
+    config: type[DataclassInstance], settings: Mapping[str, str]
+) -> dict[str, Any]:  # Any: keyword arguments of a client
+    """Returns those settings that a client with this config class has, by the names of its fields."""
+    names = setting_names(config)
+    fields = {key: names.get(_plain(key)) for key in settings}
+    return {field.name: settings[key] for key, field in fields.items() if field is not None}
+
+
+def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
+    """Returns the keys that no client has. Serializers are classes of Java, which every file for Kafka's tools may name."""
+    known = {name for config in _CONFIGS.values() for name in setting_names(config)}
+    return [
+        key
+        for key in settings
+        if _plain(key) not in known and not key.endswith((".serializer", ".deserializer"))
+    ]
+
+
+def _plain(key: str) -> str:
+    return key.replace(".", "_")
