@@ -38,6 +38,7 @@ _CLIENTS: Final = "millstream.clients"
 
 _NOT_FOUND: Final = frozenset(
     {
+        "DELEGATION_TOKEN_NOT_FOUND",
         "GROUP_ID_NOT_FOUND",
         "RESOURCE_NOT_FOUND",
         "TRANSACTIONAL_ID_NOT_FOUND",

@@ -23,6 +23,9 @@ class Verb(NamedTuple):
 
 VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
+        "acls": Verb(
+            "millstream.cli.security.acls", "acls", "List, add, remove and explain access rules."
+        ),
         "certs": Verb(
             "millstream.cli.certs.command", "certs", "Make certificates to try TLS with."
         ),
@@ -39,16 +42,27 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
             "millstream.cli.pipeline", "pipeline", "Show and reset applications on Spark."
         ),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
+        "quotas": Verb(
+            "millstream.cli.security.quotas", "quotas", "List, set and remove quotas of clients."
+        ),
         "server": Verb("millstream.cli.server.command", "server", "Start a node."),
         "storage": Verb("millstream.cli.storage.command", "storage", "Format data directories."),
         "streams": Verb(
             "millstream.cli.streams", "streams", "Describe and draw topologies, reset applications."
+        ),
+        "tokens": Verb(
+            "millstream.cli.security.tokens",
+            "tokens",
+            "List, create, renew and expire delegation tokens.",
         ),
         "topics": Verb(
             "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."
         ),
         "transactions": Verb(
             "millstream.cli.transactions", "transactions", "List, describe and abort transactions."
+        ),
+        "users": Verb(
+            "millstream.cli.security.users", "users", "List, add and remove users and passwords."
         ),
     }
 )
