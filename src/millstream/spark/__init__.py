@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
+    from millstream.spark.client_properties import kafka_options
     from millstream.spark.data_source import FORMAT, register
     from millstream.spark.pipeline.inputs import DataFrameInput
     from millstream.spark.pipeline.lifecycle import State
@@ -35,6 +36,7 @@ else:
     __getattr__ = names_of(
         __name__,
         {
+            "millstream.spark.client_properties": "kafka_options",
             "millstream.spark.pipeline.inputs": "DataFrameInput",
             "millstream.spark.pipeline.lifecycle": "State",
             "millstream.spark.pipeline.micro_batches": "PipelineFailed Progress",
@@ -83,6 +85,7 @@ __all__ = [
     "TransactionalState",
     "configure",
     "in_time_order",
+    "kafka_options",
     "register",
     "write_atomically",
 ]

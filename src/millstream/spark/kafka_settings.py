@@ -122,6 +122,11 @@ def is_setting(name: str) -> bool:
     return name.replace(".", "_") in _FIELDS
 
 
+def is_of_both(name: str) -> bool:
+    """Whether source and sink have a setting, by its name in snake case."""
+    return name in _CLIENT
+
+
 def _parsed(given: Mapping[str, object], allowed: Collection[str], who: str) -> KafkaSettings:
     settings = KafkaSettings(tuple(sorted(_named(given, allowed, who))))
     settings.of_start()

@@ -85,7 +85,9 @@ def test_help_imports_nothing_that_verbs_need() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", ["consume", "groups", "perf", "produce", "topics"])
+@pytest.mark.parametrize(
+    "verb", ["acls", "consume", "groups", "perf", "produce", "quotas", "tokens", "topics", "users"]
+)
 def test_help_of_a_verb_imports_no_client(verb: str) -> None:
     code = (
         "import sys; from click.testing import CliRunner; from millstream.cli.main import main; "
@@ -110,7 +112,33 @@ def test_help_of_a_verb_imports_no_client(verb: str) -> None:
         (("produce", "a", "-H", "x"), "'x' is not KEY=VALUE"),
         (("topics", "create"), "name at least one TOPIC"),
         (("topics", "alter", "a"), "nothing to alter"),
+        (
+            ("topics", "create", "a", "--config", "f.properties"),
+            "settings of the client is --command-config FILE here",
+        ),
         (("groups", "describe"), "name at least one GROUP"),
+        (("acls", "remove"), "say which rules"),
+        (("acls", "remove", "--topic", "a", "--all"), "say which rules"),
+        (("acls", "add", "--topic", "a"), "say who: --allow-principal"),
+        (("acls", "add", "--operation", "Reed"), "did you mean Read?"),
+        (("acls", "explain", "a", "Read", "orders"), "is not a resource"),
+        (("acls", "explain", "a", "Write", "group:g"), "Write is no operation on a Group"),
+        (("users", "remove"), "name at least one USER"),
+        (("users", "add", "a", "--generate", "--password-file", "-"), "not both"),
+        (("tokens", "create", "--max-life", "long"), "'long' is not a duration"),
+        (("quotas", "set", "producer_byte_rate=1"), "say whose"),
+        (("quotas", "set", "--user", "a"), "say how much"),
+        (("quotas", "set", "--user", "a", "produce_rate=1"), "did you mean producer_byte_rate?"),
+        (("quotas", "set", "--user", "a", "producer_byte_rate=0"), "with a value above 0"),
+        (
+            ("quotas", "set", "--ip", "::1", "producer_byte_rate=1"),
+            "is not one of connection_creation_rate",
+        ),
+        (
+            ("quotas", "set", "--ip", "::1", "--user", "a", "producer_byte_rate=1"),
+            "leave --user and --client-id out",
+        ),
+        (("quotas", "list", "--user", "a", "--user-defaults"), "not both"),
         (("groups", "reset-offsets", "g", "--execute", "--dry-run"), "not both"),
         (("groups", "reset-offsets", "g"), "give exactly one new position"),
         (("groups", "delete-offsets", "g"), "name the topics"),
@@ -146,6 +174,9 @@ def test_what_is_used_wrongly_is_told_before_anything_is_asked(
         ("-bh:1", "-Xa=1", "list"),
         ("--bootstrap-server=h:1", "list", "-X", "a=1"),
         ("list", "-b", "h:1", "-X", "a=1"),
+        ("--config", "/dev/null", "-b", "h:1", "list", "-X", "a=1"),
+        ("--config=/dev/null", "-b", "h:1", "list", "-X", "a=1"),
+        ("list", "--config", "/dev/null", "-b", "h:1", "-X", "a=1"),
     ],
 )
 @pytest.mark.parametrize("noun", [(), ("topics",)])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 from pyspark.sql.types import BinaryType, StructType
 
 from millstream.errors import ConfigError
-from millstream.spark import RunnerOptions
+from millstream.spark import RunnerOptions, kafka_options
 from millstream.spark.kafka_settings import KafkaSettings, for_both, for_reading, for_writing
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.source.options import parse_source_options
@@ -144,3 +145,21 @@ def test_settings_are_equal_whatever_their_order() -> None:
     assert for_reading({"client.id": "c", **BROKER}) == KafkaSettings(
         (("bootstrap_servers", "b:1"), ("client_id", "c"))
     )
+
+
+def test_a_file_of_a_client_is_options_of_source_and_sink_and_a_runner(tmp_path: Path) -> None:
+    """What source, sink or runner decide themselves is left out: the file serves other clients, too."""
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "bootstrap.servers=b:1\nsecurity.protocol=SSL\nmetadata.max.age.ms=5\nlinger.ms=4\n"
+    )
+    options = kafka_options(file)
+    assert options == {"kafka.bootstrap.servers": "b:1", "kafka.security.protocol": "SSL"}
+    parse_source_options(options | {"subscribe": "t"})
+    parse_sink_options(options | {"topic": "t"}, StructType().add("value", BinaryType()))
+    runner = RunnerOptions.from_properties(file, directory="/x", client_settings={"linger_ms": 9})
+    assert (runner.bootstrap_servers, runner.directory) == ("b:1", "/x")
+    assert runner.client_settings == {"security_protocol": "SSL", "linger_ms": 9}
+    file.write_text("security.protocol=SSL\n")
+    with pytest.raises(ConfigError, match=r"has no bootstrap\.servers"):
+        RunnerOptions.from_properties(file)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Any, Final, Self
 
+from millstream.errors import ConfigError
 from millstream.foreign_names.explanation import explain_construction, explain_misspellings
 from millstream.streams.runtime.snapshots.description import INTERVAL_MS
 
@@ -46,3 +48,20 @@ class RunnerOptions:
 
     show_progress: bool = True
     """A catch-up of more than a few seconds has a line on a terminal or in a notebook. Elsewhere there never is one."""
+
+    @classmethod
+    def from_properties(
+        cls, file: str | Path, **options: Any
+    ) -> Self:  # Any: the other fields, which are checked as ever
+        """Returns the options for the cluster and the login in a `client.properties`, without what the runner decides itself. Raises ConfigError for a file that cannot be used."""
+        from millstream.clients.properties_file import read_client_properties
+        from millstream.spark.kafka_settings import is_of_both
+
+        settings = {
+            name: value for name, value in read_client_properties(file).items() if is_of_both(name)
+        }
+        bootstrap = settings.pop("bootstrap_servers", None)
+        if bootstrap is None:
+            raise ConfigError(f"{file} has no bootstrap.servers: add where the cluster is")
+        given = settings | dict(options.pop("client_settings", {}))
+        return cls(bootstrap_servers=bootstrap, client_settings=given, **options)

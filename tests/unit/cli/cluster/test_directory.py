@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 from pathlib import Path
 
 import pytest
 
+from millstream.broker.storage.bootstrap_checkpoint import read_bootstrap
+from millstream.cli.certs.issuing import is_good
 from millstream.cli.cluster.directory import ClusterDirectory
 from millstream.cli.cluster.layout import ClusterLayout, DamagedCluster, Roles
+from millstream.cli.cluster.secure_files import SecureFiles
 from millstream.errors import ConfigError
+from millstream.properties_text import parse_properties
+from millstream.protocol.generated.metadata_records import UserScramCredentialRecord
+from millstream.runtime.system import SystemFileSystem
 
 
 def metas(path: Path) -> dict[str, str]:
@@ -61,3 +68,33 @@ def test_a_lost_disk_is_refused_and_the_way_on_is_told(tmp_path: Path) -> None:
 def test_a_path_with_a_comma_is_refused() -> None:
     with pytest.raises(ConfigError, match="comma"):
         ClusterDirectory("a,b")
+
+
+def test_a_secure_cluster_is_formatted_with_its_administrator(tmp_path: Path) -> None:
+    """Every controller has it, whichever leads first, and a format that was cut off goes on with the same password."""
+    directory = ClusterDirectory(tmp_path)
+    planned = directory.layout(3, None, 9_092, secure=True)
+    directory._write(planned)
+    scram = SecureFiles(tmp_path).begin(planned)
+    directory._format(planned, planned.nodes[0], scram)
+    made = directory.prepare(directory.layout(secure=True))
+    assert SecureFiles(tmp_path).begin(made) == scram
+    for node in made.nodes:
+        records = read_bootstrap(SystemFileSystem(), str(directory.data(node)))
+        assert records is not None
+        users = [each for each in records if isinstance(each, UserScramCredentialRecord)]
+        assert {each.name for each in users} == {"admin"}
+        assert len(users) == 2
+        assert is_good(
+            (tmp_path / f"{node.name}.pem").read_text(), ["127.0.0.1"], dt.datetime.now(dt.UTC)
+        )
+
+
+def test_the_login_is_told_when_the_cluster_is_new(tmp_path: Path) -> None:
+    directory = ClusterDirectory(tmp_path)
+    made = directory.prepare(directory.layout(1, None, 9_092, secure=True))
+    files = SecureFiles(tmp_path)
+    assert "user admin, password " in files.ready(made, is_new=True)
+    assert "password" not in files.ready(made, is_new=False)
+    client = parse_properties((tmp_path / "client.properties").read_text())
+    assert client["bootstrap.servers"] == "127.0.0.1:9092"

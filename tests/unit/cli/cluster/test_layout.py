@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
+from millstream.cli.cluster.directory import ClusterDirectory
 from millstream.cli.cluster.layout import (
+    BROKER_LISTENER,
+    CONTROLLER_LISTENER,
     ClusterLayout,
     ClusterMismatch,
     DamagedCluster,
@@ -17,6 +21,7 @@ from millstream.cli.cluster.layout import (
     ports_from,
     read_layout,
 )
+from millstream.cli.server.settings import proves_clients
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties, properties_text
 
@@ -125,3 +130,45 @@ def test_settings_survive_the_properties_file() -> None:
         **settings,
         "c": "= :",
     }
+
+
+def secure_layout(roles: Roles = Roles.COMBINED) -> ClusterLayout:
+    return new_layout("id", roles, 3, ports_from(9092), directory_ids(), token_secret="secret")
+
+
+@pytest.mark.parametrize("roles", Roles)
+def test_brokers_of_a_secure_cluster_have_a_port_for_each_other(roles: Roles) -> None:
+    made = secure_layout(roles)
+    assert [node.broker_port for node in made.brokers] == [9098, 9099, 9100]
+    assert all(node.broker_port is None for node in made.nodes if node not in made.brokers)
+    assert read_layout(made.text(), "cluster.properties") == made
+    assert "secret" not in repr(made)
+
+
+@pytest.mark.parametrize("roles", Roles)
+def test_everybody_proves_who_it_is_at_a_secure_node(roles: Roles, tmp_path: Path) -> None:
+    directory = ClusterDirectory(tmp_path / "c")
+    made = secure_layout(roles)
+    for node in made.nodes:
+        config = broker_config(directory.node_settings(made, node))
+        own = [*config.listeners, *config.controller_listeners]
+        assert all(proves_clients(config, each.name) for each in own), node
+        assert set(config.protection.tls) >= {each.name for each in own}
+        assert config.settings["super.users"] == "User:admin;User:node"
+        assert config.protection.at_controllers.tls_of == CONTROLLER_LISTENER
+        if config.is_broker:
+            assert config.protection.at_brokers.tls_of == BROKER_LISTENER
+            assert [each.name for each in config.listeners] == ["SASL_SSL", "INTERNAL"]
+
+
+def test_a_secure_cluster_is_started_as_one() -> None:
+    with pytest.raises(ClusterMismatch, match="was begun with --secure: start it with --secure"):
+        secure_layout().check_matches(None, None, "c")
+    with pytest.raises(ClusterMismatch, match="was begun without --secure: leave --secure out"):
+        layout().check_matches(None, None, "c", secure=True)
+    secure_layout().check_matches(3, None, "c", secure=True)
+
+
+def test_brokers_do_not_move_to_a_port_between_them() -> None:
+    with pytest.raises(ConfigError, match="port 9098 is one of this cluster"):
+        secure_layout().with_client_ports(9098)

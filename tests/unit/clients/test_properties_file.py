@@ -1,0 +1,74 @@
+"""A `client.properties` is one file for clients of all kinds."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from millstream.clients import (
+    Admin,
+    Consumer,
+    Producer,
+    RangeReader,
+    blocking,
+    read_client_properties,
+)
+from millstream.errors import ConfigError
+
+TEXT = """\
+bootstrap.servers=broker:9092
+security.protocol=SASL_SSL
+ssl.ca.location=/authority.pem
+linger.ms=7
+group.id=app
+key.serializer=org.apache.kafka.common.serialization.StringSerializer
+"""
+ALL_HAVE = {
+    "bootstrap_servers": "broker:9092",
+    "security_protocol": "SASL_SSL",
+    "ssl_truststore_location": "/authority.pem",
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "client.properties"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("client", "more"),
+    [
+        (None, {}),
+        (Admin, {}),
+        (Producer, {"linger_ms": "7"}),
+        (blocking.Producer, {"linger_ms": "7"}),
+        (Consumer, {"group_id": "app"}),
+        (RangeReader, {"group_id": "app"}),
+    ],
+)
+def test_each_client_gets_what_it_has(
+    client: type[object] | None, more: dict[str, str], file: Path
+) -> None:
+    assert read_client_properties(file, client) == ALL_HAVE | more
+
+
+def test_names_that_no_client_has_are_told(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "millstream.clients"):
+        read_client_properties(file)
+        assert not caplog.records
+        with file.open("a") as more:
+            more.write("liinger.ms=3\n")
+        read_client_properties(str(file))
+    assert caplog.messages == [f"{file}: no client has a setting named liinger.ms"]
+
+
+def test_a_file_that_cannot_be_read_is_a_setting_that_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"client\.properties cannot be read: No such file"):
+        read_client_properties(tmp_path / "client.properties")
+    (tmp_path / "client.properties").write_bytes(b"a=\xff")
+    with pytest.raises(ConfigError, match="is not a text in UTF-8"):
+        read_client_properties(tmp_path / "client.properties")
