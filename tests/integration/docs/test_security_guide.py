@@ -1,16 +1,18 @@
-"""The guide to security is true: its settings start nodes, and its Python block runs over the first of them."""
+"""The guide to security is true: its commands do what it says, its settings start nodes, and its Python blocks run over them."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
+from millstream.cli.main import main
 from millstream.cli.storage.command import storage
 from millstream.clients import Admin
 from millstream.errors import SaslAuthenticationFailed
@@ -18,10 +20,17 @@ from millstream.properties_text import parse_properties
 from millstream.testing.node_runner import ThreadNode
 from tests.patience import LONG_ENOUGH_S
 from tests.support.sasl_node import free_ports
+from tests.support.secure_node import secure_node
 
 GUIDE = (Path(__file__).resolve().parents[3] / "docs/guide/security.md").read_text()
 FILES = re.findall(r"cat > server.properties <<'END'\n(.*?)END\n", GUIDE, re.DOTALL)
 FORMAT = re.findall(r"millstream storage format (.*)\n", GUIDE)
+SECTIONS = {each.partition("\n")[0]: each for each in GUIDE.split("\n## ")}
+FIVE_MINUTES = SECTIONS["From nothing to TLS, logins and rules in five minutes"]
+VERBS = SECTIONS["Users, rules, tokens, quotas"]
+OWN_SETTINGS = SECTIONS["A login with settings of your own"]
+DENIED = "acls explain"
+"""What the guide asks before it is allowed."""
 
 
 def settings_of(text: str, directory: Path) -> dict[str, str]:
@@ -30,15 +39,46 @@ def settings_of(text: str, directory: Path) -> dict[str, str]:
     return {**parse_properties(text), "log.dirs": str(directory / "data")}
 
 
+def commands(section: str) -> list[str]:
+    """Lines with `millstream` but those that start a server, which the test does itself."""
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if "millstream " in line]
+    return [line for line in lines if " server " not in line and not line.startswith("pip ")]
+
+
+def done(line: str) -> Result:
+    """Runs a line of the guide: `millstream ...`, or a word that is piped into it."""
+    given, _, command = line.rpartition(" | ")
+    word = given.removeprefix("echo ")
+    return CliRunner().invoke(main, shlex.split(command)[1:], input=f"{word}\n" if word else "")
+
+
+def run_python(section: str, bootstrap: str | None = None) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    source = "async def main():\n" + textwrap.indent(block, "    ")
+    names: dict[str, Any] = {}
+    exec(source if bootstrap is None else source.replace("127.0.0.1:9092", bootstrap), names)
+    asyncio.run(names["main"]())
+
+
+def test_from_nothing_to_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "millstream server --secure --data ./millstream-data" in FIVE_MINUTES
+    monkeypatch.chdir(tmp_path)
+    with secure_node(tmp_path / "millstream-data"):
+        said = {}
+        for line in (*commands(FIVE_MINUTES), *commands(VERBS)):
+            result = said[line] = done(line)
+            assert result.exit_code == (1 if DENIED in line else 0), (line, result.output)
+        assert any("hello" in result.output for line, result in said.items() if "consume" in line)
+        assert len(said) == 10
+        run_python(FIVE_MINUTES)
+
+
 def test_the_first_login(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     node = ThreadNode(settings_of(FILES[0], tmp_path))
     bootstrap = node.start(LONG_ENOUGH_S).bootstrap
     try:
-        source = "async def main():\n" + textwrap.indent(block, "    ")
-        names: dict[str, Any] = {}
-        exec(source.replace("127.0.0.1:9092", bootstrap), names)
-        asyncio.run(names["main"]())
+        run_python(OWN_SETTINGS, bootstrap)
     finally:
         node.stop()
 
