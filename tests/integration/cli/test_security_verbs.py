@@ -12,8 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from millstream.cli.main import main
+from millstream.clients import read_client_properties
 from millstream.clients.blocking import Admin
+from millstream.errors import SaslAuthenticationFailed
 from millstream.properties_text import parse_properties
+from millstream.streams import KafkaStreams, StreamsBuilder, StreamsConfig
 from tests.integration.cli.conftest import Done, eventually
 from tests.support.secure_node import secure_node
 
@@ -232,3 +235,14 @@ def test_a_wrong_password_is_one_sentence_at_once(
     assert done.returncode == 4, done
     assert done.stderr.count("\n") == 1, done
     assert "refused the login of user 'admin' (SCRAM-SHA-512)" in done.stderr
+
+
+async def test_an_application_with_a_wrong_password_does_not_start(
+    admin: Path, tmp_path: Path
+) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    config = StreamsConfig(application_id="app", state_dir=str(tmp_path))
+    settings = read_client_properties(admin) | {"sasl_username": "admin", "sasl_password": "guess"}
+    with pytest.raises(SaslAuthenticationFailed, match="refused the login of user 'admin'"):
+        await KafkaStreams(builder.build(), config, settings).start()

@@ -384,7 +384,7 @@ class Cluster:
 
 
 async def require_listener(config: ClientConfig) -> None:
-    """Raises BrokerNotAvailable where nothing listens at any bootstrap address for `bootstrap_wait_ms`.
+    """Raises BrokerNotAvailable where nothing listens at any bootstrap address for `bootstrap_wait_ms`, and what refuses us for good, as a login.
 
     For the start of an application whose own clients outlive a restart of the cluster. Whatever else may be wrong is theirs to
     find out and to say: so it returns as soon as anything answers, and soon after that time where there is only silence.
@@ -400,6 +400,8 @@ async def require_listener(config: ClientConfig) -> None:
     except BrokerNotAvailable:
         raise
     except KafkaError as error:
+        if not error.retriable:  # a wrong password, a certificate that is not believed: its clients would be told again and again
+            raise
         _CONNECTIONS_LOG.debug("first contact: %s", error)
     finally:
         await scope.close()

@@ -509,7 +509,7 @@ class KafkaStreams:
             self._signals.has_ended()
 
     async def _find_cluster(self) -> None:
-        """Raises BrokerNotAvailable where nothing listens. All clients that follow wait for a cluster that refuses: it restarts."""
+        """Raises BrokerNotAvailable where nothing listens, and the refusal of a login. All clients that follow wait for a cluster that refuses: it restarts."""
         settings = self._supplier.settings_of_member(f"{self._application.client_id}-start")
         await require_listener(parse_settings(ConsumerConfig, settings))
 
