@@ -13,10 +13,14 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.testing.node_runner import NodeRunner, ReadyNode, SubprocessNode, ThreadNode
 
+if TYPE_CHECKING:
+    from millstream.cli.secure.secure_node import SecureNode
+
+_CLIENT_FILE: Final = "client.properties"
 TEST_SETTINGS: Final[Mapping[str, str]] = {
     "millstream.flush.on.ack": "never",
     "group.initial.rebalance.delay.ms": "0",
@@ -34,9 +38,12 @@ class Broker:
         data: str | Path | None = None,
         settings: Mapping[str, str] | None = None,
         port: int = 0,
+        secure: bool = False,
         start_timeout_s: float = 60.0,
     ) -> None:
-        """`data`: where logs are kept; by default a temporary directory that goes with the broker.
+        """`secure`: with TLS, logins and access rules, as `millstream server --secure`; `client_settings` are those of its administrator.
+
+        `data`: where logs are kept; by default a temporary directory that goes with the broker.
 
         `settings`: broker settings under Kafka's names, over those of `TEST_SETTINGS`.
         """
@@ -44,6 +51,7 @@ class Broker:
         self._settings = {**TEST_SETTINGS, **(settings or {})}
         self._start_timeout_s = start_timeout_s
         self._port = port
+        self._secure = secure
         self._owns_data = data is None
         self.data = Path(data) if data is not None else Path(tempfile.mkdtemp(prefix="millstream-"))
         self._node: NodeRunner | None = None
@@ -78,6 +86,21 @@ class Broker:
         return self._ready.bootstrap
 
     @property
+    def client_settings(self) -> dict[str, Any]:  # Any: keyword arguments of a client
+        """The keyword arguments with which every client connects, and where it must logs in: `Producer(**broker.client_settings)`."""
+        if not self._secure:
+            return {"bootstrap_servers": self.bootstrap_servers}
+        from millstream.clients import read_client_properties
+
+        return read_client_properties(self.client_properties)
+
+    @property
+    def client_properties(self) -> Path:
+        """The file with which the administrator of a secure broker logs in: `millstream acls list --config FILE`."""
+        assert self._secure, "there is none without secure=True"
+        return self.data / _CLIENT_FILE
+
+    @property
     def cluster_id(self) -> str:
         """The id of the cluster, 22 characters. It stays over `restart`."""
         assert self._ready is not None, "the broker was not started: use it in a with statement"
@@ -97,15 +120,18 @@ class Broker:
         """Returns when the node answers; nothing to do when it runs. Raises MillstreamError with its own words when it does not start."""
         if self._node is not None:
             return
-        settings = {
-            **self._settings,
-            "log.dirs": str(self.data),
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port}",
-        }
+        settings = {**self._settings, "log.dirs": str(self.data)}
+        secure = self._begun_secure(settings) if self._secure else None
+        if secure is None:
+            settings["listeners"] = f"PLAINTEXT://127.0.0.1:{self._port}"
+        else:
+            settings = secure.settings
         node: NodeRunner = ThreadNode(settings) if self._in_process else SubprocessNode(settings)
         self._ready = node.start(self._start_timeout_s)
         self._node = node
         self._port = self._ready.port
+        if secure is not None:
+            secure.ready_at(self._ready.bootstrap)
 
     def stop(self) -> None:
         """Shuts the broker down cleanly; nothing to do when the broker is down."""
@@ -123,3 +149,13 @@ class Broker:
         """Stops the broker if it runs, and starts it on the same port with the same data."""
         self.stop()
         self.start()
+
+    def _begun_secure(self, settings: dict[str, str]) -> SecureNode:
+        """Makes what a secure broker needs, at its first start. Raises ConfigError for settings that it has itself."""
+        from millstream.broker.config.sources import gathered_settings
+        from millstream.cli.secure.secure_node import SecureNode
+
+        given = gathered_settings(self._settings, "settings", {}, ())
+        secure = SecureNode(given, settings, self._port)
+        secure.begin(None)
+        return secure

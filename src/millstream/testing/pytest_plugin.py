@@ -54,6 +54,15 @@ def millstream_fresh_broker() -> Iterator[Broker]:
         yield broker
 
 
+@pytest.fixture(scope="session")
+def millstream_secure_broker() -> Iterator[Broker]:
+    """A running node with TLS, logins and access rules, shared by the session; `client_settings` log in as its administrator."""
+    from millstream.testing.broker import Broker
+
+    with Broker(secure=True) as broker:
+        yield broker
+
+
 @pytest.fixture
 def millstream_cluster() -> Iterator[Cluster]:
     """Three running nodes in this process that this test has for itself, each a broker and a controller: free to be killed."""

@@ -17,16 +17,16 @@ from millstream.clients.blocking import Admin
 from millstream.errors import SaslAuthenticationFailed
 from millstream.properties_text import parse_properties
 from millstream.streams import KafkaStreams, StreamsBuilder, StreamsConfig
+from millstream.testing import Broker
 from tests.integration.cli.conftest import Done, eventually
-from tests.support.secure_node import secure_node
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with secure_node(tmp_path_factory.mktemp("secure") / "node") as file:
-        yield file
+def admin() -> Iterator[Path]:
+    with Broker(secure=True) as broker:
+        yield broker.client_properties
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from millstream.cli.storage.command import storage
 from millstream.clients import Admin
 from millstream.errors import SaslAuthenticationFailed
 from millstream.properties_text import parse_properties
+from millstream.testing import Broker
 from millstream.testing.node_runner import ThreadNode
 from tests.patience import LONG_ENOUGH_S
 from tests.support.sasl_node import free_ports
-from tests.support.secure_node import secure_node
 
 GUIDE = (Path(__file__).resolve().parents[3] / "docs/guide/security.md").read_text()
 FILES = re.findall(r"cat > server.properties <<'END'\n(.*?)END\n", GUIDE, re.DOTALL)
@@ -64,7 +64,7 @@ def run_python(section: str, bootstrap: str | None = None) -> None:
 def test_from_nothing_to_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "millstream server --secure --data ./millstream-data" in FIVE_MINUTES
     monkeypatch.chdir(tmp_path)
-    with secure_node(tmp_path / "millstream-data"):
+    with Broker(secure=True, data=tmp_path / "millstream-data"):
         said = {}
         for line in (*commands(FIVE_MINUTES), *commands(VERBS)):
             result = said[line] = done(line)
