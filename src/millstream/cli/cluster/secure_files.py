@@ -1,4 +1,4 @@
-"""What makes a cluster on this machine secure: its authority, a certificate of each node, and the login of its administrator.
+"""The files that make a cluster on this machine secure: its authority, a certificate of each node, and the login of its administrator.
 
 Clients log in by SCRAM over TLS. Nodes know each other by certificates: brokers at a listener of their own and controllers at theirs, where
 nobody else is let in. SCRAM would not do between controllers, which know no users before they have elected a leader.

@@ -9,7 +9,7 @@ from typing import Final
 
 from millstream.broker.config.security_table import STANDARD_AUTHORIZER
 from millstream.cli.secure.client_file import (
-    Login,
+    UserLogin,
     password_of,
     point_client_file,
     write_client_file,
@@ -53,7 +53,7 @@ class Administrator:
 
         One that a start that was cut off has left keeps its password, which nodes may have been formatted with.
         """
-        login = Login(ADMIN, password_of(self._file) or new_secret(), _MECHANISMS[0])
+        login = UserLogin(ADMIN, password_of(self._file) or new_secret(), _MECHANISMS[0])
         write_client_file(self._file, _NOT_KNOWN_YET, login, authority_pem)
 
     def point_to(self, bootstrap: str) -> None:

@@ -14,15 +14,15 @@ _BOOTSTRAP: Final = "bootstrap.servers"
 _JAAS: Final = "sasl.jaas.config"
 
 
-class Login(NamedTuple):
-    """What a user logs in with."""
+class UserLogin(NamedTuple):
+    """The name, the password and the mechanism of a user."""
 
     user: str
     password: str
     mechanism: str
 
     def __repr__(self) -> str:
-        return f"Login({self.user!r}, {self.mechanism})"
+        return f"UserLogin({self.user!r}, {self.mechanism})"
 
     @property
     def settings(self) -> dict[str, str]:
@@ -34,7 +34,7 @@ class Login(NamedTuple):
         }
 
 
-def write_client_file(path: Path, bootstrap: str, login: Login, authority_pem: str) -> None:
+def write_client_file(path: Path, bootstrap: str, login: UserLogin, authority_pem: str) -> None:
     """Writes a file for `login` over TLS. The authority stands in it, so that it needs no other file. Raises OSError."""
     settings = {
         _BOOTSTRAP: bootstrap,

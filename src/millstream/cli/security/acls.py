@@ -11,7 +11,7 @@ from millstream.cli.command import ClientGroup
 from millstream.cli.rows import confirm, finish, note, output_option, print_rows, yes_option
 from millstream.cli.security.explain import explain
 from millstream.cli.security.resource_options import NamedResources, resource_options
-from millstream.cli.security.rule_plans import Wanted, What, Whom, filter_of, planned_rules
+from millstream.cli.security.rule_plans import WantedRules, What, Whom, filter_of, planned_rules
 from millstream.cli.security.rule_rows import RULE_COLUMNS, rule_row
 from millstream.cli.security.words import (
     OPERATION,
@@ -80,7 +80,7 @@ def list_command(
     pattern: PatternType,
 ) -> None:
     """List rules, those of the users and resources that are named, or all."""
-    wanted = Wanted(
+    wanted = WantedRules(
         principals=principals, hosts=hosts, operations=operations, permission=permission, resources=tuple(resources),
     )  # fmt: skip
     with cluster.admin() as admin:
@@ -197,7 +197,7 @@ def remove(
     dry_run: bool,
 ) -> None:
     """Remove the rules that have all that is named. It shows them first, and asks at a terminal."""
-    wanted = Wanted(
+    wanted = WantedRules(
         principals=principals, hosts=hosts, operations=operations, permission=permission, resources=tuple(resources),
     )  # fmt: skip
     if bool(wanted) == all_rules:
@@ -224,7 +224,7 @@ def remove(
 acls.add_command(explain)
 
 
-def _found(admin: Admin, wanted: Wanted, pattern: PatternType) -> list[AclBinding]:
+def _found(admin: Admin, wanted: WantedRules, pattern: PatternType) -> list[AclBinding]:
     """The rules that are wanted, each once, those of one resource together."""
     found = {rule for each in wanted.filters(pattern) for rule in admin.describe_acls(each)}
     return sorted(

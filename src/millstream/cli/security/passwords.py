@@ -13,7 +13,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, Given
 from millstream.cli.private_files import write_private
-from millstream.cli.secure.client_file import Login, heading
+from millstream.cli.secure.client_file import UserLogin, heading
 from millstream.properties_text import properties_text
 from millstream.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, ScramMechanism
 
@@ -100,7 +100,7 @@ class PasswordOptions:
             for mechanism in mechanisms
         ]
 
-    def write_client_file(self, cluster: ClusterOptions, login: Login) -> None:
+    def write_client_file(self, cluster: ClusterOptions, login: UserLogin) -> None:
         """Writes the file for the user, if one is wanted. Raises OSError."""
         if self.client_file is None:
             return

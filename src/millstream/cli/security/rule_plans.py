@@ -85,7 +85,7 @@ def planned_rules(whoms: Sequence[Whom], what: What) -> list[AclBinding]:
 
 
 def _done(what: What) -> Iterator[tuple[Resource, PatternType, Operation]]:
-    """What is done with which resources."""
+    """Yields each resource, how its name is meant, and an operation on it."""
     if not (what.producer or what.consumer):
         yield from _operations(what)
         return
@@ -132,8 +132,8 @@ def _check_role(what: What) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What rules must be of to be listed or removed; what is empty or None does not matter."""
+class WantedRules:
+    """The rules to list or remove, by what they have; what is empty or None does not matter."""
 
     principals: Sequence[str] = ()
     hosts: Sequence[str] = ()

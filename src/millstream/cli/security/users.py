@@ -10,7 +10,7 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.rows import confirm, finish, named, note, output_option, print_rows, yes_option
-from millstream.cli.secure.client_file import Login
+from millstream.cli.secure.client_file import UserLogin
 from millstream.cli.security.passwords import (
     MECHANISMS,
     PasswordOptions,
@@ -178,7 +178,7 @@ def _set_password(
     text = wanted.read(user)
     for error in _alter(admin, wanted.credentials(user, text, mechanisms)).values():
         raise error
-    wanted.write_client_file(cluster, Login(user, text, mechanisms[0].sasl_name))
+    wanted.write_client_file(cluster, UserLogin(user, text, mechanisms[0].sasl_name))
     if wanted.client_file is not None:
         click.echo(f"{wanted.client_file}: the login of {user}", err=True)
     elif wanted.is_generated:

@@ -51,8 +51,10 @@ class RunnerOptions:
 
     @classmethod
     def from_properties(
-        cls, file: str | Path, **options: Any
-    ) -> Self:  # Any: the other fields, which are checked as ever
+        cls,
+        file: str | Path,
+        **options: Any,  # Any: the other fields, which are checked as ever
+    ) -> Self:
         """Returns the options for the cluster and the login in a `client.properties`, without what the runner decides itself. Raises ConfigError for a file that cannot be used."""
         from millstream.clients.properties_file import read_client_properties
         from millstream.spark.kafka_settings import is_of_both

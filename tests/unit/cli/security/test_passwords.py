@@ -10,7 +10,7 @@ import click
 import pytest
 
 from millstream.cli.cluster_options import ClusterOptions
-from millstream.cli.secure.client_file import Login
+from millstream.cli.secure.client_file import UserLogin
 from millstream.cli.security.passwords import PasswordOptions
 from millstream.properties_text import parse_properties
 from millstream.security.scram import ScramMechanism
@@ -72,7 +72,9 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
 
 def test_a_file_for_the_user_has_nothing_of_the_administrator(tmp_path: Path) -> None:
     file = tmp_path / "alice.properties"
-    options(client_file=file).write_client_file(ADMIN, Login("alice", 'won"d\\er', "SCRAM-SHA-512"))
+    options(client_file=file).write_client_file(
+        ADMIN, UserLogin("alice", 'won"d\\er', "SCRAM-SHA-512")
+    )
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "admin" not in file.read_text()
     settings = parse_properties(file.read_text())
@@ -89,4 +91,4 @@ def test_each_mechanism_has_a_credential() -> None:
         ("alice", ScramMechanism.SCRAM_SHA_512, 4096),
     ]
     assert "wonder" not in repr(made)
-    assert "wonder" not in repr(Login("alice", "wonder", "SCRAM-SHA-512"))
+    assert "wonder" not in repr(UserLogin("alice", "wonder", "SCRAM-SHA-512"))

@@ -6,7 +6,7 @@ import pytest
 from click import UsageError
 
 from millstream.cli.security.resource_options import NamedResources
-from millstream.cli.security.rule_plans import Wanted, What, Whom, filter_of, planned_rules
+from millstream.cli.security.rule_plans import WantedRules, What, Whom, filter_of, planned_rules
 from millstream.cli.security.rule_rows import rule_row, rule_words
 from millstream.errors import ConfigError
 from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
@@ -108,11 +108,11 @@ def test_an_operation_that_the_resource_does_not_have_is_refused() -> None:
 
 def test_what_is_not_named_does_not_matter() -> None:
     rules = planned_rules([ALICE], What(resources=BOTH, consumer=True))
-    (every,) = Wanted().filters(PatternType.ANY)
+    (every,) = WantedRules().filters(PatternType.ANY)
     assert all(map(every.matches, rules))
-    (of_topic,) = Wanted(resources=TOPIC, principals=["User:alice"]).filters(PatternType.ANY)
+    (of_topic,) = WantedRules(resources=TOPIC, principals=["User:alice"]).filters(PatternType.ANY)
     assert {rule.resource_name for rule in rules if of_topic.matches(rule)} == {"orders"}
-    (of_bob,) = Wanted(principals=["User:bob"]).filters(PatternType.ANY)
+    (of_bob,) = WantedRules(principals=["User:bob"]).filters(PatternType.ANY)
     assert not any(map(of_bob.matches, rules))
 
 
