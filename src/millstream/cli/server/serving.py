@@ -188,7 +188,6 @@ def _security_words(config: BrokerConfig) -> str:
     open_to_all = [name for name in own if name not in proven]
     if open_to_all and proven:
         words.append(f"everybody is served at {', '.join(open_to_all)}")
-    words.append(may)
     if len(encrypted) < len(own) or open_to_all:
         words.append("keep it on a private network")
     return "; ".join(words)
