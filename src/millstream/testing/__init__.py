@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from millstream.testing.faults.proxy import FaultProxy
     from millstream.testing.history import History
+    from millstream.testing.secure_cluster import SecureCluster
     from millstream.testing.streams.mock_processor_context import (
         CapturedForward,
         CapturedPunctuator,
@@ -46,6 +47,7 @@ else:
             "millstream.testing.faults.plan": "AnswerWith CloseAfter CloseBefore Corrupt Delay DropRequest DropResponse Rule SendLate Trickle",
             "millstream.testing.faults.proxy": "FaultProxy",
             "millstream.testing.history": "History",
+            "millstream.testing.secure_cluster": "SecureCluster",
             "millstream.testing.streams.mock_processor_context": "CapturedForward CapturedPunctuator MockProcessorContext",
             "millstream.testing.streams.timeline.run": "timeline",
             "millstream.testing.streams.topology_test_driver": "TopologyTestDriver",
@@ -70,6 +72,7 @@ __all__ = [
     "MockProcessorContext",
     "NodeStateError",
     "Rule",
+    "SecureCluster",
     "SendLate",
     "TestInputTopic",
     "TestOutputTopic",

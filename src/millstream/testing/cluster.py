@@ -17,17 +17,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 
 from millstream.cli.cluster.directory import ClusterDirectory, free_ports, held_port
 from millstream.cli.cluster.layout import (
+    BROKER_LISTENER,
     CONTROLLER_LISTENER,
     HOST,
+    LOGIN_LISTENER,
+    OPEN_LISTENER,
     OWN_KEYS,
     ClusterLayout,
     NodeLayout,
     Roles,
 )
+from millstream.cli.cluster.secure_files import SECURE_KEYS
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
 from millstream.testing.broker import TEST_SETTINGS
@@ -36,13 +40,15 @@ from millstream.testing.faults.links import NodeLinks
 from millstream.testing.leader_lookup import leader_known_to
 from millstream.testing.node_runner import NodeFailed
 
+if TYPE_CHECKING:
+    import ssl
+
 _SETTINGS: Final[Mapping[str, str]] = {
     **TEST_SETTINGS,
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "300",
 }
 """A broker that was killed is fenced after its session, and may not come back before: that is 9 s by default."""
-_BETWEEN_BROKERS: Final = "INTERNAL"
 _AGAIN_S: Final = 0.02
 
 
@@ -55,6 +61,8 @@ class Cluster:
 
     Its methods block until what they do is done, and may be called from any one thread at a time.
     """
+
+    _is_secure: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -75,7 +83,8 @@ class Cluster:
         of all, such as `broker.rack`. Raises ConfigError for one that the cluster sets itself, or for a directory with another cluster.
         """
         given = [settings or {}, *(node_settings or {}).values()]
-        own = sorted(OWN_KEYS & {key for each in given for key in each})
+        own_keys = SECURE_KEYS if self._is_secure else OWN_KEYS
+        own = sorted(own_keys & {key for each in given for key in each})
         if own:
             raise ConfigError(f"{own[0]} is set for each node by the cluster itself")
         self._in_process = in_process
@@ -85,7 +94,7 @@ class Cluster:
         self._owns_data = data is None
         self.data = Path(data) if data is not None else Path(tempfile.mkdtemp(prefix="millstream-"))
         self._directory = ClusterDirectory(self.data)
-        self._layout = self._directory.layout(nodes, Roles(roles), port=0)
+        self._layout = self._directory.layout(nodes, Roles(roles), port=0, secure=self._is_secure)
         with _held(_ports_of(self._layout)):
             self._hidden_ports = _hidden_ports(self._layout)
         for node in self._settings_by_node:
@@ -254,9 +263,10 @@ class Cluster:
         """
         clock = SystemClock()
         deadline_ms = clock.now().monotonic_ms + timeout_s * 1000
+        tls = self._tls_between_nodes()
         while True:
             asked = [node.id for node in self._layout.controllers if self._answers(node.id)]
-            known = Counter(leader_known_to(self._hidden_ports[node, CONTROLLER_LISTENER]) for node in asked)  # fmt: skip
+            known = Counter(leader_known_to(self._hidden_ports[node, CONTROLLER_LISTENER], tls) for node in asked)  # fmt: skip
             for leader, count in known.items():
                 if leader in asked and 2 * count > len(self.controllers):
                     return leader
@@ -265,6 +275,10 @@ class Cluster:
                     f"no controller leads that a majority knows of, for {timeout_s:.0f} s"
                 )
             threading.Event().wait(_AGAIN_S)
+
+    def _tls_between_nodes(self) -> ssl.SSLContext | None:
+        """What to connect to controllers with; None where they have no TLS."""
+        return None
 
     def _answers(self, node: int) -> bool:
         runner = self._nodes.get(node)
@@ -319,7 +333,7 @@ class Cluster:
                 links.open(node.controller_port, node.id, self._hidden_ports[node.id, CONTROLLER_LISTENER])  # fmt: skip
             if node.client_port is not None:
                 entrance = self._hidden_ports[node.id, _ENTRANCE]
-                links.open(entrance, node.id, self._hidden_ports[node.id, _BETWEEN_BROKERS])
+                links.open(entrance, node.id, self._hidden_ports[node.id, BROKER_LISTENER])
         return links
 
     def _start_nodes(self, nodes: Sequence[NodeLayout]) -> None:
@@ -361,21 +375,22 @@ class Cluster:
 
     def _node_settings(self, node: NodeLayout) -> dict[str, str]:
         """The ports of the layout are entrances, but those of clients: the nodes listen elsewhere, and tell each other the entrances."""
-        settings = self._layout.node_settings(node, str(self._directory.data(node)))
+        settings = self._directory.node_settings(self._layout, node)
+        of_clients = LOGIN_LISTENER if self._is_secure else OPEN_LISTENER
         listeners, advertised = [], []
         if node.client_port is not None:
-            listeners += [("PLAINTEXT", node.client_port), (_BETWEEN_BROKERS, self._hidden_ports[node.id, _BETWEEN_BROKERS])]  # fmt: skip
-            advertised += [("PLAINTEXT", node.client_port), (_BETWEEN_BROKERS, self._hidden_ports[node.id, _ENTRANCE])]  # fmt: skip
-            settings["inter.broker.listener.name"] = _BETWEEN_BROKERS
+            listeners += [(of_clients, node.client_port), (BROKER_LISTENER, self._hidden_ports[node.id, BROKER_LISTENER])]  # fmt: skip
+            advertised += [(of_clients, node.client_port), (BROKER_LISTENER, self._hidden_ports[node.id, _ENTRANCE])]  # fmt: skip
+            settings["inter.broker.listener.name"] = BROKER_LISTENER
         if node.controller_port is not None:
             listeners.append((CONTROLLER_LISTENER, self._hidden_ports[node.id, CONTROLLER_LISTENER]))  # fmt: skip
             advertised.append((CONTROLLER_LISTENER, node.controller_port))
-        names = ("PLAINTEXT", _BETWEEN_BROKERS, CONTROLLER_LISTENER)
+        names = (OPEN_LISTENER, BROKER_LISTENER, CONTROLLER_LISTENER)
         return {
+            "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
             **settings,
             "listeners": _addresses(listeners),
             "advertised.listeners": _addresses(advertised),
-            "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
         }
 
     def _kill_all(self, node_ids: Sequence[int]) -> None:
@@ -413,7 +428,7 @@ def _ports_of(layout: ClusterLayout) -> list[int]:
 def _hidden_ports(layout: ClusterLayout) -> dict[tuple[int, str], int]:
     """Chooses where nodes themselves listen for each other, and the entrances between brokers."""
     wanted = [(node.id, CONTROLLER_LISTENER) for node in layout.controllers]
-    wanted += [(node.id, name) for node in layout.brokers for name in (_BETWEEN_BROKERS, _ENTRANCE)]
+    wanted += [(node.id, name) for node in layout.brokers for name in (BROKER_LISTENER, _ENTRANCE)]
     return dict(zip(wanted, free_ports(len(wanted)), strict=True))
 
 
