@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from millstream.cli.private_files import write_private
+from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties, properties_text
 from millstream.security.jaas import MODULES, parse_jaas_config
 
 _BOOTSTRAP: Final = "bootstrap.servers"
+_BOOTSTRAP_LINE: Final = re.compile(rf"^{re.escape(_BOOTSTRAP)}=.*$", re.MULTILINE)
 _JAAS: Final = "sasl.jaas.config"
 
 
@@ -47,17 +50,19 @@ def write_client_file(path: Path, bootstrap: str, login: UserLogin, authority_pe
 
 
 def heading(user: str) -> str:
-    return f"The login of {user}: whoever reads this may do what {user} may."
+    """Returns the first line of a file for `user`."""
+    name = printable(user)  # a line end in it would begin a setting
+    return f"The login of {name}: whoever reads this may do what {name} may."
 
 
 def point_client_file(path: Path, bootstrap: str) -> None:
-    """Has a file lead to where the cluster is now. Nothing to do for one that is not there any more. Raises OSError."""
+    """Has a file lead to where the cluster is now, and leaves all else as it is. Nothing to do for one that is not there any more. Raises OSError."""
     if not path.exists():
         return
-    settings = parse_properties(path.read_text(encoding="utf-8"))
-    if settings.get(_BOOTSTRAP) != bootstrap:
-        user = parse_jaas_config(settings[_JAAS]).options["username"]
-        write_private(path, properties_text(settings | {_BOOTSTRAP: bootstrap}, heading(user)))
+    text = path.read_text(encoding="utf-8")
+    changed = _BOOTSTRAP_LINE.sub(lambda _: f"{_BOOTSTRAP}={bootstrap}", text)
+    if changed != text:
+        write_private(path, changed)
 
 
 def password_of(path: Path) -> str | None:

@@ -104,6 +104,7 @@ def test_the_file_of_the_administrator_leads_to_where_the_node_is(tmp_path: Path
     begun(tmp_path)
     client = tmp_path / "client.properties"
     assert parse_properties(client.read_text())["bootstrap.servers"] == BOOTSTRAP
+    client.write_text(client.read_text() + "# mine\nclient.id=me\n")
     before = client.read_text()
     assert node(tmp_path).ready_at("other:1")
     assert client.read_text() == before.replace(BOOTSTRAP, "other:1")
