@@ -86,16 +86,6 @@ def test_a_secure_server_from_its_first_start(tmp_path: Path) -> None:
     code, sentence = refusal("server", "--data", str(data))
     assert (code, sentence.count("\n")) == (2, 1)
     assert "was begun with --secure" in sentence
-    with running("server", str(data / "secure.properties")) as by_file:
-        assert topics(client, bootstrap_servers=by_file.fields["bootstrap"]) == {"kept"}
-
-
-def test_a_directory_that_was_begun_without_is_refused(tmp_path: Path) -> None:
-    with running("server", "--data", str(tmp_path / "data"), "--port", "0"):
-        pass
-    code, sentence = refusal("server", "--secure", "--data", str(tmp_path / "data"))
-    assert (code, sentence.count("\n")) == (2, 1)
-    assert sentence.startswith(f"millstream server: {tmp_path}/data was begun without --secure")
 
 
 @pytest.mark.nodes

@@ -117,7 +117,7 @@ def test_rules_decide_and_are_explained(admin: Path, user: str, tmp_path: Path) 
     written = eventually(
         lambda: run(file, "produce", topic, given="one\n"), lambda done: done.returncode == 0
     )
-    assert written.stderr == ""
+    assert written.stderr == f"1 record written to {topic}\n"
     run(
         admin, "acls", "add", "--deny-principal", "User:*", "--operation", "Write", "--topic", topic
     )
