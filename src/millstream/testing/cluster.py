@@ -24,7 +24,6 @@ from millstream.cli.cluster.layout import (
     BROKER_LISTENER,
     CONTROLLER_LISTENER,
     HOST,
-    LOGIN_LISTENER,
     OPEN_LISTENER,
     OWN_KEYS,
     ClusterLayout,
@@ -266,7 +265,7 @@ class Cluster:
         tls = self._tls_between_nodes()
         while True:
             asked = [node.id for node in self._layout.controllers if self._answers(node.id)]
-            known = Counter(leader_known_to(self._hidden_ports[node, CONTROLLER_LISTENER], tls) for node in asked)  # fmt: skip
+            known = Counter(leader_known_to(self._controller_port(node), tls) for node in asked)
             for leader, count in known.items():
                 if leader in asked and 2 * count > len(self.controllers):
                     return leader
@@ -279,6 +278,10 @@ class Cluster:
     def _tls_between_nodes(self) -> ssl.SSLContext | None:
         """What to connect to controllers with; None where they have no TLS."""
         return None
+
+    def _controller_port(self, node: int) -> int:
+        """Where a controller itself listens, behind the entrance for others."""
+        return self._hidden_ports[node, CONTROLLER_LISTENER]
 
     def _answers(self, node: int) -> bool:
         runner = self._nodes.get(node)
@@ -376,21 +379,20 @@ class Cluster:
     def _node_settings(self, node: NodeLayout) -> dict[str, str]:
         """The ports of the layout are entrances, but those of clients: the nodes listen elsewhere, and tell each other the entrances."""
         settings = self._directory.node_settings(self._layout, node)
-        of_clients = LOGIN_LISTENER if self._is_secure else OPEN_LISTENER
         listeners, advertised = [], []
         if node.client_port is not None:
-            listeners += [(of_clients, node.client_port), (BROKER_LISTENER, self._hidden_ports[node.id, BROKER_LISTENER])]  # fmt: skip
-            advertised += [(of_clients, node.client_port), (BROKER_LISTENER, self._hidden_ports[node.id, _ENTRANCE])]  # fmt: skip
+            listeners += [(OPEN_LISTENER, node.client_port), (BROKER_LISTENER, self._hidden_ports[node.id, BROKER_LISTENER])]  # fmt: skip
+            advertised += [(OPEN_LISTENER, node.client_port), (BROKER_LISTENER, self._hidden_ports[node.id, _ENTRANCE])]  # fmt: skip
             settings["inter.broker.listener.name"] = BROKER_LISTENER
         if node.controller_port is not None:
             listeners.append((CONTROLLER_LISTENER, self._hidden_ports[node.id, CONTROLLER_LISTENER]))  # fmt: skip
             advertised.append((CONTROLLER_LISTENER, node.controller_port))
         names = (OPEN_LISTENER, BROKER_LISTENER, CONTROLLER_LISTENER)
         return {
-            "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
             **settings,
             "listeners": _addresses(listeners),
             "advertised.listeners": _addresses(advertised),
+            "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
         }
 
     def _kill_all(self, node_ids: Sequence[int]) -> None:
@@ -421,7 +423,11 @@ def _held(ports: Iterable[int]) -> contextlib.ExitStack:
 
 
 def _ports_of(layout: ClusterLayout) -> list[int]:
-    ports = [port for node in layout.nodes for port in (node.client_port, node.controller_port)]
+    ports = [
+        port
+        for node in layout.nodes
+        for port in (node.client_port, node.controller_port, node.broker_port)
+    ]
     return [port for port in ports if port is not None]
 
 

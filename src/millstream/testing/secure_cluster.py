@@ -15,11 +15,14 @@ from millstream.cli.cluster.layout import NodeLayout
 from millstream.cli.cluster.secure_files import SecureFiles
 from millstream.cli.secure.administrator import CLIENT_FILE
 from millstream.cli.secure.stores import AUTHORITY_FILE
-from millstream.testing.cluster import Cluster
+from millstream.testing.cluster import Cluster, NodeStateError
+from millstream.testing.faults.links import NodeLinks
 
 
 class SecureCluster(Cluster):
-    """Nodes that know each other by certificates, and clients who log in. It is made and used as a `Cluster`."""
+    """Nodes that know each other by certificates, and clients who log in. It is made and used as a `Cluster`, but for links, which are not cut:
+    who speaks on them is encrypted.
+    """
 
     _is_secure: ClassVar[bool] = True
 
@@ -34,6 +37,27 @@ class SecureCluster(Cluster):
     def client_properties(self) -> Path:
         """The file with which the administrator logs in: `millstream acls list --config FILE`."""
         return self.data / CLIENT_FILE
+
+    def cut(self, node: int, other: int, *, one_way: bool = False) -> None:
+        """Raises NodeStateError: whose link it is stands in what is encrypted."""
+        del node, other, one_way
+        raise NodeStateError(
+            "links of a SecureCluster cannot be cut: use Cluster, or pause and kill nodes"
+        )
+
+    def _open_links(self) -> NodeLinks:
+        links = NodeLinks()
+        links.__enter__()
+        return links
+
+    def _node_settings(self, node: NodeLayout) -> dict[str, str]:
+        """With the ports of the layout: nodes reach each other without entrances."""
+        return self._directory.node_settings(self._layout, node)
+
+    def _controller_port(self, node: int) -> int:
+        port = self._known(node).controller_port
+        assert port is not None, "it is a controller"
+        return port
 
     def _start_nodes(self, nodes: Sequence[NodeLayout]) -> None:
         super()._start_nodes(nodes)

@@ -93,11 +93,11 @@ def test_a_secure_cluster_from_its_first_start(tmp_path: Path) -> None:
     data = tmp_path / "c"
     client = data / "client.properties"
     start = ("cluster", "--secure", "--data", str(data), "--port", "0")
-    with running(*start, "--nodes", "3") as first:
+    with running(*start, "--nodes", "2") as first:
         settings = read_client_properties(client)
         assert settings["bootstrap_servers"] == first.fields["bootstrap"]
         with Admin(**settings) as admin:
-            admin.create_topics([NewTopic("t", 3, 3)]).raise_errors()
+            admin.create_topics([NewTopic("t", 3, 2)]).raise_errors()
         with Producer(**settings, acks="all") as producer:
             for number in range(30):
                 producer.send("t", str(number).encode())

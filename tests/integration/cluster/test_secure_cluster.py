@@ -7,12 +7,14 @@ import pytest
 from millstream.clients import NewTopic
 from millstream.clients.blocking import Admin, Producer
 from millstream.errors import ConfigError, SaslAuthenticationFailed
-from millstream.testing import SecureCluster
+from millstream.testing import NodeStateError, SecureCluster
 
 
 def test_nodes_fail_over_and_come_back() -> None:
     with SecureCluster() as cluster:
         first = cluster.active_controller()
+        with pytest.raises(NodeStateError, match="cannot be cut"):
+            cluster.partition(first)
         with Admin(**cluster.client_settings) as admin:
             admin.create_topics([NewTopic("t", 3, 3)]).raise_errors()
         with Producer(**cluster.client_settings, acks="all") as producer:
