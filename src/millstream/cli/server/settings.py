@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from millstream.broker.config.sources import Settings, gathered_settings
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties
-from millstream.security.tls.tls_settings import ClientAuth
 
 if TYPE_CHECKING:
     from millstream.broker.config.broker_config import BrokerConfig
@@ -39,7 +38,11 @@ def check_stays_secure(config: BrokerConfig) -> None:
 
 def proves_clients(config: BrokerConfig, listener: str) -> bool:
     """Whether every client at this listener has proved who it is."""
+    if listener in config.protection.logins:
+        return True
     tls = config.protection.tls.get(listener)
-    return listener in config.protection.logins or (
-        tls is not None and tls.client_auth is ClientAuth.REQUIRED
-    )
+    if tls is None:
+        return False
+    from millstream.security.tls.tls_settings import ClientAuth  # a node without TLS does without
+
+    return tls.client_auth is ClientAuth.REQUIRED
