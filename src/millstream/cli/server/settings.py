@@ -41,8 +41,4 @@ def proves_clients(config: BrokerConfig, listener: str) -> bool:
     if listener in config.protection.logins:
         return True
     tls = config.protection.tls.get(listener)
-    if tls is None:
-        return False
-    from millstream.security.tls.tls_settings import ClientAuth  # a node without TLS does without
-
-    return tls.client_auth is ClientAuth.REQUIRED
+    return tls is not None and tls.demands_certificates
