@@ -65,7 +65,8 @@ def decided(
     from millstream.broker.config.security_table import SECURITY_ROWS
     from millstream.config_fields import read_config
     from millstream.metadata.config_key import parse_config
-    from millstream.security.standard_authorizer import AuthorizerSettings, StandardAuthorizer
+    from millstream.security.authorizer_settings import AuthorizerSettings
+    from millstream.security.standard_authorizer import StandardAuthorizer
 
     table = {row.name: row for row in SECURITY_ROWS}
     known = {key: value for key, value in settings.items() if key in table}
