@@ -34,6 +34,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
         "console": Verb("millstream.cli.console", "console", "Serve the web console."),
         "demo": Verb("millstream.cli.demo.command", "demo", "Run an example from end to end."),
+        "dump": Verb("millstream.cli.dump.command", "dump", "Print the files of a log."),
         "groups": Verb(
             "millstream.cli.groups.command", "groups", "List, describe, reset and delete groups."
         ),

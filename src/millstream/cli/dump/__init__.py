@@ -1,0 +1,1 @@
+"""`millstream dump`: what stands in the files of a log."""

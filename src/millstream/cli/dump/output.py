@@ -1,0 +1,82 @@
+"""Writes what is found in files as it is found: lines for people, JSON for programs; and, at the end, what was wrong with them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import click
+
+from millstream.cli.command import FAILED
+from millstream.cli.rows import Row
+from millstream.cli.terminal import printable
+
+output_choice = click.option(
+    "--output",
+    type=click.Choice(["text", "json", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="Lines as of Kafka's dump-log tool, or JSON for programs: one array, or one object on each line.",
+)
+_SEPARATOR: Final = ",\n"
+
+
+class Report:
+    """One object an entry for JSON, a line or more for people. `file` stands in each object."""
+
+    def __init__(self, output: str) -> None:
+        self.output = output
+        self._file = ""
+        self._is_first = True
+        self._damaged_count = 0
+
+    def begin(self, file: str, *heads: str) -> None:
+        """Names the file that is read from now on."""
+        self._file = file
+        if self.output == "text":
+            click.echo(f"Dumping {printable(file)}")
+            for head in heads:
+                click.echo(head)
+
+    def say(self, sentence: str) -> None:
+        """Prints a line that only people get."""
+        if self.output == "text":
+            click.echo(sentence)
+
+    def add(self, row: Callable[[], Row], lines: Callable[[], Iterator[str]]) -> None:
+        if self.output == "text":
+            for line in lines():
+                click.echo(line)
+            return
+        text = json.dumps({"file": self._file, **row()}, ensure_ascii=False)
+        if self.output == "json":
+            click.echo("[" if self._is_first else _SEPARATOR, nl=False)
+            self._is_first = False
+        click.echo(text, nl=self.output == "jsonl")
+
+    def damage(self, reason: str, position: int | None = None) -> None:
+        """Says on standard error what is wrong with the file that is read."""
+        self._damaged_count += 1
+        place = "" if position is None else f"position {position}: "
+        if self.output == "text":
+            click.echo(f"error: {printable(f'{self._file}: {place}{reason}')}", err=True)
+        else:
+            row = {"error": "damaged", "file": self._file, "position": position, "message": reason}
+            click.echo(json.dumps(row), err=True)
+
+    def end(self) -> None:
+        """Closes the array of JSON, and exits with 1 where a file was damaged."""
+        if self.output == "json":
+            click.echo("[]" if self._is_first else "]")
+        if self._damaged_count:
+            sys.exit(FAILED)
+
+
+@contextmanager
+def reporting(output: str) -> Iterator[Report]:
+    report = Report(output)
+    yield report
+    report.end()
