@@ -32,11 +32,19 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "cluster": Verb("millstream.cli.cluster.command", "cluster", "Start and show a cluster."),
         "consume": Verb("millstream.cli.consume", "consume", "Read records of topics."),
         "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
+        "configs": Verb(
+            "millstream.cli.configs.command",
+            "configs",
+            "Get, set and explain settings of a cluster.",
+        ),
         "console": Verb("millstream.cli.console", "console", "Serve the web console."),
         "demo": Verb("millstream.cli.demo.command", "demo", "Run an example from end to end."),
         "dump": Verb("millstream.cli.dump.command", "dump", "Print the files of a log."),
         "groups": Verb(
             "millstream.cli.groups.command", "groups", "List, describe, reset and delete groups."
+        ),
+        "offsets": Verb(
+            "millstream.cli.offsets", "offsets", "Show where partitions begin and end."
         ),
         "perf": Verb("millstream.cli.perf.command", "perf", "Measure a cluster."),
         "pipeline": Verb(
@@ -46,6 +54,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "quotas": Verb(
             "millstream.cli.security.quotas", "quotas", "List, set and remove quotas of clients."
         ),
+        "records": Verb("millstream.cli.records.command", "records", "Delete records of topics."),
         "server": Verb("millstream.cli.server.command", "server", "Start a node."),
         "storage": Verb("millstream.cli.storage.command", "storage", "Format data directories."),
         "streams": Verb(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -129,7 +130,7 @@ def snapshot(files: tuple[str, ...], *, output: str) -> None:
                 report.damage(f"{error}: a node replaces it from the log when it starts")
                 continue
             for entry in entries:
-                report.add(lambda e=entry: producer_row(e), lambda e=entry: iter((producer_line(e),)))  # fmt: skip
+                report.add_line(partial(producer_row, entry), partial(producer_line, entry))
 
 
 def _dump_batches(report: Report, file: str, reading: LogReading, style: TextStyle) -> None:
@@ -148,7 +149,7 @@ def _dump_batches(report: Report, file: str, reading: LogReading, style: TextSty
             if isinstance(found, Damage):
                 report.damage(found.reason, found.position)
             else:
-                report.add(lambda b=found: batch_row(b), lambda b=found: batch_lines(b, style))
+                report.add(partial(batch_row, found), partial(batch_lines, found, style))
     finally:
         opened.close()
 

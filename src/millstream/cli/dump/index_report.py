@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from millstream.cli.dump.output import Report
-    from millstream.cli.rows import Row
     from millstream.runtime import File
 
 _KINDS = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
@@ -57,19 +57,16 @@ class _Index:
         if kind == INDEX_SUFFIX:
             offsets = index_files.read_offset_index(self._file_system, self._path)
             for entry in offsets:
-                self._add(lambda e=entry: text.offset_entry_row(e, base), lambda e=entry: text.offset_entry_line(e, base))  # fmt: skip
+                self._report.add_line(partial(text.offset_entry_row, entry, base), partial(text.offset_entry_line, entry, base))  # fmt: skip
             self._finish(len(offsets), lambda log: index_files.offset_index_damage(offsets, base, log))  # fmt: skip
         elif kind == TIME_INDEX_SUFFIX:
             times = index_files.read_time_index(self._file_system, self._path)
             for time in times:
-                self._add(lambda e=time: text.time_entry_row(e, base), lambda e=time: text.time_entry_line(e, base))  # fmt: skip
+                self._report.add_line(partial(text.time_entry_row, time, base), partial(text.time_entry_line, time, base))  # fmt: skip
             self._finish(len(times), lambda log: index_files.time_index_damage(times, base, log))
         else:
             for aborted in index_files.read_transaction_index(self._file_system, self._path):
-                self._add(lambda e=aborted: text.aborted_row(e), lambda e=aborted: text.aborted_line(e))  # fmt: skip
-
-    def _add(self, row: Callable[[], Row], line: Callable[[], str]) -> None:
-        self._report.add(row, lambda: iter((line(),)))
+                self._report.add_line(partial(text.aborted_row, aborted), partial(text.aborted_line, aborted))  # fmt: skip
 
     def _finish(self, count: int, damage: Callable[[File], Iterator[tuple[int, str]]]) -> None:
         if not count:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -46,7 +46,7 @@ class Report:
         if self.output == "text":
             click.echo(sentence)
 
-    def add(self, row: Callable[[], Row], lines: Callable[[], Iterator[str]]) -> None:
+    def add(self, row: Callable[[], Row], lines: Callable[[], Iterable[str]]) -> None:
         if self.output == "text":
             for line in lines():
                 click.echo(line)
@@ -56,6 +56,9 @@ class Report:
             click.echo("[" if self._is_first else _SEPARATOR, nl=False)
             self._is_first = False
         click.echo(text, nl=self.output == "jsonl")
+
+    def add_line(self, row: Callable[[], Row], line: Callable[[], str]) -> None:
+        self.add(row, lambda: (line(),))
 
     def damage(self, reason: str, position: int | None = None) -> None:
         """Says on standard error what is wrong with the file that is read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -224,7 +224,7 @@ def _first_sequence(entry: ProducerSnapshotEntry) -> int:
     return (entry.last_sequence - entry.offset_delta) & SEQUENCE_MAX
 
 
-def _line(fields: dict[str, object]) -> str:
+def _line(fields: Mapping[str, object]) -> str:
     return " ".join(f"{name}: {value}" for name, value in fields.items())
 
 

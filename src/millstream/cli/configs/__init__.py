@@ -1,0 +1,1 @@
+"""`millstream configs`: settings that a cluster holds."""

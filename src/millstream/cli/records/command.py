@@ -1,0 +1,201 @@
+"""`millstream records delete`: removes the beginning of partitions (as kafka-delete-records does)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.command import ClientGroup
+from millstream.cli.rows import Row, confirm, finish, note, output_option, print_rows, yes_option
+from millstream.errors import KafkaError, OffsetOutOfRange
+from millstream.quoting import counted
+
+if TYPE_CHECKING:
+    from millstream.clients.admin import Results
+    from millstream.clients.blocking import Admin
+    from millstream.clients.core.values import OffsetAndTimestamp
+    from millstream.model import TopicPartition
+
+_COLUMNS: Final = ("topic", "partition", "earliest", "new_earliest", "offsets", "result")
+_LATEST: Final = -1
+_EARLIEST: Final = -2
+
+
+@click.group(cls=ClientGroup)
+def records() -> None:
+    """Delete records of topics. Records are read by `millstream consume` and written by `millstream produce`."""
+
+
+@records.command()
+@cluster_options
+@output_option
+@yes_option
+@click.argument("items", nargs=-1, metavar="[TOPIC[:P,P]]...")
+@click.option("--topic", "-t", "more", multiple=True, help="Same as the argument.")
+@click.option(
+    "--before",
+    metavar="POSITION",
+    help="Delete what lies before this offset, before a time (@2026-01-31T12:00:00, @MILLISECONDS), or all (end).",
+)
+@click.option(
+    "--offset-json-file",
+    "file",
+    metavar="FILE",
+    help="Partitions and offsets in a file as for kafka-delete-records.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")
+def delete(
+    items: tuple[str, ...],
+    *,
+    cluster: ClusterOptions,
+    output: str,
+    yes: bool,
+    more: tuple[str, ...],
+    before: str | None,
+    file: str | None,
+    dry_run: bool,
+) -> None:
+    """Delete the records at the beginning of partitions. What is deleted cannot be had back."""
+    named = (*items, *more)
+    if (before is None) == (file is None) or bool(named) == (file is not None):
+        raise click.UsageError("give TOPIC and --before POSITION, or --offset-json-file FILE")
+    given = None if before is None else parse_position(before)
+    with cluster.admin() as admin:
+        planned = _planned(admin, named, given) if given is not None else _from_file(admin, file or "")  # fmt: skip
+        going = {key: each for key, each in planned.plans.items() if each.count}
+        if going and not dry_run:
+            confirm(f"Delete {counted(sum(each.count for each in going.values()), 'offset')} of {counted(len(going), 'partition')}", yes=yes)  # fmt: skip
+            answered = admin.delete_records({key: each.end for key, each in going.items()})
+            planned.errors.update(answered.errors())
+    print_rows(plan_rows(planned, dry_run=dry_run), output, _COLUMNS)
+    if not going and not planned.errors:
+        note("nothing lies before that", output)
+    finish(planned.errors, output)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to go of one partition: what lies from `begin` to before `end`."""
+
+    begin: int
+    end: int
+
+    @property
+    def count(self) -> int:
+        return max(0, self.end - self.begin)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    plans: dict[TopicPartition, Plan]
+    errors: dict[TopicPartition, KafkaError]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An offset; a time in ms; or the end, where neither is given."""
+
+    offset: int | None = None
+    time_ms: int | None = None
+
+
+def parse_position(text: str) -> Position:
+    """Raises BadParameter."""
+    from millstream.cli.records.offset_choice import timestamp_ms
+
+    if text in {"end", "latest", "-1"}:
+        return Position()
+    if text.startswith("@"):
+        return Position(time_ms=timestamp_ms(text[1:]))
+    if re.fullmatch(r"[0-9]{1,19}", text):
+        return Position(offset=int(text))
+    raise click.BadParameter(
+        f"{text!r} is not an offset, a time (@2026-01-31T12:00:00) or end", param_hint="--before"
+    )
+
+
+def parse_offset_file(text: str) -> dict[TopicPartition, int]:
+    """Returns what a file for kafka-delete-records names; -1 stands for the end. Raises ConfigError."""
+    from millstream.errors import ConfigError
+    from millstream.model import TopicPartition
+
+    try:
+        found = json.loads(text)
+        if found.get("version", 1) != 1:
+            raise ConfigError(f"version {found['version']} of the file is not known: 1 is")
+        return {
+            TopicPartition(str(each["topic"]), int(each["partition"])): int(each["offset"])
+            for each in found["partitions"]
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f'the file is not like {{"partitions": [{{"topic": "a", "partition": 0, "offset": 9}}], "version": 1}}: {error}'
+        ) from error
+
+
+def _planned(admin: Admin, named: tuple[str, ...], position: Position) -> Planned:
+    from millstream.cli.records.partition_choice import chosen_partitions
+
+    partitions = list(chosen_partitions(admin, named))
+    if position.time_ms is None:
+        offset = _LATEST if position.offset is None else position.offset
+        return plan_deletion(dict.fromkeys(partitions, offset), admin.list_offsets)
+    found = admin.list_offsets(dict.fromkeys(partitions, position.time_ms))
+    at = {key: each.offset for key, each in found.items() if not isinstance(each, KafkaError)}
+    planned = plan_deletion(at, admin.list_offsets)
+    planned.errors.update(found.errors())
+    return planned
+
+
+def _from_file(admin: Admin, file: str) -> Planned:
+    from millstream.cli.cluster.given_values import file_text
+    from millstream.cli.records.partition_choice import chosen_partitions
+
+    ends = parse_offset_file(file_text(file))
+    chosen_partitions(admin, [f"{key.topic}:{key.partition}" for key in ends])
+    return plan_deletion(ends, admin.list_offsets)
+
+
+def plan_deletion(
+    ends: Mapping[TopicPartition, int],
+    list_offsets: Callable[
+        [Mapping[TopicPartition, int]], Results[TopicPartition, OffsetAndTimestamp]
+    ],
+) -> Planned:
+    """Looks up what there is. An end of -1 is the high watermark; one beyond it is an error of its partition, and nothing of it goes."""
+    first = list_offsets(dict.fromkeys(ends, _EARLIEST))
+    last = list_offsets(dict.fromkeys(ends, _LATEST))
+    errors: dict[TopicPartition, KafkaError] = first.errors() | last.errors()
+    plans: dict[TopicPartition, Plan] = {}
+    for key, wanted in ends.items():
+        if key in errors:
+            continue
+        begin, end = first.result(key).offset, last.result(key).offset
+        if wanted > end:
+            errors[key] = OffsetOutOfRange(f"{key} ends at {end}: nothing can be deleted up to {wanted}")  # fmt: skip
+        else:
+            plans[key] = Plan(begin, end if wanted < 0 else max(begin, wanted))
+    return Planned(plans, errors)
+
+
+def plan_rows(planned: Planned, *, dry_run: bool) -> list[Row]:
+    """Returns a row for each partition that did not fail."""
+    done = "would be deleted" if dry_run else "deleted"
+    return [
+        {
+            "topic": key.topic,
+            "partition": key.partition,
+            "earliest": plan.begin,
+            "new_earliest": plan.end,
+            "offsets": plan.count,
+            "result": done if plan.count else "nothing to delete",
+        }
+        for key, plan in sorted(planned.plans.items())
+        if key not in planned.errors
+    ]
