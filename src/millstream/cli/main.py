@@ -74,6 +74,9 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "users": Verb(
             "millstream.cli.security.users", "users", "List, add and remove users and passwords."
         ),
+        "verify": Verb(
+            "millstream.cli.verify.command", "verify", "Check the files of a stopped node."
+        ),
     }
 )
 

@@ -1,0 +1,36 @@
+"""What is wrong with a file of a log, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Remedy(Enum):
+    """What to do while the node is stopped."""
+
+    REPLACE = (
+        "move the directory of the partition away and let replicas fill a new one, or restore it from a copy. If there is neither, remove "
+        ".kafka_cleanshutdown, segment-checkpoint and recovery-point-offset-checkpoint from the data directory: the next start reads every log "
+        "from its beginning, and keeps of this one what lies before the damage"
+    )
+    REMOVE = "remove the file: the next start makes it anew from the log"
+    REMOVE_INDEXES = (
+        "remove the file and the .index beside it: the next start makes both anew from the log"
+    )
+    """Kafka looks at a transaction index only where it makes the others anew."""
+    START = "start the node: it mends this by itself"
+    RESTORE = "restore the file from a copy, or move the data directory away and let replicas fill a new one"
+
+
+class Finding(NamedTuple):
+    path: str
+    reason: str
+    remedy: Remedy
+    position: int | None = None
+    is_expected: bool = False
+    """A stop that was not in order leaves this behind, and the next start mends it: nothing is wrong."""
+
+    def sentence(self) -> str:
+        place = "" if self.position is None else f"position {self.position}: "
+        return f"{self.path}: {place}{self.reason}"

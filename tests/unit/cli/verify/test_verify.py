@@ -1,0 +1,200 @@
+"""`millstream verify` over a data directory that Apache Kafka 4.3.1 left at a stop in order, whole and damaged in one place."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from millstream.cli.main import main
+from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition
+from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+CODECS, TRANSACTIONS = "codecs-0", "transactions-0"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    with tarfile.open(FIXTURES / "kafka-4.3.1-data.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "data"
+
+
+def verify(*arguments: object) -> Result:
+    result = CliRunner().invoke(main, ["verify", *map(str, arguments)], catch_exceptions=False)
+    assert "Traceback" not in result.output
+    return result
+
+
+def findings(*arguments: object) -> list[dict[str, Any]]:
+    result = verify(*arguments, "--output", "json")
+    found = [finding for row in json.loads(result.stdout) for finding in row["findings"]]
+    assert result.exit_code == any(not each["is_expected"] for each in found)
+    return found
+
+
+def turn(path: Path, at: int, bit: int = 1) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= bit
+    path.write_bytes(content)
+
+
+def segments(data: Path, partition: str, suffix: str) -> list[Path]:
+    return sorted((data / partition).glob(f"*{suffix}"))
+
+
+def test_what_kafka_left_is_sound(data: Path) -> None:
+    result = verify(data)
+    assert (result.exit_code, result.stderr) == (0, "")
+    rows = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines()}
+    assert rows[CODECS] == ["3", "201", "2432303", "1000", "ok"]
+    assert rows[TRANSACTIONS][-1] == rows["__cluster_metadata-0"][-1] == "ok"
+    before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    verify(data)
+    assert before == {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+
+
+def test_a_compacted_log_is_sound(tmp_path: Path) -> None:
+    """Offsets and transactions that compaction took are no faults; the indexes are not in the fixture."""
+    with tarfile.open(FIXTURES / "kafka-4.3.1-compaction.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    for directory in ("plain-0", "gzip-0"):
+        found = findings(tmp_path / "after" / directory)
+        assert {each["reason"] for each in found} == {"is missing"}
+        assert all(each["file"].endswith("index") for each in found)
+
+
+def test_a_turned_byte_of_a_record_is_found_with_its_place(data: Path) -> None:
+    path = segments(data, CODECS, ".log")[1]
+    turn(path, 5000)
+    (found,) = findings(data)
+    assert found["file"] == str(path)
+    assert "the checksum is" in found["reason"]
+    assert 0 <= found["position"] <= 5000
+    result = verify(data)
+    assert result.exit_code == 1
+    assert "to do (1 fault): move the directory of the partition away" in result.stderr
+
+
+def test_what_is_said_to_be_done_about_a_damaged_log_helps(data: Path) -> None:
+    """Without clean shutdown and recovery point a log is read from its beginning, and keeps what lies before the damage."""
+    turn(segments(data, CODECS, ".log")[1], 5000)
+    log = PartitionLog.open(
+        TopicPartition("codecs", 0), str(data / CODECS), LogEnvironment(SystemFileSystem(), SystemRandom()),
+        LogConfig(), saved=SavedState(), now=SystemClock().now(),
+    )  # fmt: skip
+    assert 0 < log.log_end_offset < 1000
+    log.close(SystemClock().now())
+    assert findings(data / CODECS) == []
+
+
+@pytest.mark.parametrize(
+    ("suffix", "at", "reason"),
+    [
+        (".index", 11, "index offset "),
+        (".timeindex", 7, "index timestamp "),
+        (".index", 16, "not in ascending order"),
+    ],
+)
+def test_an_index_that_disagrees_with_its_log(
+    data: Path, suffix: str, at: int, reason: str
+) -> None:
+    path = segments(data, CODECS, suffix)[0]
+    turn(path, at)
+    (found,) = findings(data)
+    assert found["file"] == str(path)
+    assert reason in found["reason"]
+    assert found["remedy"].startswith("remove the file")
+
+
+def test_a_removed_index_is_made_anew(data: Path) -> None:
+    segments(data, CODECS, ".index")[0].unlink()
+    (found,) = findings(data)
+    assert (found["reason"], found["remedy"]) == (
+        "is missing",
+        "start the node: it mends this by itself",
+    )
+
+
+def test_a_transaction_index_without_an_aborted_transaction(data: Path) -> None:
+    """Readers at read_committed would be given its records."""
+    (path,) = (path for path in segments(data, TRANSACTIONS, ".txnindex") if path.stat().st_size)
+    path.write_bytes(b"")
+    (found,) = findings(data)
+    assert "does not name the transaction of producer" in found["reason"]
+
+
+def test_a_transaction_index_that_names_what_was_not_aborted(data: Path) -> None:
+    (path,) = (path for path in segments(data, TRANSACTIONS, ".txnindex") if path.stat().st_size)
+    turn(path, 9)  # the last byte of the producer id
+    reasons = [each["reason"] for each in findings(data)]
+    assert len(reasons) == 2
+    assert "and the log does not" in reasons[0]
+
+
+def test_a_segment_in_the_middle_that_is_missing(data: Path) -> None:
+    """A log without gaps has lost records; the checkpoints know no size of Kafka's segments, the snapshots know the offsets."""
+    for suffix in (".log", ".index", ".timeindex"):
+        segments(data, TRANSACTIONS, suffix)[-1].unlink()
+    reasons = [each["reason"] for each in findings(data)]
+    assert any("were on the disk" in reason for reason in reasons)
+
+
+def test_leader_epochs_that_are_not_those_of_the_batches(data: Path) -> None:
+    (data / CODECS / "leader-epoch-checkpoint").write_text("0\n1\n7 0\n")
+    (found,) = findings(data)
+    assert "says epoch 7 at offset 0, the batch there has 0" in found["reason"]
+
+
+def test_a_snapshot_of_another_log(data: Path) -> None:
+    """Producers of `transactions` never wrote to `codecs`."""
+    foreign = segments(data, TRANSACTIONS, ".snapshot")[-1]
+    own = segments(data, CODECS, ".snapshot")[-1]
+    own.write_bytes(foreign.read_bytes())
+    (found,) = findings(data)
+    assert found["file"] == str(own)
+    assert "wrote offset" in found["reason"]
+
+
+def test_a_damaged_snapshot_and_a_damaged_checkpoint(data: Path) -> None:
+    turn(segments(data, TRANSACTIONS, ".snapshot")[-1], 12)
+    (data / "recovery-point-offset-checkpoint").write_text("0\n9\n")
+    reasons = [each["reason"] for each in findings(data)]
+    assert len(reasons) == 2
+    assert any("checksum" in reason for reason in reasons)
+
+
+def test_after_a_crash_a_torn_end_is_told_and_is_no_fault(data: Path) -> None:
+    """Beyond the recovery point the next start reads the log again; before it a torn batch is damage."""
+    (data / ".kafka_cleanshutdown").unlink()
+    path = segments(data, CODECS, ".log")[-1]
+    path.write_bytes(path.read_bytes()[:-3])
+    (data / "recovery-point-offset-checkpoint").write_text("0\n1\ncodecs 0 990\n")
+    (found,) = findings(data, "--topic", "codecs")
+    assert found["is_expected"]
+    result = verify(data, "--topic", "codecs")
+    assert result.exit_code == 0
+    assert "was not stopped in order" in result.stderr
+
+
+def test_a_node_that_runs_is_not_looked_at(data: Path) -> None:
+    (data / ".lock").touch()
+    lock = SystemFileSystem().lock(str(data / ".lock"))
+    result = verify(data)
+    lock.close()
+    assert result.exit_code == 2
+    assert "stop it first" in result.stderr
+
+
+def test_what_is_no_data_directory_and_what_is_not_here(data: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "is no data directory" in verify(empty).stderr
+    assert "did you mean codecs?" in verify(data, "--topic", "codec").stderr
