@@ -31,7 +31,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Have the change checked
 def configs() -> None:
     """Get, set and explain the settings that a cluster holds.
 
-    RESOURCE is topic/NAME, broker/ID, broker (all brokers), logger/ID, group/NAME or client-metrics/NAME. What a node reads from its file is
+    RESOURCE is a type and a name, as topic/orders; broker alone stands for all brokers. Types: topic, broker, logger, group, client-metrics. What a node reads from its file is
     checked by `millstream config`.
     """
 

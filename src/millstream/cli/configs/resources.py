@@ -1,4 +1,4 @@
-"""Whose settings are meant: `topic/orders`, `broker/1`, `broker` for all brokers, `logger/1`, `group/readers`, `client-metrics/name`."""
+"""Parses whose settings are meant: a type and a name, as `topic/orders` and `group/readers`; the type `broker` alone stands for all brokers."""
 
 from __future__ import annotations
 

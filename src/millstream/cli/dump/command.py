@@ -134,7 +134,7 @@ def snapshot(files: tuple[str, ...], *, output: str) -> None:
 
 
 def _dump_batches(report: Report, file: str, reading: LogReading, style: TextStyle) -> None:
-    from millstream.cli.dump.log_files import Damage, read_log
+    from millstream.cli.dump.log_files import DamagedBytes, read_log
     from millstream.cli.dump.text import batch_lines, batch_row, snapshot_head
     from millstream.log.segments.files import LOG_SUFFIX, offset_of
     from millstream.runtime.system import SystemFileSystem
@@ -146,7 +146,7 @@ def _dump_batches(report: Report, file: str, reading: LogReading, style: TextSty
     opened = SystemFileSystem().open_read_only(file)
     try:
         for found in read_log(opened, reading):
-            if isinstance(found, Damage):
+            if isinstance(found, DamagedBytes):
                 report.damage(found.reason, found.position)
             else:
                 report.add(partial(batch_row, found), partial(batch_lines, found, style))

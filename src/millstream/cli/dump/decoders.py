@@ -1,4 +1,4 @@
-"""What keys and values of records mean in the topics of brokers, as JSON in the form of Kafka's dump-log tool. Pure."""
+"""Decodes keys and values of records in the topics of brokers, to JSON in the form of Kafka's dump-log tool. Pure."""
 
 from __future__ import annotations
 

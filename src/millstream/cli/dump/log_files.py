@@ -1,6 +1,6 @@
 """Reads a log file, or a snapshot of the metadata log, batch by batch: what its headers say, and its records where they are wanted.
 
-A batch whose checksum is wrong is told and passed over; where no batch begins, the reading ends. Either is told as Damage, with its
+A batch whose checksum is wrong is told and passed over; where no batch begins, the reading ends. Either is told as DamagedBytes, with its
 position, so that nobody takes a part of a file for the whole.
 """
 
@@ -22,8 +22,8 @@ from millstream.records.record import Record, iterate_records
 from millstream.runtime import File
 
 
-class Damage(NamedTuple):
-    """What is wrong with a file, and from which of its bytes on."""
+class DamagedBytes(NamedTuple):
+    """Says what is wrong with a file, and from which of its bytes on."""
 
     position: int
     reason: str
@@ -52,7 +52,7 @@ class DumpedBatch:
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """What to read of a log file."""
+    """Says what to read of a log file."""
 
     decoder: Decoder | None = None
     """Decodes keys and values; None: they are not wanted."""
@@ -67,7 +67,7 @@ class LogReading:
 _ZEROS_READ: Final = 64 * 1024
 
 
-def read_log(file: File, reading: LogReading) -> Iterator[DumpedBatch | Damage]:
+def read_log(file: File, reading: LogReading) -> Iterator[DumpedBatch | DamagedBytes]:
     """Yields the batches of a file from its beginning. Raises OSError."""
     size = file.size
     end = size if reading.bytes_max is None else min(size, reading.bytes_max)
@@ -75,32 +75,34 @@ def read_log(file: File, reading: LogReading) -> Iterator[DumpedBatch | Damage]:
     try:
         for start, header in scan_headers(file, 0, end):
             if header.base_offset < next_offset or header.last_offset_delta < 0:
-                yield Damage(start, f"offsets {header.base_offset} to {header.last_offset} do not follow {next_offset - 1}")  # fmt: skip
+                yield DamagedBytes(start, f"offsets {header.base_offset} to {header.last_offset} do not follow {next_offset - 1}")  # fmt: skip
             yield from _dumped(file, start, header, reading)
             position, next_offset = start + header.size_bytes, header.next_offset
     except MillstreamError as error:
         reason = "holds nothing but zeros from here on: space made in advance, or a write that never came" if _is_zero(file, position, size) else str(error)  # fmt: skip
-        yield Damage(position, reason)
+        yield DamagedBytes(position, reason)
         return
     if position < end and end == size:
-        yield Damage(position, f"the last {counted(size - position, 'byte')} are no whole batch")
+        yield DamagedBytes(
+            position, f"the last {counted(size - position, 'byte')} are no whole batch"
+        )
 
 
 def _dumped(
     file: File, start: int, header: BatchHeader, reading: LogReading
-) -> Iterator[DumpedBatch | Damage]:
+) -> Iterator[DumpedBatch | DamagedBytes]:
     view = read_batch(file, start, header)
     crc = crc32c(view[CHECKED_FROM:])
     if crc != header.crc:
         yield DumpedBatch(start, header, is_valid=False, records=None)
-        yield Damage(start, f"the checksum of the batch is {crc:#010x}, its header says {header.crc:#010x}")  # fmt: skip
+        yield DamagedBytes(start, f"the checksum of the batch is {crc:#010x}, its header says {header.crc:#010x}")  # fmt: skip
         return
     records, damage = None, None
     if reading.wants_records:
         try:
             records = [_record(header, *each, reading.decoder) for each in enumerate(iterate_records(header, view))]  # fmt: skip
         except MillstreamError as error:
-            damage = Damage(start, f"the records of the batch cannot be read: {error}")
+            damage = DamagedBytes(start, f"the records of the batch cannot be read: {error}")
     yield DumpedBatch(start, header, is_valid=True, records=records)
     if damage is not None:
         yield damage

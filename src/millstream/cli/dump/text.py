@@ -1,4 +1,4 @@
-"""Lines and JSON objects for what stands in the files of a log. The lines are those of Kafka's dump-log tool, so that scripts that read it go on. Pure."""
+"""Lines and JSON objects for what stands in the files of a log. The lines are those of Kafka's dump-log tool, so that scripts that read it go on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """What of a record its line has."""
+    """Says what of a record its line has."""
 
     with_metadata: bool = True
 

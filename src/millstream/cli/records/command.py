@@ -80,8 +80,8 @@ def delete(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to go of one partition: what lies from `begin` to before `end`."""
+class DeletionPlan:
+    """Says what is to go of one partition: what lies from `begin` to before `end`."""
 
     begin: int
     end: int
@@ -92,8 +92,8 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    plans: dict[TopicPartition, Plan]
+class RecordDeletion:
+    plans: dict[TopicPartition, DeletionPlan]
     errors: dict[TopicPartition, KafkaError]
 
 
@@ -139,7 +139,7 @@ def parse_offset_file(text: str) -> dict[TopicPartition, int]:
         ) from error
 
 
-def _planned(admin: Admin, named: tuple[str, ...], position: Position) -> Planned:
+def _planned(admin: Admin, named: tuple[str, ...], position: Position) -> RecordDeletion:
     from millstream.cli.records.partition_choice import chosen_partitions
 
     partitions = list(chosen_partitions(admin, named))
@@ -153,7 +153,7 @@ def _planned(admin: Admin, named: tuple[str, ...], position: Position) -> Planne
     return planned
 
 
-def _from_file(admin: Admin, file: str) -> Planned:
+def _from_file(admin: Admin, file: str) -> RecordDeletion:
     from millstream.cli.cluster.given_values import file_text
     from millstream.cli.records.partition_choice import chosen_partitions
 
@@ -167,12 +167,12 @@ def plan_deletion(
     list_offsets: Callable[
         [Mapping[TopicPartition, int]], Results[TopicPartition, OffsetAndTimestamp]
     ],
-) -> Planned:
+) -> RecordDeletion:
     """Looks up what there is. An end of -1 is the high watermark; one beyond it is an error of its partition, and nothing of it goes."""
     first = list_offsets(dict.fromkeys(ends, _EARLIEST))
     last = list_offsets(dict.fromkeys(ends, _LATEST))
     errors: dict[TopicPartition, KafkaError] = first.errors() | last.errors()
-    plans: dict[TopicPartition, Plan] = {}
+    plans: dict[TopicPartition, DeletionPlan] = {}
     for key, wanted in ends.items():
         if key in errors:
             continue
@@ -180,11 +180,11 @@ def plan_deletion(
         if wanted > end:
             errors[key] = OffsetOutOfRange(f"{key} ends at {end}: nothing can be deleted up to {wanted}")  # fmt: skip
         else:
-            plans[key] = Plan(begin, end if wanted < 0 else max(begin, wanted))
-    return Planned(plans, errors)
+            plans[key] = DeletionPlan(begin, end if wanted < 0 else max(begin, wanted))
+    return RecordDeletion(plans, errors)
 
 
-def plan_rows(planned: Planned, *, dry_run: bool) -> list[Row]:
+def plan_rows(planned: RecordDeletion, *, dry_run: bool) -> list[Row]:
     """Returns a row for each partition that did not fail."""
     done = "would be deleted" if dry_run else "deleted"
     return [

@@ -1,4 +1,4 @@
-"""What the checkpoints of a data directory say of its logs, against which their files are held. A checkpoint that cannot be read is a finding."""
+"""Reads what the checkpoints of a data directory say of its logs, against which their files are held. A checkpoint that cannot be read is a finding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _METADATA_TOPIC: Final = "__cluster_metadata"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is known of one log beside its own files. Without a data directory above it: nothing, and its stop counts as in order."""
+    """Says what is known of one log beside its own files. Without a data directory above it: nothing, and its stop counts as in order."""
 
     was_clean: bool = True
     """Every byte of it was on the disk when the node stopped, and its indexes were written."""

@@ -1,4 +1,4 @@
-"""What is wrong with a file of a log, and what to do about it."""
+"""Names what can be wrong with a file of a log, and what to do about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Remedy(Enum):
-    """What to do while the node is stopped."""
+    """Says what to do while the node is stopped."""
 
     REPLACE = (
         "move the directory of the partition away and let replicas fill a new one, or restore it from a copy. If there is neither, remove "

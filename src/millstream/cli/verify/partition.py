@@ -44,7 +44,7 @@ _WINDOW_BYTES = 1024 * 1024
 
 @dataclass(slots=True)
 class PartitionReport:
-    """What was read of a partition, and what is wrong with it."""
+    """Counts what was read of a partition, and says what is wrong with it."""
 
     segments: int = 0
     batches: int = 0

@@ -1,0 +1,63 @@
+"""Every command in docs/guide/cli.md is one that there is, with options that it has."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from millstream.cli.main import VERBS, main
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "guide" / "cli.md").read_text()
+BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = sorted(
+    {line for block in BLOCKS for line in block.splitlines() if line.startswith("millstream ")}
+    | set(re.findall(r"`(millstream [a-z][^`]*)`", PAGE))
+)
+
+
+def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that the words name, and what stands behind it."""
+    command: click.Command = main
+    context = click.Context(main)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        below = command.get_command(context, words[0])
+        if below is None:
+            break
+        command, words = below, words[1:]
+    return command, words
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_command_exists_and_has_these_options(line: str) -> None:
+    command, rest = resolved(shlex.split(line)[1:])
+    assert command is not main, "there is no such verb"
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    used = {word.partition("=")[0] for word in rest if re.match(r"--?[a-zA-Z]", word)}
+    assert used <= known
+    if isinstance(command, click.Group):
+        assert rest == [], f"there is no {rest[0]}"
+
+
+@pytest.mark.parametrize("row", [line for line in PAGE.splitlines() if "| `millstream " in line])
+def test_the_other_verbs_of_a_row_exist(row: str) -> None:
+    """`millstream topics list`, `create`: the words behind the first are its neighbours."""
+    cell = row.rsplit("|", 2)[1]
+    spans = re.findall(r"`([^`]*)`", cell)
+    group: click.Command = main
+    for span in spans:
+        words = span.split()
+        if words[0] == "millstream":
+            command, _ = resolved(words[1:])
+            group, _ = resolved(words[1:-1]) if len(words) > 2 else (command, [])
+        elif isinstance(group, click.Group):
+            assert span in group.list_commands(click.Context(group)), f"{span} of {row}"
+
+
+def test_every_verb_is_on_the_page() -> None:
+    """Those that come without a cluster's job have pages of their own."""
+    elsewhere = {"certs", "console", "demo", "pipeline", "config"}
+    assert {verb for verb in VERBS if f"millstream {verb}" not in PAGE} <= elsewhere
