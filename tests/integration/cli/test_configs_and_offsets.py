@@ -138,7 +138,7 @@ def test_records_are_deleted_as_planned(run: Run, topic: str, tmp_path: Path) ->
     (again,) = rows(run(*delete, "--before", "2"))
     assert again["result"] == "nothing to delete"
     file = tmp_path / "offsets.json"
-    named = {"topic": topic, "partition": 0, "offset": -1}
+    named: dict[str, object] = {"topic": topic, "partition": 0, "offset": -1}
     file.write_text(json.dumps({"partitions": [named], "version": 1}))
     (rest,) = rows(run("records", "delete", "--offset-json-file", str(file), "--yes", "--output", "json"))  # fmt: skip
     assert rest["new_earliest"] == 5

@@ -143,8 +143,11 @@ def explain(resource: ConfigResource, key: str, *, cluster: ClusterOptions, outp
     (entry,) = chosen_entries(found.result(resource), (key,), resource, all_keys=True)
     levels = level_rows(entry)
     if output != "table":
-        head = _row(resource, entry) | {"type": entry.type.name.lower(), "documentation": entry.documentation}  # fmt: skip
-        print_rows([head | {"levels": levels}], output, ())
+        head = _row(resource, entry)
+        head["type"] = entry.type.name.lower()
+        head["documentation"] = entry.documentation
+        head["levels"] = levels
+        print_rows([head], output, ())
         return
     click.echo(printable(f"{entry.name} of {resource_text(resource)}: {_value(entry)}"))
     if entry.documentation:

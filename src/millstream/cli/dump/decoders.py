@@ -104,7 +104,7 @@ def _framed(record: Record, decode: Callable[[bytes], Message]) -> Meaning:
     view, at, version = memoryview(value), 0, 0
     for _ in ("frame version", "type", "version"):
         version, at = read_uvarint(view, at)
-    told = {"type": _constant(type(message).__name__), "version": version}
+    told: dict[str, Json] = {"type": _constant(type(message).__name__), "version": version}
     return Meaning(value=told | {"data": to_json(message, version)})
 
 
@@ -140,7 +140,7 @@ def _keyed(record: Record, decode: _Keyed) -> Meaning:
         return Meaning(f"Unknown record type {error.record_type} at offset {record.offset}, skipping.")  # fmt: skip
     except MillstreamError as error:
         return Meaning(f"Could not read record at offset {record.offset} due to: {error}")
-    told = {"type": str(_int16(record.key)), "data": to_json(key, 0)}
+    told: dict[str, Json] = {"type": str(_int16(record.key)), "data": to_json(key, 0)}
     if value is None or record.value is None:
         return Meaning(told, DELETED)
     version = _int16(record.value)

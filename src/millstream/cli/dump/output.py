@@ -67,7 +67,12 @@ class Report:
         if self.output == "text":
             click.echo(f"error: {printable(f'{self._file}: {place}{reason}')}", err=True)
         else:
-            row = {"error": "damaged", "file": self._file, "position": position, "message": reason}
+            row: dict[str, object] = {
+                "error": "damaged",
+                "file": self._file,
+                "position": position,
+                "message": reason,
+            }
             click.echo(json.dumps(row), err=True)
 
     def end(self) -> None:

@@ -34,7 +34,7 @@ class TextStyle:
 def batch_lines(batch: DumpedBatch, style: TextStyle) -> Iterator[str]:
     """Yields the line of a batch, then one for each of its records."""
     header = batch.header
-    fields = {
+    fields: dict[str, object] = {
         "baseOffset": header.base_offset,
         "lastOffset": header.last_offset,
         "count": header.record_count,
@@ -63,7 +63,7 @@ def _record_line(dumped: DumpedRecord, style: TextStyle) -> str:
     record = dumped.record
     parts: list[str] = []
     if style.with_metadata:
-        fields = {
+        fields: dict[str, object] = {
             "offset": record.offset,
             _time(dumped.is_log_append_time): record.timestamp,
             "keySize": _size(record.key),

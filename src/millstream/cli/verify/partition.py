@@ -242,7 +242,7 @@ class _Verification:
     # --- producers
 
     def _read_snapshots(self) -> list[tuple[int, list[_Entry]]]:
-        found = []
+        found: list[tuple[int, list[_Entry]]] = []
         for offset in self._offsets_of(SNAPSHOT_SUFFIX):
             path = segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
             try:
