@@ -14,11 +14,12 @@ class Remedy(Enum):
         ".kafka_cleanshutdown, segment-checkpoint and recovery-point-offset-checkpoint from the data directory: the next start reads every log "
         "from its beginning, and keeps of this one what lies before the damage"
     )
-    REMOVE = "remove the file: the next start makes it anew from the log"
-    REMOVE_INDEXES = (
-        "remove the file and the .index beside it: the next start makes both anew from the log"
+    REMOVE = "remove the file: a node makes it anew from the log"
+    READ_AGAIN = (
+        "remove .kafka_cleanshutdown, segment-checkpoint and recovery-point-offset-checkpoint from the data directory: the next start reads every "
+        "log from its beginning, and makes its indexes anew"
     )
-    """Kafka looks at a transaction index only where it makes the others anew."""
+    """Nothing tells a node that a transaction index lacks an entry: without one a segment looks as if nothing was aborted in it."""
     START = "start the node: it mends this by itself"
     RESTORE = "restore the file from a copy, or move the data directory away and let replicas fill a new one"
 
@@ -29,7 +30,7 @@ class Finding(NamedTuple):
     remedy: Remedy
     position: int | None = None
     is_expected: bool = False
-    """A stop that was not in order leaves this behind, and the next start mends it: nothing is wrong."""
+    """Nothing is lost by it, and a node goes on with it by itself: as a stop that was not in order leaves a log behind."""
 
     def sentence(self) -> str:
         place = "" if self.position is None else f"position {self.position}: "

@@ -172,7 +172,8 @@ class _Verification:
         ):
             path = segment_path(self._directory, base, suffix)
             if not self._file_system.exists(path):
-                self._add(path, "is missing", Remedy.START)
+                # Readers do without: a node makes it in memory, and Kafka at its start. Nothing is lost by it.
+                self._add(path, "is missing, and made anew from the log when that is read", Remedy.START, is_expected=True)  # fmt: skip
                 continue
             try:
                 first = next(damage(path, base, log), None)
@@ -203,15 +204,15 @@ class _Verification:
         try:
             entries = read_transaction_index(self._file_system, path)
         except MillstreamError:
-            self._add(path, "is no list of aborted transactions", Remedy.REMOVE_INDEXES)
+            self._add(path, "is no list of aborted transactions", Remedy.READ_AGAIN)
             return
         named = {(entry.producer_id, entry.last_offset) for entry in entries}
         for producer_id, offset in sorted(named - aborts):
-            self._add(path, f"names a transaction of producer {producer_id} that was aborted at offset {offset}, and the log does not", Remedy.REMOVE_INDEXES)  # fmt: skip
+            self._add(path, f"names a transaction of producer {producer_id} that was aborted at offset {offset}, and the log does not", Remedy.READ_AGAIN)  # fmt: skip
         if not self._has_gaps:
             for each in aborted:
                 if (each.producer_id, each.last_offset) not in named:
-                    self._add(path, f"does not name the transaction of producer {each.producer_id} that was aborted at offset {each.last_offset}", Remedy.REMOVE_INDEXES)  # fmt: skip
+                    self._add(path, f"does not name the transaction of producer {each.producer_id} that was aborted at offset {each.last_offset}", Remedy.READ_AGAIN)  # fmt: skip
 
     # --- epochs
 
