@@ -236,12 +236,13 @@ def _with_hint(
     known = admin.describe_configs([resource])[resource]
     if isinstance(known, KafkaError) or not known:
         return error
+    said = f"{resource_text(resource)}: {str(error).removeprefix(f'{resource.name}: ')}"
     for change in changes:
         entry = known.get(change.name)
-        if entry is None and change.name in str(error):
-            return InvalidConfig(f"{error}{or_near(change.name, known)}")
+        if entry is None and change.name in said:
+            return InvalidConfig(f"{said}{or_near(change.name, known)}")
         if entry is not None and entry.is_read_only:
-            return InvalidConfig(f"{error}; {change.name} is read when a node starts: change it in its file, and restart it")  # fmt: skip
+            return InvalidConfig(f"{said}; {change.name} is read when a node starts: change it in its file, and restart it")  # fmt: skip
     return error
 
 

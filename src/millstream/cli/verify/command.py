@@ -45,6 +45,7 @@ def verify(directories: tuple[str, ...], *, output: str, topics: tuple[str, ...]
         for partition, report in _reports(file_system, directory.rstrip("/"), topics):
             rows.append(_row(partition, report))
             found += report.findings
+    _show_progress("")
     print_rows(rows, output, _COLUMNS)
     _print_findings(found, output)
     if any(not each.is_expected for each in found):
@@ -81,7 +82,8 @@ def _reports(
         _note_stop(directory, data)
         if data.findings:
             yield directory, PartitionReport(findings=data.findings)
-        for name in wanted:
+        for number, name in enumerate(wanted, 1):
+            _show_progress(f"{number} of {len(wanted)}: {name}")
             yield name, verify_partition(file_system, f"{directory}/{name}", data.expected(name))
 
 
@@ -107,6 +109,12 @@ def _kept_stopped(file_system: FileSystem, directory: str) -> Iterator[None]:
         yield
     finally:
         lock.close()
+
+
+def _show_progress(text: str) -> None:
+    """Overwrites one line on a terminal; a log gets nothing."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{printable(text)}", err=True, nl=False)
 
 
 def _check_topics(topics: tuple[str, ...], names: list[str]) -> None:
