@@ -34,7 +34,7 @@ def test_a_setting_of_a_topic_is_set_checked_extended_explained_and_unset(
     run: Run, topic: str
 ) -> None:
     made(run, topic)
-    resource = f"topic/{topic}"
+    resource = f"topic:{topic}"
     tried = run("configs", "set", resource, "retention.ms=60000", "--dry-run", "--output", "json")
     assert [row["result"] for row in rows(tried)] == ["could be set"]
     assert value_of(run, resource, "retention.ms")["source"] == "default"
@@ -62,32 +62,32 @@ def test_a_setting_of_a_topic_is_set_checked_extended_explained_and_unset(
 
 def test_a_misspelt_setting_is_answered_with_the_nearest(run: Run, topic: str) -> None:
     made(run, topic)
-    refused = run("configs", "set", f"topic/{topic}", "retention.msec=1")
+    refused = run("configs", "set", f"topic:{topic}", "retention.msec=1")
     assert refused.returncode == 1
     assert "did you mean retention.ms?" in refused.stderr
-    unknown = run("configs", "get", f"topic/{topic}", "retention.msec")
+    unknown = run("configs", "get", f"topic:{topic}", "retention.msec")
     assert unknown.returncode == 2
     assert "did you mean retention.ms?" in unknown.stderr
-    assert "did you mean topic?" in run("configs", "get", f"topc/{topic}").stderr
-    assert run("configs", "get", "topic/no-such-topic").returncode == 3
+    assert "did you mean topic?" in run("configs", "get", f"topc:{topic}").stderr
+    assert run("configs", "get", "topic:no-such-topic").returncode == 3
 
 
 def test_brokers_loggers_groups_and_client_metrics_have_settings(run: Run, topic: str) -> None:
     """What only a restart changes is said so."""
     assert run("configs", "set", "broker", "log.cleaner.threads=2").returncode == 0
     eventually(
-        lambda: run("configs", "explain", "broker/1", "log.cleaner.threads", "--output", "json"),
+        lambda: run("configs", "explain", "broker:1", "log.cleaner.threads", "--output", "json"),
         lambda done: rows(done)[0]["source"] == "dynamic default broker",
     )
     assert run("configs", "unset", "broker", "log.cleaner.threads").returncode == 0
-    fixed = run("configs", "set", "broker/1", "node.id=2")
+    fixed = run("configs", "set", "broker:1", "node.id=2")
     assert fixed.returncode == 1
     assert "node.id is read when a node starts" in fixed.stderr
-    levels = rows(run("configs", "get", "logger/1", "--output", "json"))
+    levels = rows(run("configs", "get", "logger:1", "--output", "json"))
     assert any(row["key"] == "root" for row in levels)
     for resource, change in (
-        (f"group/{topic}", "consumer.session.timeout.ms=50000"),
-        (f"client-metrics/{topic}", "interval.ms=60000"),
+        (f"group:{topic}", "consumer.session.timeout.ms=50000"),
+        (f"client-metrics:{topic}", "interval.ms=60000"),
     ):
         assert run("configs", "set", resource, change).returncode == 0
         eventually(

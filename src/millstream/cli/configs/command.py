@@ -31,7 +31,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Have the change checked
 def configs() -> None:
     """Get, set and explain the settings that a cluster holds.
 
-    RESOURCE is a type and a name, as topic/orders; broker alone stands for all brokers. Types: topic, broker, logger, group, client-metrics. What a node reads from its file is
+    RESOURCE is a type and a name, as topic:orders; broker alone stands for all brokers. Types: topic, broker, logger, group, client-metrics. What a node reads from its file is
     checked by `millstream config`.
     """
 
@@ -65,7 +65,7 @@ def _list_by_hand(admin: Admin, wanted: list[ConfigResourceType]) -> list[Config
         if not wanted or kind in wanted:
             names[kind] = [str(node.node_id) for node in admin.describe_cluster().nodes]
     if not names:
-        raise UnsupportedVersion("brokers before Kafka 4.1 list neither groups nor client metrics: name one, as group/readers")  # fmt: skip
+        raise UnsupportedVersion("brokers before Kafka 4.1 list neither groups nor client metrics: name one, as group:readers")  # fmt: skip
     return [ConfigResource(kind, name) for kind, listed in names.items() for name in listed]
 
 
