@@ -93,8 +93,8 @@ fuzz: setup-dev  ## broken requests at the dispatcher, without and with access r
 	@$(PYTHON_BIN) -m tests.fuzz.logins --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 	@$(PYTHON_BIN) -m tests.fuzz.tls --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 
-soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100 KILLS=500`; NODES=3, KAFKA=1: pipelines and applications that are killed, on three nodes of ours, on Apache Kafka
-	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KILLS=$(or $(KILLS),500) MILLSTREAM_SOAK_KAFKA=$(KAFKA) MILLSTREAM_SOAK_NODES=$(NODES) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA)$(NODES),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py tests/soak/test_application_kill_matrix.py,tests/soak)
+soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100 KILLS=500`; NODES=3, KAFKA=1, SECURE=1: pipelines and applications that are killed, on three nodes of ours, on Apache Kafka, on a node with logins and access rules
+	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KILLS=$(or $(KILLS),500) MILLSTREAM_SOAK_KAFKA=$(KAFKA) MILLSTREAM_SOAK_NODES=$(NODES) MILLSTREAM_SOAK_SECURE=$(SECURE) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA)$(NODES),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py tests/soak/test_application_kill_matrix.py,$(if $(SECURE),tests/soak/test_kill_matrix.py tests/soak/test_backlog_kill_matrix.py tests/soak/test_application_kill_matrix.py,tests/soak))
 
 cluster: setup-dev  ## pipelines on clusters of Spark with several executors, which come and go: ten minutes
 	@$(PYTHON_BIN) -m pytest -m cluster $(PYTEST_FLAGS) tests/integration/spark

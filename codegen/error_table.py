@@ -34,7 +34,7 @@ ERRORS = """
 26 INVALID_SESSION_TIMEOUT | The session timeout is outside group.min/max.session.timeout.ms.
 27 REBALANCE_IN_PROGRESS | The group is rebalancing; join again.
 28 INVALID_COMMIT_OFFSET_SIZE | The offset commit is too large to be written.
-29 TOPIC_AUTHORIZATION_FAILED | Not authorized for this topic: its user needs READ on it to read, WRITE to write, CREATE to create it.
+29 TOPIC_AUTHORIZATION_FAILED | Not authorized for this topic: its user needs READ on it to read, WRITE to write, CREATE to create it, DELETE, ALTER or ALTER_CONFIGS to change it, DESCRIBE or DESCRIBE_CONFIGS to look at it.
 30 GROUP_AUTHORIZATION_FAILED | Not authorized for this group: its user needs READ on it, or DESCRIBE to look at it, DELETE to delete it.
 31 CLUSTER_AUTHORIZATION_FAILED | Not authorized for this operation on the cluster: its user needs a permission on the resource kafka-cluster.
 32 INVALID_TIMESTAMP | A timestamp lies outside the range that the topic accepts.

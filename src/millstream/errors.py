@@ -247,7 +247,7 @@ class InvalidCommitOffsetSize(KafkaError):
 class TopicAuthorizationFailed(KafkaError):
     code = 29
     name = "TOPIC_AUTHORIZATION_FAILED"
-    sentence = "Not authorized for this topic: its user needs READ on it to read, WRITE to write, CREATE to create it."
+    sentence = "Not authorized for this topic: its user needs READ on it to read, WRITE to write, CREATE to create it, DELETE, ALTER or ALTER_CONFIGS to change it, DESCRIBE or DESCRIBE_CONFIGS to look at it."
 
 
 class GroupAuthorizationFailed(KafkaError):

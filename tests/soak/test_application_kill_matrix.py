@@ -6,6 +6,7 @@ copies. In each row every victim is killed at every moment. With one node the br
 `make soak` kills `KILLS`, 500 unless it says otherwise, which takes a quarter of an hour on two cores that have nothing else to do, and begins with the seed
 MILLSTREAM_KILL_SEED: 52 of them go through all rows. A failure says the line that repeats it. `make soak NODES=3` does it on three
 nodes of ours, whose coordinator is killed, too, and `make soak KAFKA=1` on Apache Kafka, out of MILLSTREAM_KAFKA_CLASSPATH, with one node and with three.
+`make soak SECURE=1` does it on a node with TLS, logins and access rules, where the application may do what docs/guide/rights.md says.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ the outputs and stores are those of the test driver. At least once what is done 
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED. A failure says the line that repeats it.
 MILLSTREAM_KILL_WAY is the only way then ("2 of 1 threads", "local[2]"), MILLSTREAM_KILL_GUARANTEE the only guarantee.
+`make soak SECURE=1` does it on a node with TLS, logins and access rules.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ import pytest
 
 from millstream.streams.config import ProcessingGuarantee
 from tests.support.kills.backlogs import KINDS, killed_backlog
+from tests.support.kills.watched_broker import Brokers
 
 SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "0"))
 WAY = os.environ.get("MILLSTREAM_KILL_WAY", "")
+BROKERS = Brokers.of(os.environ)
 GUARANTEE = os.environ.get("MILLSTREAM_KILL_GUARANTEE", "")
 
 pytestmark = [
@@ -44,7 +47,7 @@ def test_the_result_of_a_backlog_is_that_of_the_test_driver_whoever_is_killed() 
     for number in count():
         seed, (way, guarantee) = FIRST_SEED + number // len(rows), rows[number % len(rows)]
         say(f"{way}, {guarantee}; again:\n{again(seed, way, guarantee)}")
-        done = killed_backlog(way, guarantee, seed)
+        done = killed_backlog(way, guarantee, seed, BROKERS)
         assert done, "somebody was killed before everything was done"
         kills += len(done)
         say(f"killed: {'; '.join(map(str, done))}; {kills} kills so far")
@@ -55,7 +58,7 @@ def test_the_result_of_a_backlog_is_that_of_the_test_driver_whoever_is_killed() 
 
 def again(seed: int, way: str, guarantee: ProcessingGuarantee) -> str:
     settings = (
-        f"MILLSTREAM_KILL_SEED={seed} MILLSTREAM_KILL_WAY='{way}' MILLSTREAM_KILL_GUARANTEE={guarantee} "
+        f"{BROKERS.variables}MILLSTREAM_KILL_SEED={seed} MILLSTREAM_KILL_WAY='{way}' MILLSTREAM_KILL_GUARANTEE={guarantee} "
         "MILLSTREAM_SOAK_SECONDS=1"
     )
     return f"{settings} .venv/bin/python -m pytest -n 0 {__file__}"

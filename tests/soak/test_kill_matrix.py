@@ -4,7 +4,8 @@ All shapes come in turn, each in one JVM or on two executors with disks of their
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED; more than five hundred
 kills take about an hour. A failure says the seed that repeats it. `make soak NODES=3` does it on three nodes of ours, one of which is killed, and
-`make soak KAFKA=1` on three of Apache Kafka, out of MILLSTREAM_KAFKA_CLASSPATH.
+`make soak KAFKA=1` on three of Apache Kafka, out of MILLSTREAM_KAFKA_CLASSPATH. `make soak SECURE=1` does it on a node with TLS, logins and access
+rules, where the application may do what docs/guide/rights.md says.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ import pytest
 
 from millstream.streams.runtime.steps import Step
 from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, is_available
+from tests.support.kills.driven import APPLICATION_ID
 from tests.support.kills.orders import PLANNED, Order, Orders, Victim
 from tests.support.kills.run import Run
+from tests.support.kills.secured import allow
 from tests.support.kills.shapes import SHAPES, check_nothing_is_open
 from tests.support.kills.watched_broker import Brokers, watched_brokers
 
@@ -80,6 +83,8 @@ def killed(shape: str, seed: int, directory: Path) -> int:
     orders = Orders(directory / "orders")
     with watched_brokers(orders.broker, BROKERS) as servers:
         asyncio.run(SHAPES[shape].prepare(servers))
+        if BROKERS is Brokers.SECURE:
+            asyncio.run(allow(servers, APPLICATION_ID, SHAPES[shape].topology()))
         chance = random.Random(seed)
         master = chance.choice((LOCAL, CLUSTER))
         wanted = chosen(chance, master)

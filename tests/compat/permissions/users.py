@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -16,7 +16,7 @@ from tests.oracle.clients.kafka_cluster import KafkaCluster
 from tests.patience import eventually
 
 _ADMIN: Final = "admin"
-_USERS_MAX: Final = 60
+_USERS_MAX: Final = 120
 _PASSWORD: Final = "sesame"  # that of every user
 _LOGIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
@@ -128,12 +128,12 @@ def kafka_with_users() -> Iterator[KafkaWithUsers]:
 
 
 @contextmanager
-def ours_with_users() -> Iterator[KafkaWithUsers]:
+def ours_with_users(more: Mapping[str, str] | None = None) -> Iterator[KafkaWithUsers]:
     access = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "group.initial.rebalance.delay.ms": "0",
     }
-    with Broker(settings={**_settings(), **access}) as broker:
+    with Broker(settings={**_settings(), **access, **(more or {})}) as broker:
         yield KafkaWithUsers(broker.bootstrap_servers)
 
 

@@ -18,6 +18,7 @@ from millstream.spark.pipeline.messages import Reply, RunTask
 from millstream.streams.config import ProcessingGuarantee
 from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.orders import PLANNED, Orders
+from tests.support.kills.secured import login
 from tests.support.kills.shapes import CONTINUOUS, SHAPES
 from tests.support.kills.until_done import until_done
 
@@ -49,11 +50,12 @@ def say(*words: object) -> None:
 def main(shape: str, servers: str, directory: str, limit: str, master: str, *given: str) -> None:
     session = configure(SparkOptions(master=master, short_lived=True), **SETTINGS)
     session.sparkContext.setLogLevel("OFF")
+    secured = login()
     options = RunnerOptions(
-        bootstrap_servers=servers,
+        bootstrap_servers=secured.pop("bootstrap_servers", servers),
         directory=directory,
         records_per_trigger_max=int(limit) or None,
-        client_settings=WAITS_FOR_CLUSTER,
+        client_settings={**WAITS_FOR_CLUSTER, **secured},
     )
 
     def progress(made: Progress) -> None:

@@ -14,12 +14,14 @@ from typing import Final
 from millstream.streams import StoreType
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee
 from millstream.streams.runtime.steps import RebalanceStep, Step
+from tests.support.kills.driven import APPLICATION_ID
 from tests.support.kills.driven_shapes import DRIVEN
 from tests.support.kills.killed_instances import killed
 from tests.support.kills.orders import PLANNED, PROCESSING, Moment, Order, Orders, Victim
 from tests.support.kills.run import Run
+from tests.support.kills.secured import allow
 from tests.support.kills.shapes import CONTINUOUS, check_nothing_is_open
-from tests.support.kills.watched_broker import watched_broker
+from tests.support.kills.watched_broker import Brokers, watched_broker
 from tests.support.kills.ways import Way
 
 BACKLOGS: Final = ("orders", "orders of closed windows", "orders through two topics")
@@ -67,7 +69,9 @@ class OnThreads:
         each = f"{self.threads} {'processes' if self.use_processes else 'threads'}"
         return f"{self.instances} of {each}"
 
-    def run(self, guarantee: ProcessingGuarantee, seed: int, directory: Path) -> list[Order]:
+    def run(
+        self, guarantee: ProcessingGuarantee, seed: int, directory: Path, brokers: Brokers
+    ) -> list[Order]:
         chance = random.Random(f"{self}/{guarantee}/{seed}")
         way = Way(
             shape=chance.choice(_backlogs(guarantee)),
@@ -78,6 +82,7 @@ class OnThreads:
             standby_replicas=chance.choice((0, 0, 1)) if self.instances > 1 else 0,
             instances=self.instances,
             guarantee=guarantee,
+            is_secure=brokers is Brokers.SECURE,
             fetch_bytes=chance.choice(FETCHES),
             rows_max=chance.choice((20, 100)),
         )
@@ -121,7 +126,9 @@ class OnSpark:
     def __str__(self) -> str:
         return self.master
 
-    def run(self, guarantee: ProcessingGuarantee, seed: int, directory: Path) -> list[Order]:
+    def run(
+        self, guarantee: ProcessingGuarantee, seed: int, directory: Path, brokers: Brokers
+    ) -> list[Order]:
         chance = random.Random(f"{self}/{guarantee}/{seed}")
         limit, is_continuous = chance.choice(LIMITS), chance.random() < CONTINUOUSLY
         wanted, name = self._orders(guarantee, limit, chance), chance.choice(_backlogs(guarantee))
@@ -129,8 +136,11 @@ class OnSpark:
         orders = Orders(directory / "orders")
         orders.write(wanted)
         options = [str(guarantee), *([CONTINUOUS] if is_continuous else [])]
-        with watched_broker(orders.broker) as servers:
+        is_secure = brokers is Brokers.SECURE
+        with watched_broker(orders.broker, is_secure=is_secure) as servers:
             asyncio.run(shape.prepare(servers))
+            if is_secure:
+                asyncio.run(allow(servers, APPLICATION_ID, shape.topology()))
             for _ in range(SESSIONS_MAX):
                 with Run.of_application(
                     name, servers, directory, limit, self.master, *options
@@ -180,7 +190,9 @@ _WAYS: Final[tuple[OnThreads | OnSpark, ...]] = (
 KINDS: Final[Mapping[str, OnThreads | OnSpark]] = {str(each): each for each in _WAYS}
 
 
-def killed_backlog(kind: str, guarantee: ProcessingGuarantee, seed: int) -> list[Order]:
+def killed_backlog(
+    kind: str, guarantee: ProcessingGuarantee, seed: int, brokers: Brokers = Brokers.ONE
+) -> list[Order]:
     """Runs one application until it has done everything, and returns the orders that were carried out.
 
     Raises AssertionError where the last windows, and exactly once all that was written or is kept, are not those of the test driver. Its files stay then.
@@ -188,6 +200,6 @@ def killed_backlog(kind: str, guarantee: ProcessingGuarantee, seed: int) -> list
     directory = Path(
         tempfile.mkdtemp(prefix="kill")
     )  # a short name: those of Unix sockets may have 107 characters
-    done = KINDS[kind].run(guarantee, seed, directory)
+    done = KINDS[kind].run(guarantee, seed, directory, brokers)
     shutil.rmtree(directory)
     return done

@@ -12,6 +12,7 @@ from millstream.streams.application.processes.pickling import ThreadProcessFaile
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.orders import PROCESSING, RESTORING, Orders, ThreadKilled
+from tests.support.kills.secured import login
 from tests.support.kills.ways import Way
 
 CLIENTS = {"heartbeat_interval_ms": 200, "session_timeout_ms": 3_000}
@@ -74,6 +75,7 @@ def main(described: str, servers: str, directory: str) -> None:
             "max_partition_fetch_bytes": way.fetch_bytes,
             **WAITS_FOR_CLUSTER,
             **CLIENTS,
+            **login(),
         },
         observe=orders.observe,
         restore_listener=Restoring(orders),

@@ -19,6 +19,7 @@ from tests.support.kills.driven import APPLICATION_ID, base_ms, put
 from tests.support.kills.nursed import Nursery
 from tests.support.kills.orders import VARIABLE, Order, Orders
 from tests.support.kills.remains import held_below
+from tests.support.kills.secured import allow
 from tests.support.kills.shapes import check_nothing_is_open
 from tests.support.kills.until_done import until_done
 from tests.support.kills.watched_broker import Brokers, watched_broker, watched_cluster
@@ -59,6 +60,8 @@ async def killed(way: Way, wanted: Sequence[Order], seed: int, directory: Path) 
     shape = way.killed
     with _watched(way, orders) as servers:
         await shape.create_topics(servers)
+        if way.is_secure:
+            await allow(servers, APPLICATION_ID, shape.topology())
         chance = random.Random(seed)
         async with Nursery.open(INSTANCE, {VARIABLE: str(orders.directory)}) as nursery:
             instances = [
@@ -87,7 +90,9 @@ def _watched(way: Way, orders: Orders) -> AbstractContextManager[str]:
     if way.has_nodes:
         brokers = Brokers.KAFKA if way.is_kafka else Brokers.THREE
         return watched_cluster(orders.broker, orders.coordinator, APPLICATION_ID, SETTINGS, brokers)
-    return watched_broker(orders.broker, is_kafka=way.is_kafka, settings=SETTINGS)
+    return watched_broker(
+        orders.broker, is_kafka=way.is_kafka, is_secure=way.is_secure, settings=SETTINGS
+    )
 
 
 @dataclass

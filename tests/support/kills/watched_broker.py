@@ -1,4 +1,4 @@
-"""Brokers that are started again whenever somebody kills them: ours or Apache Kafka's, on one node or three."""
+"""Brokers that are started again whenever somebody kills them: ours or Apache Kafka's, on one node or three, or one with logins and access rules."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from millstream.testing.broker import Broker
 from tests.oracle.clients.kafka_cluster import KafkaCluster
 from tests.support.clients.raw_client import RawClient
 from tests.support.kills.orders import is_running
+from tests.support.kills.secured import SecuredBroker, secured_broker
 from tests.support.kills.three_of_ours import ThreeOfOurs
 
 NODES: Final = 3
@@ -26,10 +27,14 @@ class Brokers(StrEnum):
     ONE = "one node of ours"
     THREE = "three nodes of ours"
     KAFKA = "Apache Kafka"
+    SECURE = "one secured node of ours"
+    """Applications log in over TLS and have the rights of docs/guide/rights.md."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Brokers:
-        """`make soak`, `make soak NODES=3` or `make soak KAFKA=1`."""
+        """`make soak`, `make soak NODES=3`, `make soak KAFKA=1` or `make soak SECURE=1`."""
+        if environment.get("MILLSTREAM_SOAK_SECURE") == "1":
+            return cls.SECURE
         if environment.get("MILLSTREAM_SOAK_KAFKA") == "1":
             return cls.KAFKA
         return cls.THREE if environment.get("MILLSTREAM_SOAK_NODES") == "3" else cls.ONE
@@ -40,6 +45,7 @@ class Brokers(StrEnum):
         named = {
             Brokers.KAFKA: "MILLSTREAM_SOAK_KAFKA=1 ",
             Brokers.THREE: "MILLSTREAM_SOAK_NODES=3 ",
+            Brokers.SECURE: "MILLSTREAM_SOAK_SECURE=1 ",
         }
         return named.get(self, "")
 
@@ -62,9 +68,20 @@ class _Nodes(Protocol):
 
 @contextmanager
 def watched_broker(
-    pid_file: Path, *, is_kafka: bool = False, settings: Mapping[str, str] | None = None
+    pid_file: Path,
+    *,
+    is_kafka: bool = False,
+    is_secure: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """Gives its address. `pid_file` always has its process id."""
+    """Gives its address. `pid_file` always has its process id. A secured one has no user before `allow`."""
+    if is_secure:
+        with (
+            secured_broker(settings or {}) as secured,
+            _watched(pid_file, lambda: secured.pid, lambda: _restart(secured)),
+        ):
+            yield secured.bootstrap_servers
+        return
     if is_kafka:
         with (
             KafkaCluster(1, settings) as kafka,
@@ -87,8 +104,8 @@ def watched_brokers(pid_file: Path, brokers: Brokers) -> Iterator[str]:
     leader for a moment; its coordinator (4.3.1) takes them for deleted and notes the transaction as complete, without a marker in
     them. Their last stable offset then never moves again. With three nodes partitions always have a leader.
     """
-    if brokers is Brokers.ONE:
-        with watched_broker(pid_file) as servers:
+    if brokers in {Brokers.ONE, Brokers.SECURE}:
+        with watched_broker(pid_file, is_secure=brokers is Brokers.SECURE) as servers:
             yield servers
         return
     with (
@@ -183,7 +200,7 @@ def _pid(broker: Broker) -> int:
     return broker.pid
 
 
-def _restart(broker: Broker) -> None:
+def _restart(broker: Broker | SecuredBroker) -> None:
     broker.kill()
     broker.restart()
 

@@ -55,6 +55,8 @@ class Way:
     fetch_bytes: int = 1 << 20
     """What is read of a partition at a time."""
     rows_max: int = ROWS_MAX
+    is_secure: bool = False
+    """The broker lets the application log in and do what it must, and nothing else."""
 
     @classmethod
     def of_seed(cls, seed: int, brokers: Brokers = Brokers.ONE) -> Self:
@@ -73,6 +75,7 @@ class Way:
             threads=1 if use_processes else chance.choice((1, 2)),
             standby_replicas=chance.choice((0, 1)),
             is_kafka=is_kafka,
+            is_secure=brokers is Brokers.SECURE,
             has_nodes=brokers is Brokers.THREE or (is_kafka and seed // len(kinds) % 2 == 0),
         )
 

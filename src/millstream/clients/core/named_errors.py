@@ -28,7 +28,8 @@ _PERMISSIONS: Final = frozenset(
 def named_error(code: int, subject: str, message: str | None = None) -> KafkaError:
     """Returns the error of a code. It begins with `subject`; `message` is what the broker says itself, if anything."""
     sentence = str(error_for(code))
-    if message and code in _PERMISSIONS:  # brokers never say which one
+    says_more = message is not None and message.rstrip(".") != sentence.rstrip(".")
+    if message and code in _PERMISSIONS and says_more:  # brokers never say which one
         return error_for(code, f"{subject}: {message.rstrip('.')}. {sentence}")
     return error_for(code, f"{subject}: {message or sentence}")
 

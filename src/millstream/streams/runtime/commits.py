@@ -16,6 +16,7 @@ from millstream.streams.handlers import OnError
 from millstream.streams.kernel.task.output import TaskOutput
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.failures import told_by_causes
 from millstream.streams.runtime.outputs import together, write
 from millstream.streams.runtime.refusals import (
     RefusedRecord,
@@ -57,6 +58,12 @@ class TaskCommits:
         self, task: StreamTask, position: CommittedPosition, output: TaskOutput
     ) -> WrittenOutput:
         """Writes and commits. The production handler is asked about records that brokers refuse."""
+        with told_by_causes():
+            return await self._commit(task, position, output)
+
+    async def _commit(
+        self, task: StreamTask, position: CommittedPosition, output: TaskOutput
+    ) -> WrittenOutput:
         written = await self.write(task, output)
         self._step(Step.PRODUCED)
         if self._spec.is_exact:

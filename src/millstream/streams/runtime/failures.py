@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from millstream.clients import CommitFailed, TopicDeleted
@@ -53,6 +55,18 @@ def is_retriable(error: BaseException | None) -> bool:
     if isinstance(error, TransactionFailed | TransactionalProducerFailed):
         return is_retriable(error.__cause__)
     return isinstance(error, _RETRIABLE)
+
+
+@contextmanager
+def told_by_causes() -> Iterator[None]:
+    """Raises what needs a person in a transaction instead of its failure, which says to abort it: a task's is not the program's to abort."""
+    try:
+        yield
+    except (TransactionFailed, TransactionalProducerFailed) as error:
+        cause = error.__cause__
+        if cause is None or is_retriable(cause):
+            raise
+        raise cause from cause.__cause__
 
 
 def misses_topic(error: BaseException | None) -> bool:

@@ -6,8 +6,13 @@ import pytest
 
 from millstream.clients import TopicDeleted
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
-from millstream.errors import NotLeaderOrFollower, RebalanceInProgress, UnknownTopicOrPartition
-from millstream.streams.runtime.failures import is_retriable, misses_topic
+from millstream.errors import (
+    NotLeaderOrFollower,
+    RebalanceInProgress,
+    TopicAuthorizationFailed,
+    UnknownTopicOrPartition,
+)
+from millstream.streams.runtime.failures import is_retriable, misses_topic, told_by_causes
 
 
 @pytest.mark.parametrize("error", [TopicDeleted("gone"), UnknownTopicOrPartition("gone")])
@@ -29,3 +34,15 @@ def test_a_task_whose_commit_falls_into_a_rebalance_is_tried_again() -> None:
 @pytest.mark.parametrize("error", [NotLeaderOrFollower("elsewhere"), TimeoutError(), None])
 def test_no_other_failure_says_so(error: Exception | None) -> None:
     assert not misses_topic(error)
+
+
+def test_what_ends_a_transaction_is_told_by_itself() -> None:
+    cause = TopicAuthorizationFailed("counts-0: Not authorized")
+    with pytest.raises(TopicAuthorizationFailed) as told, told_by_causes():
+        raise TransactionFailed("call abort_transaction()") from cause
+    assert told.value is cause
+
+
+def test_a_transaction_that_the_next_attempt_may_commit_has_failed_as_one() -> None:
+    with pytest.raises(TransactionFailed), told_by_causes():
+        raise TransactionFailed("call abort_transaction()") from NotLeaderOrFollower("elsewhere")

@@ -1,0 +1,136 @@
+"""Applications on stream threads with the rights of the guide's tables, and without each of them: they end with one error, which names the resource and the operation."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from millstream.clients import Admin
+from millstream.clients.admin import AclBinding, AclFilter
+from millstream.clients.consumer.range_reader import RangeReader
+from millstream.errors import MillstreamError
+from millstream.streams import StreamsConfig
+from millstream.streams.application.kafka_streams import KafkaStreams
+from millstream.streams.application.states import ApplicationState
+from tests.compat.permissions.users import KafkaWithUsers
+from tests.integration.rights.cases import Case, is_refusal_of
+from tests.integration.streams.application.instances import counting
+from tests.patience import LONG_ENOUGH_S, eventually, until
+from tests.support.rights import Right, rights
+
+RECORDS = 3
+GUARANTEES: Final = {"At least once": "at_least_once", "Exactly once": "exactly_once_v2"}
+PROTOCOLS = ("classic", "streams")
+EACH = [(kind, protocol) for kind in GUARANTEES for protocol in PROTOCOLS]
+LACKING = [
+    (kind, protocol, right)
+    for kind, protocol in EACH
+    for right in rights(kind)
+    if not right.may_be_missed
+]
+MISSED = [(kind, right) for kind in GUARANTEES for right in rights(kind) if right.may_be_missed]
+
+
+class Counted:
+    """The application `counting` of the guide, over three records."""
+
+    def __init__(self, case: Case, kind: str, protocol: str, directory: Path) -> None:
+        self.case = case
+        config = StreamsConfig(
+            application_id=case.name("counting"),
+            processing_guarantee=GUARANTEES[kind],
+            group_protocol=protocol,
+            state_dir=str(directory),
+            commit_interval_ms=50,
+            repartition_purge_interval_ms=50,
+        )
+        topology = counting(case.name("clicks"), case.name("counts"))
+        self.application = KafkaStreams(topology, config, case.settings)
+
+    @classmethod
+    @asynccontextmanager
+    async def started(
+        cls, case: Case, kind: str, protocol: str, directory: Path
+    ) -> AsyncIterator[Counted]:
+        await case.create("clicks", records=RECORDS)
+        await case.create("counts")
+        counted = cls(case, kind, protocol, directory)
+        try:
+            await counted.application.start()
+            yield counted
+        finally:
+            await counted.application.close()
+
+    async def until_counted(self) -> None:
+        """Raises what ends the application before."""
+        async with RangeReader(
+            **self.case.kafka.admin_settings, isolation_level="read_committed"
+        ) as reader:
+
+            async def are_written() -> bool:
+                if self.application.error is not None:
+                    raise self.application.error
+                ends = await reader.offsets(self.case.name("counts"), -1)
+                found = [
+                    row["key"]
+                    async for batch in reader.read(self.case.name("counts"), 0, 0, ends[0])
+                    for row in batch.to_pylist()
+                ]
+                return Counter(found) == Counter(b"%d" % number for number in range(RECORDS))
+
+            await eventually(are_written)
+
+    async def until_purged(self) -> None:
+        topic = self.case.name("counting-by-value-repartition")
+        async with RangeReader(**self.case.kafka.admin_settings) as reader:
+
+            async def is_purged() -> bool:
+                return (await reader.offsets(topic, -2))[0] > 0
+
+            await eventually(is_purged)
+
+
+@pytest.mark.parametrize(("kind", "protocol"), EACH)
+async def test_with_these_rights(
+    kafka: KafkaWithUsers, kind: str, protocol: str, tmp_path: Path
+) -> None:
+    case = await Case.of(kafka, rights(kind))
+    async with Counted.started(case, kind, protocol, tmp_path) as counted:
+        await counted.until_counted()
+        await counted.until_purged()
+
+
+@pytest.mark.parametrize(
+    ("kind", "protocol", "lacking"), LACKING, ids=["-".join(map(str, each)) for each in LACKING]
+)
+async def test_without_one_of_them(
+    kafka: KafkaWithUsers, kind: str, protocol: str, lacking: Right, tmp_path: Path
+) -> None:
+    case = await Case.of(kafka, [each for each in rights(kind) if each != lacking])
+    async with Counted.started(case, kind, protocol, tmp_path) as counted:
+        with pytest.raises(MillstreamError) as refused:
+            await counted.application.wait_ended()
+        assert counted.application.state is ApplicationState.ERROR
+    assert is_refusal_of(refused.value, lacking, case), repr(refused.value)
+
+
+@pytest.mark.parametrize(("kind", "lacking"), MISSED, ids=[kind for kind, _ in MISSED])
+async def test_without_one_that_may_be_missed(
+    kafka: KafkaWithUsers,
+    kind: str,
+    lacking: Right,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    case = await Case.of(kafka, [each for each in rights(kind) if each != lacking])
+    caplog.set_level(logging.WARNING)
+    async with Counted.started(case, kind, "streams", tmp_path) as counted:
+        await counted.until_counted()
+        await until(lambda: "Not authorized for this topic" in caplog.text)
+        assert counted.application.error is None
