@@ -57,7 +57,9 @@ class Right:
 
 def section(kind: str) -> str:
     """The text below a heading, up to the next one."""
-    (text,) = re.findall(rf"^### {re.escape(kind)}\n(.*?)(?=^#|\Z)", GUIDE, re.DOTALL | re.MULTILINE)
+    (text,) = re.findall(
+        rf"^### {re.escape(kind)}\n(.*?)(?=^#|\Z)", GUIDE, re.DOTALL | re.MULTILINE
+    )
     return str(text)
 
 

@@ -151,7 +151,9 @@ async def test_with_these_rights(kafka: KafkaWithUsers, kind: str, way: Run) -> 
 
 
 @pytest.mark.parametrize(
-    ("kind", "way", "lacking"), LACKING, ids=[f"{way.__name__}-{right}" for _, way, right in LACKING]
+    ("kind", "way", "lacking"),
+    LACKING,
+    ids=[f"{way.__name__}-{right}" for _, way, right in LACKING],
 )
 async def test_without_one_of_them(
     kafka: KafkaWithUsers, kind: str, way: Run, lacking: Right

@@ -45,7 +45,9 @@ def spark() -> Iterator[Any]:
     session.stop()
 
 
-def case_of(kafka: KafkaWithUsers, allowed: tuple[Right, ...] | list[Right], *of_guide: str) -> Case:
+def case_of(
+    kafka: KafkaWithUsers, allowed: tuple[Right, ...] | list[Right], *of_guide: str
+) -> Case:
     """With topics that have some records."""
 
     async def made() -> Case:

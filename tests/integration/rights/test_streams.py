@@ -11,8 +11,6 @@ from typing import Final
 
 import pytest
 
-from millstream.clients import Admin
-from millstream.clients.admin import AclBinding, AclFilter
 from millstream.clients.consumer.range_reader import RangeReader
 from millstream.errors import MillstreamError
 from millstream.streams import StreamsConfig
@@ -21,7 +19,7 @@ from millstream.streams.application.states import ApplicationState
 from tests.compat.permissions.users import KafkaWithUsers
 from tests.integration.rights.cases import Case, is_refusal_of
 from tests.integration.streams.application.instances import counting
-from tests.patience import LONG_ENOUGH_S, eventually, until
+from tests.patience import eventually, until
 from tests.support.rights import Right, rights
 
 RECORDS = 3

@@ -42,7 +42,9 @@ class SecuredBroker:
     """It keeps its ports and its data when it is killed."""
 
     def __init__(self, directory: Path, settings: Mapping[str, str]) -> None:
-        self._addresses = {name: f"127.0.0.1:{port}" for name, port in free_ports("OPEN", "SECURED")}
+        self._addresses = {
+            name: f"127.0.0.1:{port}" for name, port in free_ports("OPEN", "SECURED")
+        }
         authority = DevelopmentAuthority("authority", dt.datetime.now(dt.UTC))
         self._authority = directory / "authority.pem"
         self._authority.write_text(authority.certificate_pem)
