@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from millstream.clients.admin import AclBinding, Operation, PatternType, ResourceType
+from millstream.clients.admin import AclBinding, Operation, ResourceType
+from tests.compat.permissions.users import Allowed
 
+CLUSTER: Final = "kafka-cluster"
 GUIDE: Final = (Path(__file__).parents[2] / "docs/guide/rights.md").read_text()
 _ROW: Final = re.compile(
     r"\| (?P<operation>\w+) \| (?P<type>[a-z ]+?)s?(?P<prefix> that begin with)? `(?P<name>[^`]+)` \| (?P<without>.*) ?\|"
@@ -19,6 +21,7 @@ _TYPES: Final[Mapping[str, ResourceType]] = {
     "topic": ResourceType.TOPIC,
     "group": ResourceType.GROUP,
     "transactional id": ResourceType.TRANSACTIONAL_ID,
+    "cluster": ResourceType.CLUSTER,
 }
 _OPTIONS: Final = {f"--{name.replace(' ', '-')}": each for name, each in _TYPES.items()}
 
@@ -46,13 +49,7 @@ class Right:
         return replace(self, name=name)
 
     def rule(self, user: str) -> AclBinding:
-        return AclBinding(
-            resource_type=self.resource_type,
-            resource_name=self.name,
-            pattern_type=PatternType.PREFIXED if self.is_prefix else PatternType.LITERAL,
-            principal=f"User:{user}",
-            operation=self.operation,
-        )
+        return Allowed(self.resource_type, self.name, self.operation, self.is_prefix).rule(user)
 
 
 def section(kind: str) -> str:
@@ -73,14 +70,18 @@ def rights(kind: str) -> tuple[Right, ...]:
 
 
 def _right(row: re.Match[str]) -> Right:
-    operation = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row["operation"]).upper()
     return Right(
-        Operation[operation],
+        _operation(row["operation"]),
         _TYPES[row["type"]],
         row["name"],
         row["prefix"] is not None,
         row["without"].strip(),
     )
+
+
+def _operation(word: str) -> Operation:
+    """By its name in Kafka's tools, as DescribeConfigs."""
+    return Operation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()]
 
 
 def commanded(kind: str) -> set[Right]:
@@ -91,13 +92,13 @@ def commanded(kind: str) -> set[Right]:
 
 def _of_command(words: list[str]) -> Iterator[Right]:
     assert words[:5] == ["millstream", "acls", "add", "--allow-principal", "alice"], words
-    options = list(zip(words[5::2], words[6::2], strict=True))
+    named = " ".join(words[5:]).replace("--cluster", f"--cluster {CLUSTER}").split()
+    options = list(zip(named[::2], named[1::2], strict=True))
     is_prefix = ("--resource-pattern-type", "prefixed") in options
     for operation in (value for option, value in options if option == "--operation"):
         for option, name in options:
             if option in _OPTIONS:
-                named = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).upper()
-                yield Right(Operation[named], _OPTIONS[option], name, is_prefix)
+                yield Right(_operation(operation), _OPTIONS[option], name, is_prefix)
 
 
 def of_application(

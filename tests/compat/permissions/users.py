@@ -30,6 +30,15 @@ class Allowed:
     operation: Operation
     is_prefix: bool = False
 
+    def rule(self, user: str) -> AclBinding:
+        return AclBinding(
+            resource_type=self.resource,
+            resource_name=self.name,
+            pattern_type=PatternType.PREFIXED if self.is_prefix else PatternType.LITERAL,
+            principal=f"User:{user}",
+            operation=self.operation,
+        )
+
 
 def describe_topic(name: str) -> Allowed:
     return Allowed(ResourceType.TOPIC, name, Operation.DESCRIBE)
@@ -74,8 +83,26 @@ class KafkaWithUsers:
         """The settings of a client whose user is new and may do this."""
         number = next(self._users)
         assert number < _USERS_MAX, "Kafka was started with fewer users: raise _USERS_MAX"
-        asyncio.run(self._allow(f"user{number}", allowed))
+        asyncio.run(self.allow(f"user{number}", allowed))
         return self._settings(f"user{number}")
+
+    async def take_away(self, settings: Mapping[str, Any], taken: Allowed) -> None:
+        """Has the user of these settings lack a permission from now on. Returns when the broker knows."""
+        rule = taken.rule(settings["sasl_username"])
+        wanted = AclFilter(
+            resource_type=rule.resource_type,
+            resource_name=rule.resource_name,
+            pattern_type=rule.pattern_type,
+            principal=rule.principal,
+            operation=rule.operation,
+        )
+        async with Admin(**self.admin_settings) as admin:
+            (await admin.delete_acls([wanted])).raise_errors()
+
+            async def is_gone() -> bool:
+                return not await admin.describe_acls(wanted)
+
+            await eventually(is_gone)
 
     def new_topic(self, records: int = 0) -> str:
         """A topic of one partition."""
@@ -92,24 +119,15 @@ class KafkaWithUsers:
             "sasl_password": _PASSWORD,
         }
 
-    async def _allow(self, user: str, allowed: tuple[Allowed, ...]) -> None:
+    async def allow(self, user: str, allowed: tuple[Allowed, ...]) -> None:
         """Returns when the broker knows."""
         principal = f"User:{user}"
-        rules = {
-            AclBinding(
-                resource_type=each.resource,
-                resource_name=each.name,
-                pattern_type=PatternType.PREFIXED if each.is_prefix else PatternType.LITERAL,
-                principal=principal,
-                operation=each.operation,
-            )
-            for each in allowed
-        }
+        rules = {each.rule(user) for each in allowed}
         async with Admin(**self.admin_settings) as admin:
             (await admin.create_acls(rules)).raise_errors()
 
             async def are_known() -> bool:
-                return set(await admin.describe_acls(AclFilter(principal=principal))) == rules
+                return set(await admin.describe_acls(AclFilter(principal=principal))) >= rules
 
             await eventually(are_known)
 

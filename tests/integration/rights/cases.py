@@ -17,7 +17,7 @@ from millstream.errors import (
     TransactionalIdAuthorizationFailed,
 )
 from tests.compat.permissions.users import Allowed, KafkaWithUsers
-from tests.support.rights import Right
+from tests.support.rights import CLUSTER, Right
 
 REFUSALS: Final[Mapping[ResourceType, type[KafkaError]]] = {
     ResourceType.TOPIC: TopicAuthorizationFailed,
@@ -38,11 +38,19 @@ class Case:
     @classmethod
     async def of(cls, kafka: KafkaWithUsers, rights: Iterable[Right]) -> Case:
         prefix = f"c{next(_NUMBERS)}-"
-        allowed = [
-            Allowed(each.resource_type, prefix + each.name, each.operation, each.is_prefix)
-            for each in rights
-        ]
+        allowed = [_allowed(prefix, each) for each in rights]
         return cls(kafka, prefix, await asyncio.to_thread(kafka.user, *allowed))
+
+    async def take_away(self, right: Right) -> None:
+        await self.kafka.take_away(self.settings, _allowed(self.prefix, right))
+
+    async def give(self, right: Right) -> None:
+        await self.kafka.allow(self.settings["sasl_username"], (_allowed(self.prefix, right),))
+
+    async def put(self, of_guide: str, *values: bytes) -> None:
+        async with Producer(**self.kafka.admin_settings) as producer:
+            for value in values:
+                await producer.send(self.name(of_guide), value)
 
     def name(self, of_guide: str) -> str:
         return self.prefix + of_guide
@@ -57,6 +65,11 @@ class Case:
                 for topic in wanted:
                     for number in range(records):
                         await producer.send(topic.name, b"%d" % number)
+
+
+def _allowed(prefix: str, right: Right) -> Allowed:
+    name = right.name if right.name == CLUSTER else prefix + right.name
+    return Allowed(right.resource_type, name, right.operation, right.is_prefix)
 
 
 Run = Callable[[Case], Awaitable[None]]

@@ -34,6 +34,15 @@ def named_error(code: int, subject: str, message: str | None = None) -> KafkaErr
     return error_for(code, f"{subject}: {message or sentence}")
 
 
+def transaction_error(
+    code: int, subject: str, transactional_id: str | None, message: str | None = None
+) -> KafkaError:
+    """The same for a part of a transaction: a refused transactional id is answered for each of its parts."""
+    if code == TransactionalIdAuthorizationFailed.code:
+        subject = f"transactional id {transactional_id!r}"
+    return named_error(code, subject, message)
+
+
 def membership_error(
     code: int, group_id: str, topics: Collection[str], message: str | None = None
 ) -> KafkaError:

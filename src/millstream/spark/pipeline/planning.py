@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from millstream.clients.admin import Admin, NewTopic
-from millstream.errors import TopicAlreadyExists
+from millstream.errors import TopicAlreadyExists, UnknownTopicOrPartition
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.runtime.renaming import require_same_names
@@ -41,6 +41,11 @@ class CurrentPlan:
         self._application_id = application_id
         self._kafka = kafka
         self._clock = clock
+        self._sources = {
+            topic
+            for group in topology.sub_topologies
+            for topic in topology.topics_of(group, application_id).sources
+        }
         self.interval_ms = interval_ms
         self._lock = threading.Lock()
         self._looked_ms = clock.now().monotonic_ms
@@ -62,10 +67,15 @@ class CurrentPlan:
 
     async def _look(self) -> TopologyPlan:
         async with Admin(**self._kafka.of_client()) as admin:
-            names = await admin.list_topics(include_internal=True)
-            topics = (await admin.describe_topics(names)).raise_errors()
-            partitions = {name: len(topics.result(name).partitions) for name in topics}
-            hidden = [name for name in topics if topics.result(name).is_internal]
+            listed = await admin.list_topics(include_internal=True)
+            # Those that the user may not see are not listed: asked for by name they are refused, else they do not exist.
+            found = await admin.describe_topics({*listed, *self._sources})
+            for error in found.errors().values():
+                if not isinstance(error, UnknownTopicOrPartition):
+                    raise error
+            topics = {name: found.result(name) for name in found.keys() - found.errors().keys()}
+            partitions = {name: len(topic.partitions) for name, topic in topics.items()}
+            hidden = [name for name, topic in topics.items() if topic.is_internal]
             hidden.append(pause_topic(self._application_id))
             plan = plan_topology(self._topology, self._application_id, partitions, hidden)
             await self._create_internal_topics(admin, plan, partitions)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
-from millstream.clients.core.named_errors import named_error
+from millstream.clients.core.named_errors import transaction_error
 from millstream.clients.producer.core.accumulator import RecordAccumulator
 from millstream.clients.producer.core.batch_completion import BatchCompletion
 from millstream.clients.producer.core.batch_encoding import encode_batch
@@ -173,7 +173,8 @@ class ProducePlanner:
                     batch, answer.base_offset, answer.log_append_time_ms, now_ms
                 )
             else:
-                settled += self._fail(batch, _error_of(topic_partition, answer), now_ms)
+                error = _error_of(topic_partition, answer, planned.transactional_id)
+                settled += self._fail(batch, error, now_ms)
         return settled
 
     def handle_failure(
@@ -271,11 +272,15 @@ class ProducePlanner:
         return self._completion.fail(batch, error, now_ms)
 
 
-def _error_of(topic_partition: TopicPartition, answer: PartitionProduceResponse) -> KafkaError:
+def _error_of(
+    topic_partition: TopicPartition,
+    answer: PartitionProduceResponse,
+    transactional_id: str | None,
+) -> KafkaError:
     detail = answer.error_message
     if answer.record_errors:
         first = answer.record_errors[0]
         detail = (
             f"record {first.batch_index} of the batch: {first.batch_index_error_message or detail}"
         )
-    return named_error(answer.error_code, str(topic_partition), detail)
+    return transaction_error(answer.error_code, str(topic_partition), transactional_id, detail)

@@ -108,7 +108,7 @@ class TransactionCoordinators:
                 AddPartitionsToTxnResponse,
                 version_max=ADD_PARTITIONS_VERSION_MAX,
             )
-            error = add_partitions_error(response)
+            error = add_partitions_error(response, transaction.transactional_id)
             if error is not None:
                 raise error
 
@@ -144,7 +144,7 @@ class TransactionCoordinators:
                 TxnOffsetCommitResponse,
                 version_max=version_max,
             )
-            error = offset_commit_error(response, group.group_id)
+            error = offset_commit_error(response, group.group_id, transaction.transactional_id)
             if error is not None:
                 raise error
 

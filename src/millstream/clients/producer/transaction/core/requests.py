@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from millstream.clients.core.named_errors import named_error
+from millstream.clients.core.named_errors import transaction_error
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.clients.producer.transaction.core.transaction import ProducerIdentity
 from millstream.errors import (
@@ -52,10 +52,16 @@ def add_partitions_request(
     )
 
 
-def add_partitions_error(response: AddPartitionsToTxnResponse) -> KafkaError | None:
+def add_partitions_error(
+    response: AddPartitionsToTxnResponse, transactional_id: str
+) -> KafkaError | None:
     """Returns the error, None when all were added. The gravest comes first: the others follow from it, or can wait for the next try."""
     errors = [
-        named_error(partition.partition_error_code, f"{topic.name}-{partition.partition_index}")
+        transaction_error(
+            partition.partition_error_code,
+            f"{topic.name}-{partition.partition_index}",
+            transactional_id,
+        )
         for topic in response.results_by_topic_v3_and_below
         for partition in topic.results_by_partition
         if partition.partition_error_code
@@ -109,12 +115,15 @@ def offset_commit_request(
     )
 
 
-def offset_commit_error(response: TxnOffsetCommitResponse, group_id: str) -> KafkaError | None:
+def offset_commit_error(
+    response: TxnOffsetCommitResponse, group_id: str, transactional_id: str
+) -> KafkaError | None:
     """Returns the error, None when every offset was taken; an error that is no use to retry before one that is."""
     errors = [
-        named_error(
+        transaction_error(
             partition.error_code,
             f"offset of {topic.name}-{partition.partition_index} in group {group_id!r}",
+            transactional_id,
         )
         for topic in response.topics
         for partition in topic.partitions

@@ -13,7 +13,7 @@ import pytest
 from millstream.clients import RangeReader
 from millstream.spark import RunnerOptions, SparkStreams
 from millstream.streams import StreamsConfig
-from tests.compat.permissions.users import KafkaWithUsers
+from tests.compat.permissions.users import KafkaWithUsers, ours_with_users
 from tests.integration.rights.cases import REFUSALS, Case
 from tests.integration.streams.application.instances import counting
 from tests.support.late_workers import started
@@ -36,13 +36,9 @@ GUARANTEES: Final = {"A sink on Spark": "at-least-once", EXACT: "exactly-once"}
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    from millstream.spark import SparkOptions, configure
-
-    session = configure(SparkOptions(master="local[2]", short_lived=True))
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+def kafka() -> Iterator[KafkaWithUsers]:
+    with ours_with_users() as ours:
+        yield ours
 
 
 def case_of(
