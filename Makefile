@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-rights oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -59,6 +59,9 @@ oracle-clients: setup-dev  ## the tests of the clients against Apache Kafka with
 
 oracle-cluster: setup-dev  ## clusters of Apache Kafka's nodes and ours (MILLSTREAM_KAFKA_CLASSPATH); `make oracle-cluster FLAGS="-k transactions"`
 	@$(PYTHON_BIN) -m tests.oracle.cluster.run $(FLAGS)
+
+oracle-rights: setup-dev  ## applications with the least rights of docs/guide/rights.md against Apache Kafka (MILLSTREAM_KAFKA_CLASSPATH)
+	@MILLSTREAM_RIGHTS_ON_KAFKA=1 $(PYTHON_BIN) -m pytest -n 0 tests/integration/rights
 
 oracle-dataframes: setup-dev  ## the tests of sources and sinks on Spark against Apache Kafka; `make oracle-dataframes FLAGS="-k exactly_once"`
 	@$(PYTHON_BIN) -m tests.oracle.dataframes $(FLAGS)

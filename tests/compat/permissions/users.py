@@ -140,8 +140,8 @@ class KafkaWithUsers:
 
 
 @contextmanager
-def kafka_with_users() -> Iterator[KafkaWithUsers]:
-    with KafkaCluster(1, _settings()) as kafka:
+def kafka_with_users(more: Mapping[str, str] | None = None) -> Iterator[KafkaWithUsers]:
+    with KafkaCluster(1, {**_settings(), **(more or {})}) as kafka:
         yield KafkaWithUsers(kafka.bootstrap_servers)
 
 

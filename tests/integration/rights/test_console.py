@@ -56,7 +56,7 @@ async def shown(case: Case, reader: ClusterReader) -> str:
 
 def refused(case: Case, text: str) -> bool:
     """Whether something of the case is refused, or of the cluster. Groups of others are listed, too."""
-    of_case = rf"{case.prefix}[a-z-]+: Not authorized"
+    of_case = rf"{case.prefix}[a-z-]+: [^:]*Not authorized"
     return (
         re.search(f"{of_case}|Not authorized for this operation on the cluster", text) is not None
     )
