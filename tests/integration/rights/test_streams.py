@@ -6,13 +6,22 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from millstream.clients import Admin
+from millstream.clients.admin import (
+    AlterConfig,
+    ConfigResource,
+    ConfigResourceType,
+    Operation,
+    ResourceType,
+)
 from millstream.clients.consumer.range_reader import RangeReader
-from millstream.errors import MillstreamError
+from millstream.errors import ConfigError, MillstreamError
 from millstream.streams import StreamsConfig
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
@@ -29,6 +38,7 @@ EACH = [(kind, protocol) for kind in GUARANTEES for protocol in PROTOCOLS]
 LACKING = [
     (kind, protocol, right)
     for kind, protocol in EACH
+    if (kind, protocol) != ("At least once", "classic")  # nothing that the others have not
     for right in rights(kind)
     if not right.may_be_missed
 ]
@@ -38,7 +48,14 @@ MISSED = [(kind, right) for kind in GUARANTEES for right in rights(kind) if righ
 class Counted:
     """The application `counting` of the guide, over three records."""
 
-    def __init__(self, case: Case, kind: str, protocol: str, directory: Path) -> None:
+    def __init__(
+        self,
+        case: Case,
+        kind: str,
+        protocol: str,
+        directory: Path,
+        **more: Any,  # Any: settings of any type
+    ) -> None:
         self.case = case
         config = StreamsConfig(
             application_id=case.name("counting"),
@@ -47,6 +64,7 @@ class Counted:
             state_dir=str(directory),
             commit_interval_ms=50,
             repartition_purge_interval_ms=50,
+            **more,
         )
         topology = counting(case.name("clicks"), case.name("counts"))
         self.application = KafkaStreams(topology, config, case.settings)
@@ -54,11 +72,11 @@ class Counted:
     @classmethod
     @asynccontextmanager
     async def started(
-        cls, case: Case, kind: str, protocol: str, directory: Path
+        cls, case: Case, kind: str, protocol: str, directory: Path, **more: Any
     ) -> AsyncIterator[Counted]:
         await case.create("clicks", records=RECORDS)
         await case.create("counts")
-        counted = cls(case, kind, protocol, directory)
+        counted = cls(case, kind, protocol, directory, **more)
         try:
             await counted.application.start()
             yield counted
@@ -132,3 +150,52 @@ async def test_without_one_that_may_be_missed(
         await counted.until_counted()
         await until(lambda: "Not authorized for this topic" in caplog.text)
         assert counted.application.error is None
+
+
+async def test_a_thread_that_is_a_process_says_so_too(
+    kafka: KafkaWithUsers, tmp_path: Path
+) -> None:
+    (lacking,) = [
+        each
+        for each in rights("Exactly once")
+        if each.is_prefix and each.operation is Operation.WRITE and each.name == "counting-"
+    ]
+    case = await Case.of(kafka, [each for each in rights("Exactly once") if each != lacking])
+    async with Counted.started(
+        case, "Exactly once", "streams", tmp_path, use_processes=True
+    ) as counted:
+        with pytest.raises(MillstreamError) as refused:
+            await counted.application.wait_ended()
+    assert is_refusal_of(refused.value, lacking, case), repr(refused.value)
+
+
+GROUP = Right(Operation.ALTER_CONFIGS, ResourceType.GROUP, "counting", is_prefix=False)
+
+
+@pytest.mark.parametrize(
+    "more", [GROUP, replace(GROUP, operation=Operation.DESCRIBE_CONFIGS)], ids=str
+)
+async def test_standby_copies_are_a_setting_of_the_group(
+    kafka: KafkaWithUsers, more: Right, tmp_path: Path
+) -> None:
+    case = await Case.of(kafka, [*rights("Exactly once"), more])
+    if more.operation is Operation.DESCRIBE_CONFIGS:
+        resource = ConfigResource(ConfigResourceType.GROUP, case.name("counting"))
+        setting = AlterConfig("streams.num.standby.replicas", "1")
+        async with Admin(**kafka.admin_settings) as admin:
+            (await admin.incremental_alter_configs({resource: [setting]})).raise_errors()
+    async with Counted.started(
+        case, "Exactly once", "streams", tmp_path, num_standby_replicas=1
+    ) as counted:
+        await counted.until_counted()
+
+
+async def test_who_may_not_have_standby_copies_is_told_who_may(
+    kafka: KafkaWithUsers, tmp_path: Path
+) -> None:
+    case = await Case.of(kafka, rights("Exactly once"))
+    with pytest.raises(ConfigError, match=r"num_standby_replicas=1 .*kafka-configs\.sh"):
+        async with Counted.started(
+            case, "Exactly once", "streams", tmp_path, num_standby_replicas=1
+        ):
+            pytest.fail("it has started")

@@ -24,8 +24,17 @@ IN_USE = [
 ]
 
 
-@pytest.mark.parametrize("taken", IN_USE, ids=str)
-@pytest.mark.parametrize("protocol", ["classic", "streams"])
+IN_CLASSIC_GROUPS = [each for each in IN_USE if each.resource_type is not ResourceType.TOPIC]
+"""What the stream threads of a classic group do otherwise than those of the streams protocol."""
+EACH = [
+    *(("streams", each) for each in IN_USE),
+    *(("classic", each) for each in IN_CLASSIC_GROUPS),
+]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "taken"), EACH, ids=[f"{protocol}-{taken}" for protocol, taken in EACH]
+)
 async def test_an_application_ends_with_the_right_that_it_lacks(
     kafka: KafkaWithUsers, protocol: str, taken: Right, tmp_path: Path
 ) -> None:
@@ -63,8 +72,10 @@ async def test_a_consumer_says_so_and_reads_on_when_it_may_again(
 ) -> None:
     case = await Case.of(kafka, rights("A consumer"))
     await case.create("orders", records=1)
+    soon_heard = {"heartbeat_interval_ms": 200} if protocol == "classic" else {}
     async with Consumer(
         **case.settings,
+        **soon_heard,
         group_id=case.name("billing"),
         group_protocol=protocol,
         auto_offset_reset="earliest",

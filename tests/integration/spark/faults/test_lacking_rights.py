@@ -11,11 +11,13 @@ from typing import Any, Final
 import pytest
 
 from millstream.clients import RangeReader
+from millstream.clients.admin import Operation
 from millstream.spark import RunnerOptions, SparkStreams
 from millstream.streams import StreamsConfig
 from tests.compat.permissions.users import KafkaWithUsers, ours_with_users
 from tests.integration.rights.cases import REFUSALS, Case
 from tests.integration.streams.application.instances import counting
+from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.late_workers import started
 from tests.support.rights import Right, rights
 
@@ -159,9 +161,9 @@ def test_an_exactly_once_sink_without_one_of_them(
     assert written(case, "totals") == RECORDS, "nothing of it is seen"
 
 
-def count_words(spark: Any, case: Case, guarantee: str, directory: Path) -> None:
+def application(spark: Any, case: Case, guarantee: str, directory: Path) -> SparkStreams:
     settings = dict(case.settings)
-    application = SparkStreams(
+    return SparkStreams(
         counting(case.name("clicks"), case.name("counts")),
         StreamsConfig(application_id=case.name("counting"), processing_guarantee=guarantee),
         spark,
@@ -171,8 +173,11 @@ def count_words(spark: Any, case: Case, guarantee: str, directory: Path) -> None
             client_settings=settings,
         ),
     )
-    with application:
-        application.run_available()
+
+
+def count_words(spark: Any, case: Case, guarantee: str, directory: Path) -> None:
+    with application(spark, case, guarantee, directory) as counting_application:
+        counting_application.run_available()
 
 
 @pytest.mark.parametrize(
@@ -188,7 +193,13 @@ def test_a_topology_with_these_rights(
     assert written(case, "counts") == RECORDS
 
 
-LACKING: Final = [each for each in rights("Exactly once") if not each.may_be_missed]
+LACKING: Final = [
+    each
+    for each in rights("Exactly once")
+    if each.name in {"clicks", "counting@"}
+    or (each.is_prefix and each.operation is Operation.WRITE)
+]
+"""Those that a driver and a task host find out about; what else a task says is that of a stream thread."""
 
 
 @pytest.mark.parametrize("lacking", LACKING, ids=str)
@@ -200,3 +211,19 @@ def test_a_topology_without_one_of_them(
     with pytest.raises(Exception) as refused:  # Spark has classes of its own
         count_words(spark, case, "exactly_once_v2", tmp_path)
     assert is_refused(refused.value, lacking, case), refused.value
+
+
+def test_a_topology_ends_with_the_right_that_is_taken_away(
+    spark: Any, kafka: KafkaWithUsers, tmp_path: Path
+) -> None:
+    (write,) = [each for each in rights("Exactly once") if each.name == "counts"]
+    case = case_of(kafka, rights("Exactly once"), "clicks")
+    asyncio.run(case.create("counts"))
+    with application(spark, case, "exactly_once_v2", tmp_path) as running:
+        running.start()
+        wait_until(lambda: written(case, "counts") == RECORDS)
+        asyncio.run(case.take_away(write))
+        asyncio.run(case.put("clicks", b"more"))
+        with pytest.raises(Exception) as refused:  # Spark has classes of its own
+            running.await_termination(LONG_ENOUGH_S)
+    assert is_refused(refused.value, write, case), refused.value
