@@ -110,7 +110,9 @@ def secured_broker(settings: Mapping[str, str]) -> Iterator[SecuredBroker]:
 
 async def allow(servers: str, application: str, topology: Topology) -> None:
     """Makes the user, who may do what the guide says for this application exactly once, and nothing else."""
-    sources, sinks = _own_topics(topology, application)
+    topics = [topology.topics_of(group, application) for group in topology.sub_topologies]
+    sources = _of_users(application, {topic for each in topics for topic in each.sources})
+    sinks = _of_users(application, {topic for each in topics for topic in each.sinks})
     table = of_application(rights("Exactly once"), application, sources, sinks)
     rules = {right.rule(_USER) for right in table}
     async with Admin(**WAITS_FOR_CLUSTER, bootstrap_servers=servers) as admin:
@@ -124,12 +126,6 @@ async def allow(servers: str, application: str, topology: Topology) -> None:
         await eventually(are_known)
 
 
-def _own_topics(topology: Topology, application: str) -> tuple[Collection[str], Collection[str]]:
-    """The topics that a topology reads and writes, without those that are the application's own."""
-    topics = [topology.topics_of(group, application) for group in topology.sub_topologies]
-    read = {topic for each in topics for topic in each.sources}
-    written = {topic for each in topics for topic in each.sinks}
-    return tuple(
-        sorted(name for name in names if not name.startswith(f"{application}-"))
-        for names in (read, written)
-    )
+def _of_users(application: str, topics: Collection[str]) -> list[str]:
+    """Those that are not the application's own."""
+    return sorted(name for name in topics if not name.startswith(f"{application}-"))

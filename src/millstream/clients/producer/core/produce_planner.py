@@ -173,8 +173,8 @@ class ProducePlanner:
                     batch, answer.base_offset, answer.log_append_time_ms, now_ms
                 )
             else:
-                error = _error_of(topic_partition, answer, planned.transactional_id)
-                settled += self._fail(batch, error, now_ms)
+                refusal = _error_of(topic_partition, answer, planned.transactional_id)
+                settled += self._fail(batch, refusal, now_ms)
         return settled
 
     def handle_failure(
