@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from millstream.clients import Admin
+from millstream.clients import Admin, Consumer, OffsetAndMetadata
 from millstream.clients.admin import (
     AlterConfig,
     ConfigResource,
@@ -22,6 +22,7 @@ from millstream.clients.admin import (
 )
 from millstream.clients.consumer.range_reader import RangeReader
 from millstream.errors import ConfigError, MillstreamError
+from millstream.model import TopicPartition
 from millstream.streams import StreamsConfig
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
@@ -199,3 +200,25 @@ async def test_who_may_not_have_standby_copies_is_told_who_may(
             case, "Exactly once", "streams", tmp_path, num_standby_replicas=1
         ):
             pytest.fail("it has started")
+
+
+@pytest.mark.parametrize("is_told_apart", [True, False])
+async def test_an_application_whose_name_goes_on_after_a_hyphen_is_told_apart_by_its_group(
+    kafka: KafkaWithUsers, tmp_path: Path, *, is_told_apart: bool
+) -> None:
+    groups = Right(Operation.DESCRIBE, ResourceType.GROUP, "counting", is_prefix=True)
+    more = [groups] if is_told_apart else []
+    case = await Case.of(kafka, [*rights("Exactly once"), *more])
+    await case.create("counting-eu-by-airport-repartition")
+    other = case.name("counting-eu-by-airport-repartition")
+    async with Consumer(
+        **kafka.admin_settings, group_id=case.name("counting-eu"), group_protocol="classic"
+    ) as consumer:
+        consumer.assign([(other, 0)])
+        await consumer.commit({TopicPartition(other, 0): OffsetAndMetadata(0)})
+    async with Counted.started(case, "Exactly once", "classic", tmp_path) as counted:
+        if is_told_apart:
+            await counted.until_counted()
+        else:
+            with pytest.raises(ConfigError, match=f"{other} is.*DESCRIBE on groups"):
+                await counted.application.wait_ended()

@@ -45,17 +45,20 @@ def require_same_names(
     if found is None:
         return
     old, new = found
+    # A user who may not describe a group does not see it, and the names of its topics alone do not tell whose they are.
+    of_another = f"If it belongs to an application whose name begins with {application_id}-, allow the user DESCRIBE on groups that begin with {application_id}"
     if _GENERATED.fullmatch(new) and _GENERATED.fullmatch(old):
         raise ConfigError(
             f"internal topic {new} is not there, but {old} is, which the topology does not have: operators were added or removed "
             "before one whose name is generated, so its number is another one now, and it would begin with nothing. Give the "
             f"store or the repartition its name of before, {_own_name(old, application_id)} (materialized=, store=, name=), to go "
-            f"on with it; give it a name of its own, or delete {old}, if it is to begin anew; or reset the application"
+            f"on with it; give it a name of its own, or delete {old}, if it is to begin anew; or reset the application. "
+            f"{of_another}"
         )
     raise ConfigError(
         f"internal topic {new} is not there, but {old} is, which the topology does not have. Was it renamed? What was not read of {old} would be "
         f"lost. Give it its name of before, {_own_name(old, application_id)}, to go on with it; delete {old} if it is no longer needed; or "
-        "reset the application"
+        f"reset the application. {of_another}"
     )
 
 
