@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -23,7 +22,6 @@ _TYPES: Final[Mapping[str, ResourceType]] = {
     "transactional id": ResourceType.TRANSACTIONAL_ID,
     "cluster": ResourceType.CLUSTER,
 }
-_OPTIONS: Final = {f"--{name.replace(' ', '-')}": each for name, each in _TYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -50,6 +48,11 @@ class Right:
 
     def rule(self, user: str) -> AclBinding:
         return Allowed(self.resource_type, self.name, self.operation, self.is_prefix).rule(user)
+
+
+def _operation(word: str) -> Operation:
+    """By its name in Kafka's tools, as DescribeConfigs."""
+    return Operation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()]
 
 
 def section(kind: str) -> str:
@@ -79,26 +82,10 @@ def _right(row: re.Match[str]) -> Right:
     )
 
 
-def _operation(word: str) -> Operation:
-    """By its name in Kafka's tools, as DescribeConfigs."""
-    return Operation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()]
-
-
-def commanded(kind: str) -> set[Right]:
-    """What the commands below a heading allow."""
+def commands(kind: str) -> list[str]:
+    """Those below a heading, which allow `alice` what is in the table."""
     (block,) = re.findall(r"```sh\n(.*?)```", section(kind), re.DOTALL)
-    return {right for line in block.splitlines() for right in _of_command(shlex.split(line))}
-
-
-def _of_command(words: list[str]) -> Iterator[Right]:
-    assert words[:5] == ["millstream", "acls", "add", "--allow-principal", "alice"], words
-    named = " ".join(words[5:]).replace("--cluster", f"--cluster {CLUSTER}").split()
-    options = list(zip(named[::2], named[1::2], strict=True))
-    is_prefix = ("--resource-pattern-type", "prefixed") in options
-    for operation in (value for option, value in options if option == "--operation"):
-        for option, name in options:
-            if option in _OPTIONS:
-                yield Right(_operation(operation), _OPTIONS[option], name, is_prefix)
+    return str(block).splitlines()
 
 
 def of_application(
