@@ -6,6 +6,7 @@ A limit of 0 is none. Options: `at_least_once`; `continuous` for one that goes o
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from tests.support.kills.orders import PLANNED, Orders
 from tests.support.kills.secured import login
 from tests.support.kills.shapes import CONTINUOUS, SHAPES
 from tests.support.kills.until_done import until_done
+from tests.support.kills.watched_broker import Brokers
 
 SETTINGS: Final = {
     "spark.python.daemon.module": "tests.support.kills.worker_daemon",
@@ -50,7 +52,7 @@ def say(*words: object) -> None:
 def main(shape: str, servers: str, directory: str, limit: str, master: str, *given: str) -> None:
     session = configure(SparkOptions(master=master, short_lived=True), **SETTINGS)
     session.sparkContext.setLogLevel("OFF")
-    secured = login()
+    secured = login(is_secure=Brokers.of(os.environ) is Brokers.SECURE)
     options = RunnerOptions(
         bootstrap_servers=secured.pop("bootstrap_servers", servers),
         directory=directory,

@@ -75,7 +75,7 @@ def main(described: str, servers: str, directory: str) -> None:
             "max_partition_fetch_bytes": way.fetch_bytes,
             **WAITS_FOR_CLUSTER,
             **CLIENTS,
-            **login(),
+            **login(is_secure=way.is_secure),
         },
         observe=orders.observe,
         restore_listener=Restoring(orders),

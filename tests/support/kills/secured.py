@@ -5,7 +5,6 @@ Two listeners: clients of the application log in at one of them, over TLS; at th
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -17,12 +16,12 @@ from unittest import mock
 import orjson
 
 from millstream.broker.config.security_table import STANDARD_AUTHORIZER
-from millstream.cli.certs.issuing import DevelopmentAuthority
 from millstream.clients import Admin
 from millstream.clients.admin import AclFilter, ScramMechanism, UpsertScramCredential
 from millstream.streams.topology import Topology
 from millstream.testing.broker import TEST_SETTINGS
 from millstream.testing.node_runner import SubprocessNode
+from tests.integration.clients.security.certificates import Authority
 from tests.patience import WAITS_FOR_CLUSTER, eventually
 from tests.support.rights import of_application, rights
 from tests.support.sasl_node import free_ports
@@ -33,9 +32,9 @@ _VARIABLE: Final = "MILLSTREAM_TEST_KILL_LOGIN"
 _START_S: Final = 60.0
 
 
-def login() -> dict[str, Any]:
+def login(*, is_secure: bool) -> dict[str, Any]:
     """The settings with which clients of the application log in; none where the node is open to everybody."""
-    return dict(orjson.loads(os.environ.get(_VARIABLE, "{}")))
+    return dict(orjson.loads(os.environ[_VARIABLE])) if is_secure else {}
 
 
 class SecuredBroker:
@@ -45,11 +44,9 @@ class SecuredBroker:
         self._addresses = {
             name: f"127.0.0.1:{port}" for name, port in free_ports("OPEN", "SECURED")
         }
-        authority = DevelopmentAuthority("authority", dt.datetime.now(dt.UTC))
-        self._authority = directory / "authority.pem"
-        self._authority.write_text(authority.certificate_pem)
-        key = directory / "node.pem"
-        key.write_text(authority.issue_node("node", ["127.0.0.1"]))
+        authority = Authority(directory)
+        self._authority = authority.path
+        key = authority.issue("node")
         self._settings = {
             **TEST_SETTINGS,
             **settings,
