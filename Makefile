@@ -1,6 +1,7 @@
 # `make help` lists the targets. Each does its own set-up; a second run starts at once.
 PYTHON_BIN := .venv/bin/python
-PYTEST_FLAGS ?= -n 2 --dist worksteal
+# Three on the two processors of CI: one of them mostly waits, for Spark or for a broker.
+PYTEST_FLAGS ?= -n 3 --dist worksteal
 
 .PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-rights oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -61,6 +60,7 @@ from millstream.records.record import Record
 from millstream.runtime.system import SystemClock
 from millstream.testing.sim_random import SimRandom
 from tests.support.coordinators.coordinator import NAMED_BY_TESTS
+from tests.support.handler_services import request_context
 from tests.support.replicated_partition import ME, TOPIC_ID, ReplicatedPartition
 
 OFFSETS = TopicPartition("__consumer_offsets", 0)
@@ -302,17 +302,12 @@ async def test_a_write_that_was_given_up_on_stays_and_is_told_once_it_is_committ
         assert fetched(asked) == 5
 
 
-@dataclass
-class Context:
-    caller: Caller = CALLER
-
-
 async def test_a_heartbeat_is_answered_while_the_mark_waits_for_a_replica() -> None:
     async with serving(World()) as world:
         waiting = world.commit(5)
         await turns()
         coordination: Any = world.topic  # Any: it is asked as GroupCoordination is
-        context: Any = Context()  # Any: as much of it as is looked at
+        context = request_context(4)
         request = HeartbeatRequest("g", 1, "nobody")
         beating = asyncio.create_task(
             heartbeat.handle(request, context, access=OPEN, group_coordinator=coordination)
