@@ -38,9 +38,16 @@ class KafkaPeer:
     """A context manager. `restart` after `stop` or `kill` keeps port and data; the heap is 1 GiB."""
 
     def __init__(
-        self, settings: Mapping[str, str] | None = None, controller_port: int | None = None
+        self,
+        settings: Mapping[str, str] | None = None,
+        controller_port: int | None = None,
+        tls_port: int | None = None,
     ) -> None:
-        """A node among several has `node.id` and `controller.quorum.voters` among its settings, and the port that is its own there."""
+        """A node among several has `node.id` and `controller.quorum.voters` among its settings, and the port that is its own there.
+
+        With `tls_port` it has a listener SSL there, whose stores are among the settings.
+        """
+        self.tls_port = tls_port
         self._directory = Path(tempfile.mkdtemp(prefix="kafka-peer-"))
         self._port = free_port()
         self._controller_port = controller_port or free_port()
@@ -107,10 +114,18 @@ class KafkaPeer:
         self.start()
 
     def _write_properties(self) -> None:
+        tls = f",SSL://127.0.0.1:{self.tls_port}" if self.tls_port else ""
         settings = {
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            **(
+                {
+                    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL"
+                }
+                if tls
+                else {}
+            ),
             **self._settings,
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}{tls}",
             "log.dirs": str(self.data),
         }
         text = "".join(f"{key}={value}\n" for key, value in settings.items())
