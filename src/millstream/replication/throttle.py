@@ -64,31 +64,48 @@ class ReplicationThrottle:
 class CatchUpPace:
     """Spreads what followers that lag behind fetch from one leader, so that producers keep their share of it.
 
-    Whoever does not get nearer at this pace, since more is written meanwhile, goes as fast as it can.
+    Whoever does not get nearer at this pace, since more is written meanwhile, goes as fast as it can until it lacks less than ever before:
+    a second at this pace and one without it, in turns, might never arrive.
     """
 
     def __init__(self, bytes_per_second: Callable[[], int], lag: Callable[[], int]) -> None:
         """`bytes_per_second` is asked each time, 0: no bound; `lag`, the records that are lacked, once in a while."""
         self._bytes_per_second = bytes_per_second
         self._lag = lag
-        self._last_lag = UNKNOWN_LAG
-        self._looked_ms = 0
+        self._least_lag = UNKNOWN_LAG
         self._gets_nearer = True
-        self._due_ms = 0.0
-        """The time before which what came until now should not have come."""
+        self._looked_ms = 0
+        self._has_come = False
+        """Something has, since the lag was looked at."""
+        self._owed_bytes = 0.0
+        """What has come too early; negative, so little as a late timer makes, what may come at once."""
+        self._counted_ms = 0
 
-    def wait_ms(self, byte_count: int, now_ms: int) -> float:
-        """Returns how long to wait after so many bytes have come."""
-        if now_ms - self._looked_ms >= PACE_LOOK_MS:
-            lag = self._lag()
-            self._gets_nearer = lag < self._last_lag
-            self._last_lag, self._looked_ms = lag, now_ms
+    def record(self, byte_count: int) -> None:
+        self._owed_bytes += byte_count
+        self._has_come = True
+
+    def begin(self) -> None:
+        """Notes that others lag, too: what was lacked before says nothing of them."""
+        self._least_lag = UNKNOWN_LAG
+
+    def wait_ms(self, now_ms: int) -> float:
+        """Returns how long to wait by the present bound, which may be another one in a second."""
         rate = self._bytes_per_second()
-        if rate == 0 or not self._gets_nearer:
-            return 0
         # A timer that rang late is made up for by the next waits, a time in which nothing was to be fetched is not.
-        self._due_ms = max(self._due_ms, now_ms - PACE_LATE_MS) + byte_count * 1_000 / rate
-        return max(0, self._due_ms - now_ms)
+        passed_bytes = rate * (now_ms - self._counted_ms) / 1_000
+        self._owed_bytes = max(self._owed_bytes - passed_bytes, -rate * PACE_LATE_MS / 1_000)
+        self._counted_ms = now_ms
+        # Between two answers nobody gets nearer.
+        if self._has_come and now_ms - self._looked_ms >= PACE_LOOK_MS:
+            self._has_come = False
+            lag = self._lag()
+            self._gets_nearer = lag < self._least_lag
+            self._least_lag, self._looked_ms = min(lag, self._least_lag), now_ms
+        if rate == 0 or not self._gets_nearer:
+            self._owed_bytes = 0
+            return 0
+        return max(0, self._owed_bytes * 1_000 / rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,27 +93,65 @@ def pace(bytes_per_second: int, *lags: int) -> CatchUpPace:
     return CatchUpPace(lambda: bytes_per_second, lambda: next(told))
 
 
+def waited_ms(made: CatchUpPace, byte_count: int, now_ms: int) -> float:
+    made.record(byte_count)
+    return made.wait_ms(now_ms)
+
+
 def test_catching_up_takes_its_time_after_each_answer() -> None:
     made = pace(10 * MB, 9)
-    assert made.wait_ms(2 * MB, 1_000) == 150, "50 ms late is as good as in time"
-    assert made.wait_ms(MB, 1_150) == 100
-    assert made.wait_ms(MB, 1_270) == 80, "the timer was late by 20 ms"
+    assert made.wait_ms(1_000) == 0
+    assert waited_ms(made, 2 * MB, 1_000) == 150, "50 ms late is as good as in time"
+    assert waited_ms(made, MB, 1_150) == 100
+    assert waited_ms(made, MB, 1_270) == 80, "the timer was late by 20 ms"
+    assert made.wait_ms(1_300) == 50, "what is left, asked again"
 
 
 def test_an_idle_time_is_not_made_up_for() -> None:
     made = pace(10 * MB, 9, 8)
-    made.wait_ms(MB, 1_000)
-    assert made.wait_ms(MB, 60_000) == 50
+    made.wait_ms(900)
+    waited_ms(made, MB, 1_000)
+    assert made.wait_ms(60_000) == 0
+    assert waited_ms(made, MB, 60_000) == 50
+
+
+def test_another_bound_counts_for_what_has_come_already() -> None:
+    rates = iter([MB, MB, 10 * MB])
+    made = CatchUpPace(lambda: next(rates), lambda: 9)
+    made.wait_ms(1_000)
+    assert waited_ms(made, 10 * MB, 1_000) == 9_950
+    assert made.wait_ms(1_500) == 495
 
 
 def test_who_gets_no_nearer_goes_as_fast_as_it_can() -> None:
     made = pace(10 * MB, 9, 9, 5, 6)
-    assert made.wait_ms(MB, 1_000) == 50
-    assert made.wait_ms(MB, 2_000) == 0
-    assert made.wait_ms(MB, 2_999) == 0
-    assert made.wait_ms(MB, 3_000) == 50, "it is nearer than a second ago"
-    assert made.wait_ms(MB, 4_000) == 0
+    assert waited_ms(made, 20 * MB, 1_000) == 1_000
+    assert waited_ms(made, 20 * MB, 2_000) == 0
+    assert waited_ms(made, 20 * MB, 2_500) == 0
+    assert waited_ms(made, 20 * MB, 3_000) == 1_500, "it is nearer than a second ago"
+    assert waited_ms(made, 20 * MB, 4_000) == 0
+
+
+def test_who_waits_for_long_between_two_answers_is_not_taken_for_one_that_gets_no_nearer() -> None:
+    made = pace(MB // 10, 9, 8)
+    assert waited_ms(made, MB, 1_000) == 9_000
+    assert made.wait_ms(3_000) == 7_000
+
+
+def test_who_fell_back_at_this_pace_first_makes_up_for_all_of_it() -> None:
+    made = pace(10 * MB, 9, 14, 10, 8)
+    assert waited_ms(made, 20 * MB, 1_000) == 1_000
+    assert waited_ms(made, 20 * MB, 2_000) == 0
+    assert waited_ms(made, 20 * MB, 3_000) == 0, "nearer than a second ago, not than at first"
+    assert waited_ms(made, 20 * MB, 4_000) == 1_000
+
+
+def test_others_that_lag_too_are_no_reason_to_hurry() -> None:
+    made = pace(10 * MB, 0, 900)
+    assert waited_ms(made, 20 * MB, 1_000) == 1_000
+    made.begin()
+    assert waited_ms(made, 20 * MB, 2_000) == 2_000
 
 
 def test_no_bound_waits_for_nothing() -> None:
-    assert pace(0, 9).wait_ms(1_000 * MB, 1_000) == 0
+    assert waited_ms(pace(0, 9), 1_000 * MB, 1_000) == 0

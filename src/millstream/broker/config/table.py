@@ -296,7 +296,7 @@ _FETCHERS = (
     ),
     long(
         "millstream.replica.catch.up.bytes.per.second",
-        300_000_000,  # measured: a leader that shares two processors with two followers keeps 70 % of its rate of 10 KB requests
+        300_000_000,  # of two measurements, a leader that shares two processors with two followers kept 77 and 53 % of its rate (docs/benchmarks.md)
         at_least(0),
         "Most bytes a second that a fetcher takes from a leader for partitions that lack what is committed, so that producers keep their share "
         "of it; 0: no bound.",

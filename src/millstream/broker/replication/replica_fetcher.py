@@ -62,7 +62,7 @@ from millstream.replication.follower import (
     TruncateToDivergence,
 )
 from millstream.replication.partition import Partition
-from millstream.replication.throttle import CatchUpPace, ReplicationThrottle
+from millstream.replication.throttle import PACE_LOOK_MS, CatchUpPace, ReplicationThrottle
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -148,8 +148,6 @@ class ReplicaFetcher:
         self._metrics = services.metrics
         self._throttle = services.throttle
         self._pace = CatchUpPace(services.catch_up_bytes_per_second, self._total_lag)
-        self._unpaced_bytes = 0
-        """Fetched since the pace was looked at."""
         self._plan = FetchPlan()
         self._followed: dict[FollowedKey, Followed] = {}
         self._delayed: dict[FollowedKey, None] = {}
@@ -191,6 +189,7 @@ class ReplicaFetcher:
 
     def adopt(self, followed: Followed) -> None:
         """Follows a partition that another fetcher has followed until now."""
+        self._pace.begin()
         key = followed.key
         self._followed[key] = followed
         self._plan_for(key)
@@ -239,14 +238,6 @@ class ReplicaFetcher:
             await self._until_wanted()
             if len(self._plan):
                 await self._fetch()
-                if self._is_for_laggards:
-                    await self._keep_pace()
-
-    async def _keep_pace(self) -> None:
-        wait_ms = self._pace.wait_ms(self._unpaced_bytes, self._now_ms())
-        self._unpaced_bytes = 0
-        if wait_ms > 0:
-            await asyncio.sleep(wait_ms / 1000)
 
     async def _until_wanted(self) -> None:
         """Returns when there is something to fetch, or nothing followed any more."""
@@ -258,9 +249,15 @@ class ReplicaFetcher:
                 if self._followed[key].follower.end_delay(now_ms):
                     self._plan_for(key)
             self._hold_throttled(now_ms)
-            if len(self._plan) or not self._followed:
+            # What is offered meanwhile is claimed, and what is added waits as the others do.
+            pace_ms = self._pace.wait_ms(now_ms) if self._is_for_laggards else 0
+            if (len(self._plan) and not pace_ms) or not self._followed:
                 return
-            due = [self._followed[key].follower.delayed_until_ms for key in self._delayed]
+            due: list[float] = [
+                self._followed[key].follower.delayed_until_ms for key in self._delayed
+            ]
+            if pace_ms:
+                due.append(now_ms + min(pace_ms, PACE_LOOK_MS))
             wait_s = (min(due) - now_ms) / 1000 if due else None
             try:
                 async with asyncio.timeout(wait_s):
@@ -427,7 +424,7 @@ class ReplicaFetcher:
         log = partition.log
         followed.lag = max(0, data.high_watermark - log.log_end_offset)
         self._metrics.bytes_in += len(records)
-        self._unpaced_bytes += len(records)
+        self._pace.record(len(records))
         if self._is_throttled(followed):
             self._throttle.record(len(records), self._now_ms())
         if partition.is_being_added:

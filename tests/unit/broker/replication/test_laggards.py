@@ -120,3 +120,14 @@ async def test_what_lacks_committed_records_is_fetched_at_a_bounded_pace(w: Worl
     for _ in range(60):
         write(led.log, 1, LARGE)
     assert await seconds_until(lambda: partition.log_end_offset == 120) < 5, "it is in step"
+
+
+@told
+async def test_who_waits_for_its_turn_at_that_pace_is_let_go_at_once(w: World) -> None:
+    """The world gives fetchers that have nothing to follow five seconds to end."""
+    behind, _ = w.host(0)
+    write(behind.log, 1, *[LARGE] * 35)
+    behind.high_watermark = 35
+    w.catch_up_bytes_per_second = 10_000
+    await seconds_until(lambda: w.ends() == [20])
+    assert len(w.tasks.running) == 1
