@@ -91,6 +91,7 @@ CONSTANTS_FROM = (
     "millstream.log.segments.files",
     "millstream.log.segments.index_file",
     "millstream.metadata.image",
+    "millstream.replication.throttle",
     "millstream.security.acl",
     "millstream.security.authorizer",
 )
