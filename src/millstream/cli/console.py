@@ -122,6 +122,8 @@ class _EntranceOptions:
 def _serve(
     listening: socket.socket, settings: Settings, timeout_ms: int, entrance: _EntranceOptions
 ) -> None:
+    from millstream.clients.config import ClientConfig
+    from millstream.clients.config.settings import parse_settings
     from millstream.console.entrance.door import DoorOptions, door_of
     from millstream.console.serving import serve, tls_of
 
@@ -134,7 +136,7 @@ def _serve(
         admins=frozenset(entrance.admins),
         hosts=(*entrance.hosts, entrance.host) if is_here else entrance.hosts,
     )
-    door = door_of(options, settings)
+    door = door_of(options, parse_settings(ClientConfig, settings))
     tls = None if entrance.tls_file is None else tls_of(entrance.tls_file)
 
     def announce(url: str) -> None:

@@ -62,6 +62,7 @@ def refusal(*options: str) -> str:
     [
         (("--host", "0.0.0.0"), "there is no login because the cluster has none"),
         (("--host", "0.0.0.0", "-X", "security.protocol=SASL_SSL"), "passwords would cross"),
+        (("--host", "0.0.0.0", "-X", "security.protocol=sasl_ssl"), "passwords would cross"),
         (("--admin", "alice"), "--admin names users, and nobody logs in"),
         (("-X", "security.protocol=SASL_SSL"), "needs sasl_mechanism"),
         (

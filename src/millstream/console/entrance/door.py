@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from millstream.errors import ConfigError
+from millstream.net.client.config.security import SecurityConfig
 from millstream.net.loopback import LOOPBACK_NAMES
 
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -39,12 +39,12 @@ class Door:
     allowed_hosts: tuple[str, ...]
 
 
-def door_of(
-    options: DoorOptions,
-    settings: Mapping[str, Any],  # Any: settings of a client, as they were given
-) -> Door:
-    """Returns what holds where the console's clients have these settings. Raises ConfigError for what would be open by accident."""
-    asks_for_login = _asks_for_login(options, settings)
+def door_of(options: DoorOptions, clients: SecurityConfig) -> Door:
+    """Returns what holds where the console's clients have this config. Raises ConfigError for what would be open by accident.
+
+    The config is what the clients have parsed: the text of a setting may be written in several ways.
+    """
+    asks_for_login = _asks_for_login(options, clients)
     if not options.is_loopback:
         _check_reachable_door(options, asks_for_login=asks_for_login)
     if options.admins and not asks_for_login:
@@ -60,12 +60,10 @@ def door_of(
     )
 
 
-def _asks_for_login(options: DoorOptions, settings: Mapping[str, Any]) -> bool:  # Any: as above
-    if options.lets_everybody_in or not str(settings.get("security_protocol", "")).startswith(
-        "SASL"
-    ):
+def _asks_for_login(options: DoorOptions, clients: SecurityConfig) -> bool:
+    if options.lets_everybody_in or not clients.security_protocol.startswith("SASL"):
         return False
-    mechanism = settings.get("sasl_mechanism")
+    mechanism = clients.sasl_mechanism
     if mechanism is not None and mechanism not in _PASSWORD_MECHANISMS:
         raise ConfigError(
             f"users cannot log in with a name and a password by {mechanism}: give the console a listener with "

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.console.entrance.door import Door, DoorOptions, door_of
+from millstream.clients.config import ClientConfig
+from millstream.clients.config.settings import parse_settings
+from millstream.console.entrance.door import Door, DoorOptions
+from millstream.console.entrance.door import door_of as door_of_clients
 from millstream.console.entrance.users import ClusterUsers
 from millstream.errors import ConfigError, SaslAuthenticationFailed
 
 OPEN: dict[str, str] = {"security_protocol": "PLAINTEXT"}
 WITH_LOGINS = {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512"}
+
+
+def door_of(options: DoorOptions, settings: dict[str, str]) -> Door:
+    return door_of_clients(options, parse_settings(ClientConfig, settings))
 
 
 def test_on_this_machine_a_cluster_without_logins_is_shown_to_who_asks_for_this_machine() -> None:
@@ -82,6 +89,28 @@ def test_what_is_asked_for_in_so_many_words_is_done(
 ) -> None:
     door = door_of(options, settings)
     assert (door.asks_for_login, door.has_secure_cookies) == (asks_for_login, has_secure_cookies)
+
+
+@pytest.mark.parametrize("protocol", ["sasl_ssl", "Sasl_Plaintext", "SASL_SSL"])
+@pytest.mark.parametrize("mechanism", ["plain", "scram-sha-256", "Scram-Sha-512", "PLAIN"])
+@pytest.mark.parametrize("is_kafka_s", [True, False])
+def test_a_login_is_asked_for_however_its_settings_are_written(
+    protocol: str, mechanism: str, *, is_kafka_s: bool
+) -> None:
+    names = ("security.protocol", "sasl.mechanism")
+    settings = dict(zip(names, (protocol, mechanism), strict=True))
+    if not is_kafka_s:
+        settings = {name.replace(".", "_"): value for name, value in settings.items()}
+    assert door_of(DoorOptions(is_loopback=True), settings).asks_for_login
+    with pytest.raises(ConfigError, match="passwords would cross the network"):
+        door_of(DoorOptions(is_loopback=False), settings)
+
+
+@pytest.mark.parametrize("mechanism", ["OAUTHBEARER", "oauthbearer"])
+def test_who_has_no_password_cannot_log_in_however_that_is_written(mechanism: str) -> None:
+    settings = {"security_protocol": "sasl_ssl", "sasl_mechanism": mechanism}
+    with pytest.raises(ConfigError, match="name and a password by OAUTHBEARER"):
+        door_of(DoorOptions(is_loopback=True), settings)
 
 
 @pytest.mark.parametrize(
