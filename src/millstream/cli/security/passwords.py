@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Returned = TypeVar("Returned")
 MECHANISMS: Final = {mechanism.sasl_name: mechanism for mechanism in ScramMechanism}
 _STANDARD_INPUT: Final = "-"
-_OF_ANOTHER: Final = ("sasl.", "ssl.key", "bootstrap.servers")
+_OF_ANOTHER: Final = ("sasl.", "ssl.key", "ssl.certificate", "bootstrap.servers")
 """Settings of a client that are not the new user's: a login, a certificate, where the cluster was."""
 
 mechanism_option = click.option(
@@ -67,7 +67,7 @@ class PasswordOptions:
             return
         if self.client_file.exists():
             raise click.UsageError(f"{self.client_file} is there already: name a new file")
-        protocol = cluster.file_settings.get("security.protocol", "")
+        protocol = _dotted(cluster.file_settings).get("security.protocol", "")
         if not protocol.upper().startswith("SASL"):
             raise click.UsageError(
                 "--client-properties takes the settings of --config, which has no security.protocol of SASL"
@@ -108,7 +108,7 @@ class PasswordOptions:
 
         kept = {
             key: value
-            for key, value in cluster.file_settings.items()
+            for key, value in _dotted(cluster.file_settings).items()
             if not key.startswith(_OF_ANOTHER)
         }
         bootstrap = cluster.settings(ClientConfig)["bootstrap_servers"]
@@ -120,6 +120,11 @@ class PasswordOptions:
             return sys.stdin.readline().rstrip("\r\n")
         lines = Path(str(self.file)).read_text(encoding="utf-8").splitlines()
         return lines[0] if lines else ""
+
+
+def _dotted(settings: Mapping[str, str]) -> dict[str, str]:
+    """Returns settings by Kafka's names: a file may have ours, with underscores."""
+    return {key.replace("_", "."): value for key, value in settings.items()}
 
 
 def password_options(command: Callable[..., Returned]) -> Callable[..., Returned]:

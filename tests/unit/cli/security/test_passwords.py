@@ -28,6 +28,10 @@ ADMIN = ClusterOptions(
         "ssl.key.password": "admin-secret",
     },
 )
+OURS = ClusterOptions(
+    None, {key.replace(".", "_"): value for key, value in ADMIN.file_settings.items()}
+)
+"""The same, by our names."""
 
 
 def options(
@@ -70,10 +74,14 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
         options(client_file=tmp_path / "new").check(ClusterOptions())
 
 
-def test_a_file_for_the_user_has_nothing_of_the_administrator(tmp_path: Path) -> None:
+@pytest.mark.parametrize("admin", [ADMIN, OURS])
+def test_a_file_for_the_user_has_nothing_of_the_administrator(
+    tmp_path: Path, admin: ClusterOptions
+) -> None:
     file = tmp_path / "alice.properties"
+    options(client_file=file).check(admin)
     options(client_file=file).write_client_file(
-        ADMIN, UserLogin("alice", 'won"d\\er', "SCRAM-SHA-512")
+        admin, UserLogin("alice", 'won"d\\er', "SCRAM-SHA-512")
     )
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "admin" not in file.read_text()
