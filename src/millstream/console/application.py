@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _JSON = "application/json"
 _NUMBER_DIGITS_MAX = 9
+_NO_REFUSALS: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
+"""There is no such form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,8 @@ def create_application(
         visitor = entrance.visitor(request)
         response = _problem_response(request, renderer, _problem(error), visitor)
         if isinstance(error, HTTPException):
+            if request.method == "POST" and HTTPStatus(error.status_code) not in _NO_REFUSALS:
+                entrance.refused(request, error.detail)
             response.headers.update(error.headers or {})
         return response
 

@@ -95,7 +95,7 @@ def _entrance(
     timeout_ms: int,
 ) -> Entrance:
     if not door.asks_for_login:
-        return Everybody(ClusterReader(settings, timeout_ms))
+        return Everybody(ClusterReader(settings, timeout_ms), SystemClock())
 
     def secret() -> str:
         return secrets.token_urlsafe(_SECRET_BYTES)

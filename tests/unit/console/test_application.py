@@ -42,6 +42,7 @@ from millstream.errors import (
 )
 from millstream.model import ZERO_UUID, TopicPartition
 from millstream.net.client.core.addresses import Address
+from millstream.runtime.system import SystemClock
 
 HOSTILE = "\"'><script>alert(1)</script>\u202egnp.exe"
 """Markup, and what turns the text behind it around."""
@@ -145,7 +146,9 @@ async def ask(
         "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8080),
     }  # fmt: skip
     with contextlib.suppress(ZeroDivisionError):  # answered first, then raised for the server's log
-        await create_application(Everybody(pages), allowed_hosts)(scope, receive, send)
+        await create_application(Everybody(pages, SystemClock()), allowed_hosts)(
+            scope, receive, send
+        )
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return Answer(sent[0]["status"], headers, body.decode())

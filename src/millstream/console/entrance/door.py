@@ -37,6 +37,8 @@ class Door:
     has_secure_cookies: bool
     admins: frozenset[str]
     allowed_hosts: tuple[str, ...]
+    is_behind_proxy: bool = False
+    """Everybody comes from one address, that of the proxy."""
 
 
 def door_of(options: DoorOptions, clients: SecurityConfig) -> Door:
@@ -57,6 +59,7 @@ def door_of(options: DoorOptions, clients: SecurityConfig) -> Door:
         has_secure_cookies=options.has_tls or options.is_behind_tls,
         admins=options.admins,
         allowed_hosts=own + options.hosts or ANY_HOST,
+        is_behind_proxy=options.is_behind_tls,
     )
 
 

@@ -11,9 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from millstream.console.entrance.forms import address_of, form_named
+from millstream.console.entrance.refusals import Refusals
 from millstream.console.entrance.visitor import Role, Visitor
 from millstream.console.pages import Pages
 from millstream.console.rendering import Renderer
+from millstream.runtime.clock import Clock
 
 
 class Entrance(Protocol):
@@ -31,6 +34,9 @@ class Entrance(Protocol):
     def routes(self, renderer: Renderer) -> list[Route]:
         """Returns the pages of the entrance itself."""
 
+    def refused(self, request: Request, why: str) -> None:
+        """Says in the log that what was asked is refused."""
+
     async def keep(self) -> None:
         """Does what is due from time to time, until it is cancelled."""
 
@@ -40,8 +46,10 @@ class Entrance(Protocol):
 class Everybody:
     """Lets everybody read, as the user that the console itself is at the cluster."""
 
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: Pages, clock: Clock) -> None:
         self._visitor = Visitor(None, Role.READER, pages)
+        self._clock = clock
+        self._refusals = Refusals()
 
     def visitor(self, _request: Request) -> Visitor:
         return self._visitor
@@ -54,6 +62,10 @@ class Everybody:
 
     def routes(self, _renderer: Renderer) -> list[Route]:
         return []
+
+    def refused(self, request: Request, why: str) -> None:
+        now_ms = self._clock.now().monotonic_ms
+        self._refusals.say(address_of(request), form_named(request), why, now_ms)
 
     async def keep(self) -> None:
         await asyncio.Event().wait()

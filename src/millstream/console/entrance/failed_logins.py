@@ -37,14 +37,16 @@ class _Failures:
 class FailedLogins:
     """The failures of the last minutes."""
 
-    def __init__(self) -> None:
+    def __init__(self, address_wait_max_ms: int = ADDRESS_WAIT_MAX_MS) -> None:
+        """`address_wait_max_ms`: as that of a user where many people come from one address."""
+        self._address_wait_max_ms = address_wait_max_ms
         self._addresses: dict[str, _Failures] = {}
         self._users: dict[str, _Failures] = {}
 
     def wait_ms(self, address: str, user: str, now_ms: int) -> int:
         """Returns how long a login has to wait, 0 for one that may begin."""
         places = (
-            (self._addresses.get(network_of(address)), ADDRESS_WAIT_MAX_MS),
+            (self._addresses.get(network_of(address)), self._address_wait_max_ms),
             (self._users.get(user), USER_WAIT_MAX_MS),
         )
         waits = [each.last_ms + each.wait_ms(most) - now_ms for each, most in places if each]
@@ -68,9 +70,17 @@ class FailedLogins:
         Those of its address stay: who guesses the passwords of others may have one that is right.
         """
         self._users.pop(user, None)
-        found = self._addresses.get(network_of(address))
-        if found is not None:
-            found.count -= 1
+        _take_back(self._addresses.get(network_of(address)))
+
+    def was_not_looked_at(self, address: str, user: str) -> None:
+        """Takes back a login that was counted, and nothing else: nobody has learned whether the password was right."""
+        _take_back(self._users.get(user))
+        _take_back(self._addresses.get(network_of(address)))
+
+
+def _take_back(counted: _Failures | None) -> None:
+    if counted is not None:
+        counted.count = max(0, counted.count - 1)
 
 
 def network_of(address: str) -> str:

@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from millstream.quoting import shortened
+
 FORM_BYTES_MAX: Final = 8 * 1024
 FORM_TIMEOUT_S: Final = 10.0
 TOKEN: Final = "token"  # noqa: S105 - the name of a field
@@ -40,6 +42,16 @@ async def read_form(request: Request) -> Mapping[str, str]:
     except ValueError as error:  # UnicodeDecodeError is one
         raise HTTPException(HTTPStatus.BAD_REQUEST, "This is no form of the console.") from error
     return dict(fields)
+
+
+def address_of(request: Request) -> str:
+    """Returns the address that a request comes from."""
+    return "" if request.client is None else request.client.host
+
+
+def form_named(request: Request) -> str:
+    """Returns what the log calls a form."""
+    return f"form {shortened(repr(request.url.path))}"
 
 
 def _check_sender(request: Request) -> None:

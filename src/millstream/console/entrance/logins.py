@@ -1,7 +1,9 @@
 """The pages to log in and out, and the cookie by which a browser is known.
 
-A browser gets its cookie with the form, before it logs in, so that the form can carry a token that fits it; with the login it gets another
-one, so that a cookie that somebody has planted is worth nothing. A cookie is an id with a signature: what it stands for is kept here.
+A browser gets a cookie with the form, before it logs in, so that the form can carry a token that fits it; with the login it gets another
+one, so that a cookie that somebody has planted is worth nothing. They have two names: a link on another site leads to the form without
+the cookies that are there (SameSite=Strict), and the answer must not overwrite the session. A cookie is an id with a signature: what it
+stands for is kept here.
 """
 
 from __future__ import annotations
@@ -20,14 +22,19 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from millstream.console.entrance.door import Door
-from millstream.console.entrance.failed_logins import FailedLogins
-from millstream.console.entrance.forms import TOKEN, read_form
+from millstream.console.entrance.failed_logins import (
+    ADDRESS_WAIT_MAX_MS,
+    USER_WAIT_MAX_MS,
+    FailedLogins,
+)
+from millstream.console.entrance.forms import TOKEN, address_of, form_named, read_form
+from millstream.console.entrance.refusals import Refusals
 from millstream.console.entrance.sessions import Sessions, TooManySessions
 from millstream.console.entrance.signatures import Signatures, is_same
 from millstream.console.entrance.visitor import Role, Visitor
 from millstream.console.pages import Pages
 from millstream.console.rendering import Renderer, page_url
-from millstream.errors import MillstreamError, SaslAuthenticationFailed
+from millstream.errors import BrokerNotAvailable, MillstreamError, SaslAuthenticationFailed
 from millstream.quoting import shortened
 from millstream.runtime.clock import Clock
 
@@ -84,14 +91,18 @@ class Logins:
         self._pages_to_go_on = frozenset(pages_to_go_on)
         self._signatures = Signatures(secret().encode())
         self._sessions = Sessions()
-        self._failed = FailedLogins()
+        self._failed = FailedLogins(
+            USER_WAIT_MAX_MS if door.is_behind_proxy else ADDRESS_WAIT_MAX_MS
+        )
+        self._refusals = Refusals()
         self._under_way = 0
         # Over TLS the prefix has browsers refuse what a neighbouring host, or a page without TLS, would plant (RFC 6265bis).
         self._cookie = "__Host-millstream" if door.has_secure_cookies else "millstream"
+        self._form_cookie = f"{self._cookie}-form"
 
     def visitor(self, request: Request) -> Visitor | None:
         """Returns who asks; None for who must log in."""
-        browser_id = self._browser_id(request)
+        browser_id = self._id_in(request, self._cookie)
         if browser_id is None:
             return None
         session = self._sessions.find(browser_id, self._now_ms())
@@ -107,12 +118,22 @@ class Logins:
 
     async def forget(self, request: Request) -> bool:
         """Ends the session of who asks: the cluster takes its login no more. False where there is none."""
-        session = self._sessions.end(self._browser_id(request) or "")
+        session = self._sessions.end(self._id_in(request, self._cookie) or "")
         if session is None:
             return False
-        _LOGGER.info("user %s is logged in no more: the cluster refuses it", _shown(session.user))
+        _LOGGER.info(
+            "user %s from %s is logged in no more: the cluster refuses it",
+            _shown(session.user),
+            address_of(request),
+        )
         await _close([session.pages])
         return True
+
+    def refused(self, request: Request, why: str) -> None:
+        visitor = self.visitor(request)
+        user = "" if visitor is None else f" of user {_shown(visitor.user or '')}"
+        what = f"{form_named(request)}{user}"
+        self._refusals.say(address_of(request), what, why, self._now_ms())
 
     async def keep(self) -> None:
         """Closes what has ended, for ever."""
@@ -145,20 +166,26 @@ class Logins:
     async def _log_in(self, request: Request, renderer: Renderer) -> Response:
         fields = await read_form(request)
         user, onward = fields.get("user", ""), self._onward(fields.get("next", "/"))
-        before, address = self._browser_id(request), _address(request)
+        shown_to, address = self._id_in(request, self._form_cookie), address_of(request)
         try:
-            if before is None or not self._signatures.is_form_token(before, fields.get(TOKEN, "")):
+            if shown_to is None or not self._signatures.is_form_token(
+                shown_to, fields.get(TOKEN, "")
+            ):
                 raise _Refused(  # noqa: TRY301 - all refusals end in the form
                     HTTPStatus.FORBIDDEN,
                     "The form was too old, or this browser keeps no cookies: try again.",
                 )
             self._check_may_try(address, user)
             pages = await self._asked(address, user, fields.get("password", ""))
+            before = self._id_in(request, self._cookie)
             browser_id = await self._begin(before, user, address, pages)
         except _Refused as refused:
+            if refused.status is not HTTPStatus.UNAUTHORIZED:  # which has its line
+                what = f"login of user {_shown(user)}"
+                self._refusals.say(address, what, str(refused), self._now_ms())
             return self._form(request, renderer, refused, user, onward=onward)
         response = RedirectResponse(onward, HTTPStatus.SEE_OTHER)
-        self._set_cookie(response, browser_id)
+        self._set_cookie(response, self._cookie, browser_id)
         return response
 
     def _check_may_try(self, address: str, user: str) -> None:
@@ -181,14 +208,16 @@ class Logins:
             sentence = "The cluster knows no such user and password."
             raise _Refused(HTTPStatus.UNAUTHORIZED, sentence) from None
         except MillstreamError as error:
-            self._failed.has_succeeded(address, user)  # nobody has looked at the password
+            if isinstance(error, BrokerNotAvailable):
+                # Every address refused the connection. After all else, as a time-out, somebody may have looked at the password.
+                self._failed.was_not_looked_at(address, user)
             raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
         finally:
             self._under_way -= 1
         self._failed.has_succeeded(address, user)
         return pages
 
-    async def _begin(self, before: str, user: str, address: str, pages: Pages) -> str:
+    async def _begin(self, before: str | None, user: str, address: str, pages: Pages) -> str:
         """Begins a session under a new id, which it returns: one that was planted in the browser before is worth nothing."""
         role = Role.ADMIN if user in self._door.admins else Role.READER
         browser_id = self._secret()
@@ -197,7 +226,7 @@ class Logins:
         except TooManySessions as error:
             await _close([pages])
             raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
-        if (old := self._sessions.end(before)) is not None:
+        if (old := self._sessions.end(before or "")) is not None:
             ended.append(old.pages)
         await _close(ended)
         _LOGGER.info("user %s logged in from %s as %s", _shown(user), address, role)
@@ -207,9 +236,9 @@ class Logins:
         fields = await read_form(request)
         visitor = self.visitor(request)
         check_form(visitor, fields.get(TOKEN, ""))
-        session = self._sessions.end(self._browser_id(request) or "")
+        session = self._sessions.end(self._id_in(request, self._cookie) or "")
         if session is not None:
-            _LOGGER.info("user %s logged out", _shown(session.user))
+            _LOGGER.info("user %s logged out from %s", _shown(session.user), address_of(request))
             await _close([session.pages])
         response = RedirectResponse(LOGIN, HTTPStatus.SEE_OTHER)
         response.delete_cookie(
@@ -229,7 +258,7 @@ class Logins:
         *,
         onward: str,
     ) -> Response:
-        known = self._browser_id(request)
+        known = self._id_in(request, self._form_cookie)
         browser_id = known or self._secret()
         token = self._signatures.form_token_of(browser_id)
         status, sentence = HTTPStatus.OK, ""
@@ -241,20 +270,20 @@ class Logins:
         if refused is not None and refused.wait_s:
             response.headers["retry-after"] = str(refused.wait_s)
         if known is None:
-            self._set_cookie(response, browser_id)
+            self._set_cookie(response, self._form_cookie, browser_id)
         return response
 
-    def _set_cookie(self, response: Response, browser_id: str) -> None:
+    def _set_cookie(self, response: Response, name: str, browser_id: str) -> None:
         response.set_cookie(
-            self._cookie,
+            name,
             self._signatures.cookie_of(browser_id),
             secure=self._door.has_secure_cookies,
             httponly=True,
             samesite="strict",
         )
 
-    def _browser_id(self, request: Request) -> str | None:
-        return self._signatures.id_of(request.cookies.get(self._cookie))
+    def _id_in(self, request: Request, cookie: str) -> str | None:
+        return self._signatures.id_of(request.cookies.get(cookie))
 
     def _onward(self, wanted: str) -> str:
         """Returns a page of ours, whatever was asked for: a login that leads elsewhere is how passwords are fished for."""
@@ -284,10 +313,6 @@ async def _close(ended: Iterable[Pages]) -> None:
             await pages.close()
         except Exception:
             _LOGGER.exception("the clients of a session were not closed cleanly")
-
-
-def _address(request: Request) -> str:
-    return "" if request.client is None else request.client.host
 
 
 def _shown(user: str) -> str:

@@ -68,6 +68,10 @@ class PagesOf:
         raise NotImplementedError
 
     async def create_topic(self, name: str, partitions: int | None) -> None:
+        if self.user in self.cluster.removed:
+            raise SaslAuthenticationFailed("refused")
+        if self.cluster.answer_lost is not None:
+            raise self.cluster.answer_lost
         if name == "forbidden":
             raise TopicAuthorizationFailed("forbidden: you may not")
         self.cluster.changed.append((self.user, "create", name, partitions))
@@ -92,6 +96,9 @@ class Cluster:
     opened: list[PagesOf] = field(default_factory=list)
     asked: int = 0
     has_tls: bool = True
+    is_behind_proxy: bool = False
+    answer_lost: BaseException | None = None
+    """What comes of a topic's creation in place of its answer."""
 
     def __post_init__(self) -> None:
         numbers = itertools.count()
@@ -100,6 +107,7 @@ class Cluster:
             has_secure_cookies=self.has_tls,
             admins=frozenset({"alice"}),
             allowed_hosts=ANY_HOST,
+            is_behind_proxy=self.is_behind_proxy,
         )
         self.logins = Logins(self, door, self.time, lambda: f"secret-{next(numbers)}", PATHS)
         self.application: SecurityHeaders = create_application(self.logins)

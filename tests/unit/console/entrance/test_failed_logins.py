@@ -61,6 +61,17 @@ def test_a_login_that_succeeds_forgets_the_slips_of_its_user() -> None:
     assert found.wait_ms("10.0.0.9", "alice", 0) == 0, "two of this address are free"
 
 
+def test_a_login_that_was_not_looked_at_takes_back_itself_alone() -> None:
+    found = failed(4)
+    found.was_not_looked_at("10.0.0.9", "alice")
+    assert found.wait_ms("10.0.0.9", "bob", 0) == 1_000
+    assert found.wait_ms("10.0.0.8", "alice", 0) == 1_000
+    for _ in range(9):
+        found.was_not_looked_at("10.0.0.9", "alice")
+    found.begin("10.0.0.9", "alice", 0)
+    assert found.wait_ms("10.0.0.9", "alice", 0) == 0
+
+
 def test_failures_are_forgotten() -> None:
     found = failed(100)
     found.begin("10.0.0.9", "alice", FORGOTTEN_AFTER_MS)

@@ -9,12 +9,18 @@ from urllib.parse import quote
 import pytest
 
 from millstream.console.entrance import forms
-from millstream.console.entrance.failed_logins import FREE
+from millstream.console.entrance.failed_logins import FREE, USER_WAIT_MAX_MS
 from millstream.console.entrance.logins import LOGINS_AT_ONCE_MAX
 from millstream.console.entrance.sessions import (
     IDLE_MS,
     LIFETIME_MS,
     SESSIONS_OF_USER_MAX,
+)
+from millstream.errors import (
+    BrokerNotAvailable,
+    MillstreamError,
+    NetworkException,
+    RequestTimedOut,
 )
 from tests.unit.console.entrance.browser import Answer, Browser
 from tests.unit.console.entrance.cluster import Cluster, PagesOf
@@ -74,9 +80,10 @@ async def test_no_page_is_shown_without_a_login(
 
 async def test_the_cookie_is_for_this_console_alone(browser: Browser) -> None:
     await log_in(browser)
-    (before, after) = browser.set_cookies
-    for cookie in (before, after):
-        assert cookie.startswith("__Host-millstream=")
+    for cookie, name in zip(
+        browser.set_cookies, ("__Host-millstream-form", "__Host-millstream"), strict=True
+    ):
+        assert cookie.startswith(f"{name}=")
         parts = {part.strip().lower() for part in cookie.split(";")[1:]}
         assert parts == {"httponly", "path=/", "samesite=strict", "secure"}
 
@@ -92,11 +99,41 @@ async def test_a_login_has_another_cookie_than_the_form_so_that_a_planted_one_is
     cluster: Cluster, browser: Browser
 ) -> None:
     await browser.get("/login")
-    planted = dict(browser.cookies)
+    ((_, planted),) = browser.cookies.items()
     await log_in(browser)
-    assert browser.cookies != planted
-    attacker = Browser(cluster.application, cookies=planted)
-    assert (await attacker.get("/")).status == 303
+    session = browser.cookies["__Host-millstream"]
+    assert session != planted
+    for name in ("__Host-millstream", "__Host-millstream-form"):
+        assert (await Browser(cluster.application, {name: planted}).get("/")).status == 303
+    assert (
+        await Browser(cluster.application, {"__Host-millstream-form": session}).get("/")
+    ).status == 303
+
+
+async def test_the_form_leaves_a_session_that_it_was_not_shown(
+    cluster: Cluster, browser: Browser
+) -> None:
+    """A link on another site leads to it without the cookies that there are (SameSite=Strict), and the browser keeps what it sets."""
+    await log_in(browser)
+    linked = Browser(cluster.application)
+    assert (await linked.get("/login")).status == 200
+    assert list(linked.cookies) == ["__Host-millstream-form"]
+    browser.cookies |= linked.cookies
+    assert (await browser.get("/")).status == 200
+
+
+async def test_a_login_ends_the_session_that_the_browser_had(
+    cluster: Cluster, browser: Browser
+) -> None:
+    form = await browser.get("/login")
+    fields = {"token": form.token, "user": "alice", "password": "wonder"}
+    assert (await browser.post("/login", fields)).status == 303
+    before = dict(browser.cookies)
+    assert (
+        await browser.post("/login", fields | {"user": "bob", "password": "builder"})
+    ).status == 303
+    assert cluster.opened[0].is_closed
+    assert (await Browser(cluster.application, before).get("/")).status == 303
 
 
 @pytest.mark.parametrize("change", ["id", "signature", "none", "long", "form token"])
@@ -105,7 +142,8 @@ async def test_a_cookie_that_is_not_signed_by_this_console_is_none(
 ) -> None:
     await log_in(browser)
     page = await browser.get("/")
-    ((name, cookie),) = browser.cookies.items()
+    name = "__Host-millstream"
+    cookie = browser.cookies[name]
     browser_id, signature = cookie.split(".")
     forged = {
         "id": f"{browser_id}x.{signature}",
@@ -217,7 +255,7 @@ async def test_who_logs_out_is_out_and_the_clients_are_closed(
     stolen = Browser(cluster.application, cookies=dict(browser.cookies))
     answer = await browser.post("/logout", {"token": page.token})
     assert (answer.status, answer.header("location")) == (303, "/login")
-    assert browser.cookies == {}
+    assert list(browser.cookies) == ["__Host-millstream-form"]
     assert (await stolen.get("/")).status == 303
     assert cluster.opened[0].is_closed
 
@@ -333,10 +371,13 @@ async def test_the_log_says_who_came_and_who_did_not_and_no_password(
     with caplog.at_level(logging.DEBUG):
         await log_in(browser, user="eve\nuser alice logged in", password="guess-this")
         await log_in(browser)
+        page = await browser.get("/")
+        await browser.post("/logout", {"token": page.token})
     told = [each.getMessage() for each in caplog.records if each.name == "millstream.console"]
     assert told == [
         r"login of user 'eve\nuser alice logged in' from 10.0.0.9 was refused",
         "user 'alice' logged in from 10.0.0.9 as admin",
+        "user 'alice' logged out from 10.0.0.9",
     ]
     assert "guess-this" not in caplog.text
     assert "wonder" not in caplog.text.replace("alice", "")
@@ -354,3 +395,61 @@ async def test_clients_that_cannot_be_closed_keep_nobody_from_leaving(
     assert (await browser.post("/logout", {"token": page.token})).status == 303
     assert (await browser.get("/")).status == 303
     await cluster.logins.close()
+
+
+async def test_logins_that_nobody_looks_at_have_a_line_a_second(
+    cluster: Cluster, browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(FREE):
+        await log_in(browser, password="guess")
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            assert (await log_in(browser, password="guess")).status == 429
+        await Browser(cluster.application, address="10.0.0.8").post("/login", {"user": "bob"})
+        browser.site = "cross-site"
+        cluster.time.ms += 1_000
+        await browser.post("/login", {})
+    assert caplog.messages == [
+        "login of user 'alice' from 10.0.0.9 was refused: Too many logins have failed: try again in 1 s.",
+        "login of user 'bob' from 10.0.0.8 was refused: The form was too old, or this browser keeps no cookies: try again.",
+        "form '/login' from 10.0.0.9 was refused: This form was sent by a page of another site. (2 more from there before)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_counted"),
+    [
+        (BrokerNotAvailable("every address refuses"), False),
+        (RequestTimedOut("no answer"), True),
+        (NetworkException("the connection was lost"), True),
+    ],
+)
+async def test_a_login_counts_unless_nobody_can_have_looked_at_the_password(
+    cluster: Cluster,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+    error: MillstreamError,
+    *,
+    is_counted: bool,
+) -> None:
+    async def unanswered(_user: str, _password: str) -> PagesOf:
+        raise error
+
+    for _ in range(FREE - 1):
+        await log_in(browser, password="guess")
+    with monkeypatch.context() as patched:
+        patched.setattr(cluster, "log_in", unanswered)
+        assert (await log_in(browser)).status == 503
+    assert (await log_in(browser, password="guess")).status == (429 if is_counted else 401)
+    assert (await log_in(browser, password="guess")).status == 429, "those before count on"
+
+
+async def test_behind_a_proxy_who_guesses_keeps_nobody_out(browser: Browser) -> None:
+    """All come from its address."""
+    cluster = Cluster(is_behind_proxy=True)
+    for number in range(20):
+        await log_in(Browser(cluster.application), user=f"user-{number}", password="guess")
+        cluster.time.ms += USER_WAIT_MAX_MS
+    await log_in(Browser(cluster.application), user="eve", password="guess")
+    answer = await log_in(Browser(cluster.application))
+    assert (answer.status, answer.header("retry-after")) == (429, str(USER_WAIT_MAX_MS // 1_000))
