@@ -18,16 +18,36 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from millstream.console.entrance.entrance import Entrance
-from millstream.console.entrance.forms import TOKEN, read_form
+from millstream.console.entrance.forms import TOKEN, address_of, read_form
 from millstream.console.entrance.logins import check_form
+from millstream.console.entrance.refusals import one_line
 from millstream.console.pages import Changes
 from millstream.console.rendering import page_url
-from millstream.errors import MillstreamError
+from millstream.errors import (
+    BrokerNotAvailable,
+    KafkaError,
+    MalformedMessage,
+    MillstreamError,
+    NetworkException,
+    RequestTimedOut,
+    SaslAuthenticationFailed,
+    UnknownServerError,
+)
 from millstream.quoting import shortened
 
 _LOGGER = logging.getLogger("millstream.console")
 _PARTITIONS_DIGITS_MAX: Final = 5
 Fields = Mapping[str, str]
+_MAY_HAVE: Final = "%s may have %s, which the cluster has not said: %s"
+_IN_DOUBT: Final = (
+    RequestTimedOut,
+    NetworkException,
+    BrokerNotAvailable,
+    UnknownServerError,
+    MalformedMessage,
+)
+"""After these the cluster may have done it: what was sent is done even if the answer is lost. Once a connection is lost the next may be
+refused, so that BrokerNotAvailable is among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +101,40 @@ def _endpoint(form: _Form, entrance: Entrance) -> Callable[[Request], Awaitable[
         assert visitor is not None, "its form was checked"
         if not visitor.is_admin:
             raise HTTPException(HTTPStatus.FORBIDDEN, "You may read here, and change nothing.")
-        named = shortened(repr(fields.get(form.field, "")))
+        user = f"user {visitor.user!r} from {address_of(request)}"
+        what = f"{form.verb} {shortened(repr(fields.get(form.field, '')))}"
         try:
-            await form.perform(visitor.pages.changes, fields)
-        except MillstreamError as error:
-            _LOGGER.info("user %r has not %s %s: %s", visitor.user, form.verb, named, error)
-            raise
-        _LOGGER.info("user %r has %s %s", visitor.user, form.verb, named)
+            await _performed(form, visitor.pages.changes, fields, user, what)
+        except SaslAuthenticationFailed:
+            if not await entrance.forget(request):
+                raise
+            return entrance.turned_away(request)
         return RedirectResponse(form.onward(fields), HTTPStatus.SEE_OTHER)
 
     return change
+
+
+async def _performed(form: _Form, changes: Changes, fields: Fields, user: str, what: str) -> None:
+    """Carries a form out, and says in the log whether that was done; not what a form lacks, which has been asked of nobody."""
+    try:
+        await form.perform(changes, fields)
+    except HTTPException:
+        raise
+    except _IN_DOUBT as error:
+        _LOGGER.warning(_MAY_HAVE, user, what, one_line(str(error)))
+        kind = next(each for each in _IN_DOUBT if isinstance(error, each))
+        if not issubclass(kind, KafkaError):
+            raise
+        raise kind(
+            f"{error} Whether it was done is not known: look before you try again."
+        ) from error
+    except MillstreamError as error:
+        _LOGGER.info("%s has not %s: %s", user, what, one_line(str(error)))
+        raise
+    except BaseException as error:
+        _LOGGER.warning(_MAY_HAVE, user, what, type(error).__name__)
+        raise
+    _LOGGER.info("%s has %s", user, what)
 
 
 def _given(fields: Fields, name: str) -> str:

@@ -7,9 +7,9 @@ page; what the whole page lacks is raised as a typed error.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar
 
 from millstream.clients import Admin, RangeReader
@@ -23,7 +23,7 @@ from millstream.clients.admin import (
     QuorumInfo,
     TopicDescription,
 )
-from millstream.console.cluster_changes import ClusterChanges
+from millstream.console.cluster_changes import ClusterChanges, deadline
 from millstream.console.views.brokers import BrokersView, brokers_view
 from millstream.console.views.groups import (
     GroupsView,
@@ -47,7 +47,6 @@ from millstream.console.views.topic import TopicView, topic_view
 from millstream.console.views.topics import TopicsView, topics_view
 from millstream.errors import (
     KafkaError,
-    RequestTimedOut,
     UnknownTopicOrPartition,
     UnsupportedVersion,
 )
@@ -63,7 +62,7 @@ _Result = TypeVar("_Result")
 
 
 class ClusterReader:
-    """`timeout_ms` limits each question to the cluster; a page has twice that for all it asks.
+    """`timeout_ms` limits each question to the cluster; a page, and a change, has twice that for all it asks.
 
     A cluster where every address refuses the connection is not waited for: the page says so at once.
     """
@@ -75,6 +74,7 @@ class ClusterReader:
     ) -> None:
         """`settings` are those of a client: addresses, security, client_id. Raises ConfigError. Connects when first asked."""
         self._timeout_ms = timeout_ms
+        self._limit_ms = 2 * timeout_ms
         common = {"client_id": _CLIENT_ID, **settings, "default_api_timeout_ms": timeout_ms}
         self._admin = Admin(**common, retry_when_refused=False)
         self._reader = RangeReader(**common, max_partition_fetch_bytes=_FETCH_BYTES)
@@ -86,7 +86,7 @@ class ClusterReader:
 
     @property
     def changes(self) -> ClusterChanges:
-        return ClusterChanges(self._admin)
+        return ClusterChanges(self._admin, self._limit_ms)
 
     async def close(self) -> None:
         await self._reader.close()
@@ -179,16 +179,8 @@ class ClusterReader:
             ends = await self._ends([group], [committed])
         return group_view(group, committed, ends, members_error)
 
-    @contextlib.asynccontextmanager
-    async def _page_deadline(self) -> AsyncIterator[None]:
-        limit_ms = 2 * self._timeout_ms
-        try:
-            async with asyncio.timeout(limit_ms / 1000):
-                yield
-        except TimeoutError as error:
-            raise RequestTimedOut(
-                f"The cluster did not answer all that this page asks within {limit_ms} ms."
-            ) from error
+    def _page_deadline(self) -> AbstractAsyncContextManager[None]:
+        return deadline(self._limit_ms, "all that this page asks")
 
     async def _offset_ranges(
         self, topics: Iterable[TopicDescription]

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from typing import Any
 
 import pytest
 
+from millstream.console.cluster_changes import ClusterChanges
+from millstream.errors import (
+    BrokerNotAvailable,
+    MalformedMessage,
+    NetworkException,
+    RequestTimedOut,
+    TopicAlreadyExists,
+    UnknownServerError,
+)
 from tests.unit.console.entrance.browser import Browser
 from tests.unit.console.entrance.cluster import Cluster
 from tests.unit.console.entrance.test_logins import log_in
@@ -41,7 +52,7 @@ async def test_an_administrator_changes_what_the_forms_say_as_its_own_user(
         ("alice", "delete topic", "orders", None),
         ("alice", "delete group", "billing", None),
     ]
-    assert "user 'alice' has deleted topic 'orders'" in caplog.text
+    assert "user 'alice' from 10.0.0.9 has deleted topic 'orders'" in caplog.text
 
 
 @pytest.mark.parametrize("path", FORMS)
@@ -121,3 +132,105 @@ async def test_a_name_in_the_address_that_follows_is_no_header(cluster: Cluster)
     answer = await browser.post("/topic/create", fields)
     assert answer.header("location") == "/topic?name=x%0D%0ASet-Cookie%3A+a%3Db"
     assert answer.header("set-cookie") is None
+
+
+async def create(cluster: Cluster) -> int:
+    """The status of a topic's creation by an administrator."""
+    browser, token = await someone(cluster, "alice", "wonder")
+    answer = await browser.post("/topic/create", {"name": "orders", "token": token})
+    return answer.status
+
+
+@pytest.mark.parametrize(
+    ("lost", "status"),
+    [
+        (RequestTimedOut(), 503),
+        (NetworkException(), 503),
+        (BrokerNotAvailable(), 503),
+        (UnknownServerError(), 502),
+        (MalformedMessage("cut"), 502),
+    ],
+)
+async def test_what_may_have_been_done_is_not_said_to_be_undone(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, lost: Exception, status: int
+) -> None:
+    cluster.answer_lost = lost
+    with caplog.at_level(logging.INFO):
+        assert await create(cluster) == status
+    assert "user 'alice' from 10.0.0.9 may have created topic 'orders'" in caplog.text
+    assert "10.0.0.9 has" not in caplog.text
+
+
+async def test_an_administrator_is_told_to_look_before_it_tries_again(cluster: Cluster) -> None:
+    cluster.answer_lost = NetworkException("the connection was lost.")
+    browser, token = await someone(cluster, "alice", "wonder")
+    answer = await browser.post("/topic/create", {"name": "orders", "token": token})
+    assert "the connection was lost. Whether it was done is not known: look before" in answer.text
+
+
+async def test_a_change_is_not_waited_for_longer_than_a_page() -> None:
+    class Silent:
+        async def create_topics(self, _: object) -> None:
+            await asyncio.Event().wait()
+
+        delete_topics = delete_groups = create_topics
+
+    silent: Any = Silent()
+    changes = ClusterChanges(silent, limit_ms=0)
+    for change in (
+        changes.create_topic("orders", None),
+        changes.delete_topic("orders"),
+        changes.delete_group("billing"),
+    ):
+        with pytest.raises(RequestTimedOut, match="what this form asks within 0 ms"):
+            await change
+
+
+async def test_a_change_that_was_given_up_in_the_middle_has_its_line(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.answer_lost = asyncio.CancelledError()
+    with caplog.at_level(logging.INFO), pytest.raises(asyncio.CancelledError):
+        await create(cluster)
+    assert "may have created topic 'orders', which the cluster has not said" in caplog.text
+
+
+async def test_what_the_cluster_refuses_was_not_done_and_its_sentence_is_one_line(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.answer_lost = TopicAlreadyExists("orders\nuser 'bob' has deleted topic 'x'")
+    with caplog.at_level(logging.INFO):
+        await create(cluster)
+    (line,) = [each for each in caplog.messages if "orders" in each]
+    assert line == (
+        "user 'alice' from 10.0.0.9 has not created topic 'orders': orders user 'bob' has deleted topic 'x'"
+    )
+
+
+async def test_a_form_ends_the_session_of_who_the_cluster_lets_in_no_more(
+    cluster: Cluster,
+) -> None:
+    browser, token = await someone(cluster, "alice", "wonder")
+    cluster.removed.add("alice")
+    answer = await browser.post("/topic/create", {"name": "orders", "token": token})
+    assert (answer.status, answer.header("location")) == (303, "/login?next=%2Ftopic%2Fcreate")
+    assert cluster.opened[0].is_closed
+    cluster.removed.clear()
+    assert (await browser.get("/topics")).status == 303
+
+
+async def test_who_is_refused_a_change_has_a_line_a_second(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    browser, token = await someone(cluster, "bob", "builder")
+    with caplog.at_level(logging.INFO):
+        for _ in range(5):
+            await browser.post("/topic/delete", FORMS["/topic/delete"] | {"token": token})
+        cluster.time.ms += 1_000
+        browser.site = "cross-site"
+        await browser.post("/topic/delete", FORMS["/topic/delete"] | {"token": token})
+    told = [each for each in caplog.messages if "refused" in each]
+    assert told == [
+        "form '/topic/delete' of user 'bob' from 10.0.0.9 was refused: You may read here, and change nothing.",
+        "form '/topic/delete' of user 'bob' from 10.0.0.9 was refused: This form was sent by a page of another site. (4 more from there before)",
+    ]
