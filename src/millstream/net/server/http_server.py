@@ -28,6 +28,7 @@ HEAD_BYTES_MAX: Final = 8 * 1024
 _REQUEST_TIMEOUT_S: Final = 10
 """Of the handshake, and once more of the request."""
 _RESPONSE_TIMEOUT_S: Final = 60
+_NOT_MADE: Final = b"this page could not be made; the log of the node says why\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class HttpServer:
         ) as why:
             _LOGGER.debug("an HTTP connection was dropped: %s", why)
         except Exception:
-            _LOGGER.exception("a page could not be made")  # no probe may take the node down
+            _LOGGER.exception("a page broke off")  # no probe may take the node down
         finally:
             writer.transport.abort()  # close() would wait until all is read; once closed it does nothing
 
@@ -162,7 +163,7 @@ class HttpServer:
 
     async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
         method, path = _request_line(head)
-        response = self._response(method, path, head)
+        response, piece = await self._begun(method, path, head)
         writer.write(
             f"HTTP/1.1 {response.status.value} {response.status.phrase}\r\n"
             f"Content-Type: {response.content_type}\r\n"
@@ -170,11 +171,20 @@ class HttpServer:
             "X-Content-Type-Options: nosniff\r\n"
             "Connection: close\r\n\r\n".encode()
         )
-        if method != "HEAD":
-            while (piece := await self._next_piece(response.body)) is not None:
-                writer.write(piece)
-                await writer.drain()
+        while method != "HEAD" and piece is not None:
+            writer.write(piece)
+            await writer.drain()
+            piece = await self._next_piece(response.body)
         await writer.drain()
+
+    async def _begun(self, method: str, path: str, head: bytes) -> tuple[HttpResponse, bytes | None]:
+        """A response with its first piece: only then is it known whether the page can be made, and a status cannot be taken back."""
+        try:
+            response = self._response(method, path, head)
+            return response, await self._next_piece(response.body)
+        except Exception:
+            _LOGGER.exception("a page could not be made")  # no probe may take the node down
+            return plain(HTTPStatus.INTERNAL_SERVER_ERROR, ""), _NOT_MADE
 
     def _response(self, method: str, path: str, head: bytes) -> HttpResponse:
         if method not in ("GET", "HEAD"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -143,6 +144,44 @@ async def test_only_the_pages_that_there_are_are_served(
     server: HttpServer, request_line: str, status: int
 ) -> None:
     assert (await answer(server, f"{request_line}\r\n\r\n".encode("latin-1")))[0] == status
+
+
+async def broken() -> AsyncIterator[bytes]:
+    raise OSError("the directory is gone")
+    yield b""  # a page is made in pieces
+
+
+def unmade(path: str) -> HttpResponse:
+    if path == "/readyz":
+        raise ZeroDivisionError
+    return HttpResponse(http_server.HTTPStatus.OK, "text/plain", broken())
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("path", ["/metrics", "/readyz"])
+async def test_a_page_that_cannot_be_made_is_no_empty_page(
+    server: HttpServer, caplog: pytest.LogCaptureFixture, path: str, method: str
+) -> None:
+    """A scrape without a line would be taken for a node that measures nothing, a probe of 200 for one that is well."""
+    server._respond = unmade
+    status, text = await answer(server, f"{method} {path} HTTP/1.1\r\n\r\n".encode())
+    assert status == 500
+    body = "this page could not be made; the log of the node says why\n" if method == "GET" else ""
+    assert text.partition("\r\n\r\n")[2] == body
+    assert "a page could not be made" in caplog.text
+
+
+@pytest.mark.parametrize(("method", "body"), [("GET", "onetwo"), ("HEAD", "")])
+async def test_a_page_comes_whole_and_its_head_alone_where_that_is_asked(
+    server: HttpServer, method: str, body: str
+) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in (b"one", b"", b"two"):
+            yield piece
+
+    server._respond = lambda _: HttpResponse(http_server.HTTPStatus.OK, "text/plain", pieces())
+    status, text = await answer(server, f"{method} /metrics HTTP/1.1\r\n\r\n".encode())
+    assert (status, text.partition("\r\n\r\n")[2]) == (200, body)
 
 
 async def test_a_head_that_is_too_long_gets_no_answer(server: HttpServer) -> None:
