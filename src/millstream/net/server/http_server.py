@@ -177,7 +177,9 @@ class HttpServer:
             piece = await self._next_piece(response.body)
         await writer.drain()
 
-    async def _begun(self, method: str, path: str, head: bytes) -> tuple[HttpResponse, bytes | None]:
+    async def _begun(
+        self, method: str, path: str, head: bytes
+    ) -> tuple[HttpResponse, bytes | None]:
         """A response with its first piece: only then is it known whether the page can be made, and a status cannot be taken back."""
         try:
             response = self._response(method, path, head)

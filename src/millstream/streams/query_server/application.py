@@ -18,7 +18,7 @@ from starlette.routing import Route
 from millstream.errors import ConfigError, MillstreamError
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.metadata import Partitioner
-from millstream.streams.query_server.door import TokenGuard
+from millstream.streams.query_server.door import TokenGuard, check_token
 from millstream.streams.query_server.forwarding import (
     FORWARDED,
     Answer,
@@ -63,9 +63,11 @@ def create_query_application(
 
     With a `token` it answers only who shows it, and shows it to the other instances. `allowed_hosts`: names it may be asked by.
 
-    Raises ConfigError where it has no `application_server`: the others could not ask it.
+    Raises ConfigError where it has no `application_server`: the others could not ask it; and for a token that can be guessed or not be shown.
     """
     own_address(application)
+    if token is not None:
+        check_token(token)
     forwarder = forwarder or HttpForwarder(token=token)
     questions = QuestionsOfStores(application, forwarder, partitioners or {})
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts))]

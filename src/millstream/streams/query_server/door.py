@@ -59,15 +59,23 @@ class QueryTls:
 
 def check_door(host: str, *, token: str | None, tls: QueryTls | None, open_to_all: bool) -> None:
     """Raises ConfigError for a server that would let everybody in without having been told to."""
-    if token is not None and len(token) < TOKEN_CHARACTERS_MIN:
-        raise ConfigError(
-            f"the token of a query server has at least {TOKEN_CHARACTERS_MIN} characters: secrets.token_urlsafe() makes one"
-        )
+    if token is not None:
+        check_token(token)
     is_guarded = token is not None or (tls is not None and tls.asks_for_certificates)
     if not (is_guarded or open_to_all or is_loopback(host)):
         raise ConfigError(
             f"the query server at {host or '*'} could be asked by whoever reaches it: give all instances the same token=…, or "
             "tls=QueryTls(…) with a truststore_location, or open_to_all=True if the stores are no secret on that network"
+        )
+
+
+def check_token(token: str) -> None:
+    """Raises ConfigError for a token that can be guessed, or that no header carries as it is: nobody could show it."""
+    is_sayable = token.isascii() and token.isprintable() and " " not in token
+    if len(token) < TOKEN_CHARACTERS_MIN or not is_sayable:
+        raise ConfigError(
+            f"the token of a query server has at least {TOKEN_CHARACTERS_MIN} characters, all of them printable ASCII and none a blank "
+            "or a line end: secrets.token_urlsafe() makes one"
         )
 
 

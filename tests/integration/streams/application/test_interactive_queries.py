@@ -37,7 +37,7 @@ from tests.patience import LONG_ENOUGH_S, eventually, until
 
 WORDS = [f"w{number % 23}" for number in range(200)]
 COUNTS = Counter(WORDS)
-TOKEN = "the token of these instances"
+TOKEN = "the-token-of-these-instances"
 ONE, TWO = HostInfo("one", 7001), HostInfo("two", 7002)
 
 

@@ -17,7 +17,7 @@ from tests.integration.clients.security.certificates import Authority
 from tests.integration.streams.application.test_interactive_queries import free_port
 from tests.unit.streams.query_server.two_instances import Instances
 
-TOKEN = "the token of these instances"
+TOKEN = "the-token-of-these-instances"
 
 
 def tls_of(authority: Authority, name: str) -> QueryTls:

@@ -14,7 +14,7 @@ from millstream.streams.query_server.door import check_door
 from millstream.streams.query_server.forwarding import FORWARDED, HttpForwarder
 from tests.unit.streams.query_server.two_instances import HOSTS, Instances, called
 
-TOKEN = "the token of this application"
+TOKEN = "the-token-of-this-application"
 PATHS = ["/stores/rows/keys/a", "/stores/rows/rows", "/dropped", "/elsewhere"]
 
 
@@ -116,6 +116,23 @@ def test_a_server_of_this_machine_needs_nothing_but_no_token_that_can_be_guessed
     check_door(host, token=None, tls=None, open_to_all=False)
     with pytest.raises(ConfigError, match="at least 16 characters"):
         check_door(host, token="secret", tls=None, open_to_all=False)
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "secret", "x" * 15, f"{TOKEN}\n", f"{TOKEN}\r", f" {TOKEN}", "with blanks in between", f"{TOKEN}é", f"{TOKEN}\x7f"],
+)  # fmt: skip
+def test_a_token_that_can_be_guessed_or_that_nobody_could_show_is_refused(
+    instances: Instances, token: str
+) -> None:
+    with pytest.raises(ConfigError, match=r"at least 16 characters, all of them printable ASCII"):
+        check_door("0.0.0.0", token=token, tls=None, open_to_all=True)
+    with pytest.raises(ConfigError, match=r"at least 16 characters, all of them printable ASCII"):
+        create_query_application(instances.each[0], forwarder=instances, token=token)
+
+
+def test_the_shortest_token_is_one() -> None:
+    check_door("0.0.0.0", token="x" * 16, tls=None, open_to_all=False)
 
 
 def test_the_server_itself_looks_at_its_address(instances: Instances) -> None:
