@@ -137,6 +137,59 @@ async def test_brokers_are_let_in_among_too_many_clients_and_the_most_silent_one
         assert opened.server.connection_count == 2
 
 
+async def its_wait_is_over(opened: Door) -> None:
+    """Has the one connection that waits ask for room now."""
+    await until(lambda: len(opened.server._held) == 1)
+    (wait,) = opened.server._held.values()
+    wait._run()
+
+
+async def test_a_connection_whose_wait_is_over_waits_for_room_that_others_have_taken() -> None:
+    """Nobody is closed for it, however silent: only brokers have others make room."""
+    async with door(ConnectionLimits(connections_max=1)) as opened:
+        opened.rates.waits_ms = [AN_HOUR_MS]
+        late = await opened.connect()
+        late.send(b"late")
+        await until(lambda: len(opened.server._held) == 1)
+        silent = await opened.served(BROKERS)
+        await its_wait_is_over(opened)
+        silent.send(b"still here")
+        assert await silent.read() == b"still here"
+        assert opened.server.connection_count == 1
+        silent.writer.close()
+        assert await late.read() == b"late"
+        late.writer.close()
+        await opened.served()
+
+
+async def test_the_stop_closes_one_that_waits_for_room() -> None:
+    async with door(ConnectionLimits(connections_max=1)) as opened:
+        opened.rates.waits_ms = [AN_HOUR_MS]
+        late = await opened.connect()
+        await until(lambda: len(opened.server._held) == 1)
+        await opened.served(BROKERS)
+        await its_wait_is_over(opened)
+        opened.server.stop_accepting()
+        assert await late.at_end()
+
+
+async def test_one_that_cannot_be_let_in_does_not_make_its_listener_deaf(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("no such connection")
+
+    async with door() as opened:
+        opened.rates.waits_ms = [AN_HOUR_MS]
+        refused = await opened.connect()
+        await until(lambda: len(opened.server._held) == 1)
+        with monkeypatch.context() as patched:
+            patched.setattr(opened.server, "_admit", broken)
+            await its_wait_is_over(opened)
+        assert await refused.at_end()
+        await opened.served()
+
+
 async def test_that_connections_wait_is_said_once_in_a_while(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

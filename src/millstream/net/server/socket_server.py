@@ -14,6 +14,7 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -82,8 +83,8 @@ class SocketServer:
         """None where no listener has TLS: nothing of it is loaded then."""
         self._connections: set[ServerConnection] = set()
         self._admission = Admission(limits, rates)
-        self._waiting_for_room: list[tuple[str, socket.socket]] = []
-        """Listeners that accept again when a connection is closed."""
+        self._waiting_for_room: list[Callable[[], None]] = []
+        """Called when a connection is closed: listeners that accept again, and connections that were let wait before."""
         self._held: dict[socket.socket, asyncio.TimerHandle] = {}
         """Connections that were accepted and wait, to be let in or to be closed."""
         self._expelled: OrderedDict[socket.socket, None] = OrderedDict()
@@ -209,7 +210,8 @@ class SocketServer:
 
     def _accept(self, listener_name: str, listening: socket.socket) -> None:
         for _ in range(_ACCEPTS_PER_WAKE_UP):
-            if self._must_wait(listener_name, listening):
+            resume = partial(self._resume_accepting, listener_name, listening)
+            if self._must_wait(listener_name, listening, resume):
                 return
             try:
                 connected, address = listening.accept()
@@ -219,7 +221,7 @@ class SocketServer:
                 if error.errno not in _OUT_OF_DESCRIPTORS:
                     raise
                 _LOGGER.warning("listener %s pauses accepting: %s", listener_name, error.strerror)
-                self._pause_accepting(listener_name, listening, _OUT_OF_DESCRIPTORS_PAUSE_S)
+                self._pause_accepting(listening, _OUT_OF_DESCRIPTORS_PAUSE_S, resume)
                 return
             wait_ms = self._admission.wait_ms(listener_name, self._clock.now().monotonic_ms)
             if wait_ms:
@@ -227,21 +229,23 @@ class SocketServer:
                 return
             self._admit(listener_name, connected, address)
 
-    def _must_wait(self, listener_name: str, listening: socket.socket) -> bool:
-        """Whether the next connection stays in the backlog for now."""
+    def _must_wait(
+        self, listener_name: str, listening: socket.socket, go_on: Callable[[], None]
+    ) -> bool:
+        """Whether the next connection has to wait for room. Its listener accepts none then, until `go_on` is called."""
         if self._admission.is_full(listener_name):
             self._say_waiting(
                 f"listener {listener_name} accepts no more: there are too many connections (max.connections)"
             )
             asyncio.get_running_loop().remove_reader(listening)
-            self._waiting_for_room.append((listener_name, listening))
+            self._waiting_for_room.append(go_on)
             return True
         if (
             listener_name in self._tls
             and self._handshakes is not None
             and not self._handshakes.has_room()
         ):
-            self._pause_accepting(listener_name, listening, _HANDSHAKES_PAUSE_S)
+            self._pause_accepting(listening, _HANDSHAKES_PAUSE_S, go_on)
             return True
         return False
 
@@ -268,9 +272,18 @@ class SocketServer:
         loop.remove_reader(listening)
 
         def admit() -> None:
+            if connected not in self._held:
+                return  # the node has stopped accepting
+            if self._must_wait(listener_name, listening, admit):
+                return  # other listeners have taken the room meanwhile
             del self._held[connected]
-            self._admit(listener_name, connected, address)
-            self._resume_accepting(listener_name, listening)
+            try:
+                self._admit(listener_name, connected, address)
+            except BaseException:
+                connected.close()
+                raise
+            finally:  # a connection that cannot be served must not make its listener deaf
+                self._resume_accepting(listener_name, listening)
 
         self._held[connected] = loop.call_later(wait_ms / 1000, admit)
 
@@ -291,16 +304,16 @@ class SocketServer:
     def _accept_again(self) -> None:
         """Accepts again, since there may be room for another connection."""
         waiting, self._waiting_for_room = self._waiting_for_room, []
-        for listener_name, listening in waiting:
-            self._resume_accepting(listener_name, listening)
+        for go_on in waiting:  # soon: the connection that makes room is still being closed
+            asyncio.get_running_loop().call_soon(go_on)
 
     def _pause_accepting(
-        self, listener_name: str, listening: socket.socket, pause_s: float
+        self, listening: socket.socket, pause_s: float, go_on: Callable[[], None]
     ) -> None:
         """The pending connection stays in the backlog, so the socket stays readable: without a pause we would spin."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening)
-        loop.call_later(pause_s, self._resume_accepting, listener_name, listening)
+        loop.call_later(pause_s, go_on)
 
     def _admit(
         self, listener_name: str, connected: socket.socket, address: tuple[str, int]
