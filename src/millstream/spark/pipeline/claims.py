@@ -15,10 +15,9 @@ from typing import Final
 from millstream.spark.pipeline.driver_secret import is_of_this_user
 from millstream.spark.pipeline.messages import CloseTask
 from millstream.streams.runtime.process.frames import LENGTH, encode
+from millstream.streams.state.storage.directories import make_state_directory
 
 CLAIM_TIMEOUT_S: Final = 10.0
-_MODE: Final = 0o750
-"""State is data, and no business of other users."""
 
 
 async def claim(
@@ -41,7 +40,7 @@ def may_stand_by(directory: Path, own_socket: Path, task_name: str) -> bool:
 
 
 def _exchanged(note: Path, own_socket: str) -> str | None:
-    note.parent.mkdir(mode=_MODE, parents=True, exist_ok=True)
+    make_state_directory(note.parent)
     other = note.read_text() if note.exists() else None
     note.write_text(own_socket)
     return other

@@ -17,13 +17,12 @@ from uuid import UUID
 from millstream.errors import ConfigError
 from millstream.runtime import Random
 from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.state.storage.directories import make_state_directory
 
 _METADATA: Final = "kafka-streams-process-metadata"
 _LOCK: Final = ".lock"
 _DATABASE_LOCK: Final = "LOCK"
 """RocksDB holds a lock of its process on this file of an open database."""
-_MODE: Final = 0o750
-"""Kafka's: state is data, and no business of other users (KAFKA-10705)."""
 _TASK: Final = re.compile(r".+_\d+")
 _ASIDE: Final = ".obsolete"
 
@@ -50,7 +49,7 @@ class StateDirectory:
         Raises StoreLocked where another process has it, and ConfigError where it cannot be written.
         """
         try:
-            self.path.mkdir(mode=_MODE, parents=True, exist_ok=True)
+            make_state_directory(self.path)
             lock = (self.path / _LOCK).open("w")
         except OSError as error:
             raise ConfigError(

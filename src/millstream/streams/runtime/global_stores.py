@@ -19,6 +19,7 @@ from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.global_task import GlobalTask
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.state.storage.directories import make_state_directory
 from millstream.streams.state.store import StateStore
 
 
@@ -93,7 +94,7 @@ def _own_directory(parent: Path) -> tuple[Path, TextIO]:
     """Returns the first numbered directory that no living process has, with the lock that says so. RocksDB serves one process."""
     for number in count():
         directory = parent / str(number)
-        directory.mkdir(parents=True, exist_ok=True)
+        make_state_directory(directory)
         lock = (directory / "lock").open("w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

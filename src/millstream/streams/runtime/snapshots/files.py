@@ -27,6 +27,7 @@ from millstream.streams.runtime.snapshots.description import (
     StoredFile,
 )
 from millstream.streams.runtime.steps import SnapshotStep
+from millstream.streams.state.storage.directories import make_state_directory
 
 KEPT: Final = 2
 """So many snapshots of a task are kept: who reads one has time to do so while the next one is written."""
@@ -79,10 +80,10 @@ class SnapshotDirectory:
 
     def write(self, database: Path, state: StoredState) -> None:
         """Adds a snapshot of the files of a database that is not open, and removes those that are older than the last two."""
-        self._path.mkdir(parents=True, exist_ok=True)
+        make_state_directory(self._path)
         self._remove_leftovers()
         new = self._path / f".{secrets.token_hex(8)}"
-        new.mkdir()
+        make_state_directory(new, exist_ok=False)
         try:
             description = Description(state, self._filled(new, database))
             self._observe(SnapshotStep.COPIED)
@@ -101,7 +102,7 @@ class SnapshotDirectory:
 
     def fetch(self, snapshot: StoreSnapshot, target: Path) -> None:
         """Copies the files of a snapshot into a new directory. Raises NoSnapshot where one of them is not what was written."""
-        target.mkdir(parents=True)
+        make_state_directory(target, exist_ok=False)
         for name, known in snapshot.description.files.items():
             copied = _copied(snapshot.path / name, target / name)
             if copied != known:

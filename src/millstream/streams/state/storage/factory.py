@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.state.storage.directories import make_state_directory
 from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.topology.stores import StoreSpec
 
@@ -62,12 +63,12 @@ class RocksTaskStores:
         from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 
         if self._database is None:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            make_state_directory(self._directory)
             self._database = RocksDatabase(str(self._directory), self._configure)
         return RocksByteStore(self._database, spec.name)
 
     def directory(self) -> str | None:
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_state_directory(self._directory)
         return str(self._directory)
 
     def together(self) -> AbstractContextManager[None]:
