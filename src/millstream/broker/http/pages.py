@@ -35,8 +35,11 @@ def start_http(server: HttpServer, node: NodeView, tasks: BackgroundTasks) -> No
     _LOGGER.info("metrics and health at %s", server.url)
     if server.is_reachable_from_outside:
         _LOGGER.info(
-            "whoever reaches that port may read names of topics and groups, addresses of clients and how the cluster is: "
-            "docs/guide/doors.md says how to close it"
+            "%s may read there names of topics, groups, users and client ids, addresses of clients and how the cluster is: "
+            "docs/guide/doors.md says how to close it",
+            "whoever has a certificate of its authorities"
+            if server.asks_for_certificates
+            else "whoever reaches that port",
         )
 
 

@@ -86,6 +86,11 @@ class HttpServer:
         """Whether other machines can reach it."""
         return self._names is None
 
+    @property
+    def asks_for_certificates(self) -> bool:
+        """Whether only who shows a certificate is answered."""
+        return self._tls is not None and self._tls.context.verify_mode == ssl.CERT_REQUIRED
+
     def close(self) -> None:
         """Stops accepting connections."""
         self._listening.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -205,6 +206,22 @@ async def test_nothing_that_was_asked_comes_back_as_a_header(server: HttpServer)
 )  # fmt: skip
 def test_which_addresses_are_those_of_this_machine(host: str, *, is_of_this_machine: bool) -> None:
     assert is_loopback(host) is is_of_this_machine
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_asked"),
+    [(ssl.CERT_REQUIRED, True), (ssl.CERT_OPTIONAL, False), (ssl.CERT_NONE, False)],
+)
+def test_who_may_be_answered_is_known(
+    asked: ssl.VerifyMode, *, is_asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not server_at("0.0.0.0", monkeypatch).asks_for_certificates
+
+    class Tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+    Tls.context.verify_mode = asked
+    assert HttpServer("0.0.0.0", 9404, Tls()).asks_for_certificates is is_asked
 
 
 def test_the_address_of_a_page_names_ipv6_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
