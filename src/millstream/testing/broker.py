@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from millstream.broker.config.broker_config import broker_config
+from millstream.cli.server.settings import check_stays_secure
 from millstream.testing.node_runner import NodeRunner, ReadyNode, SubprocessNode, ThreadNode
 
 if TYPE_CHECKING:
@@ -124,6 +126,7 @@ class Broker:
         secure = self._begun_secure(settings) if self._secure else None
         if secure is None:
             settings["listeners"] = f"PLAINTEXT://127.0.0.1:{self._port}"
+            check_stays_secure(broker_config(settings))
         else:
             settings = secure.settings
         node: NodeRunner = ThreadNode(settings) if self._in_process else SubprocessNode(settings)

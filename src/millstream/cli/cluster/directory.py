@@ -27,6 +27,7 @@ from millstream.cli.cluster.layout import (
 from millstream.cli.cluster.secure_files import SecureFiles
 from millstream.cli.private_files import write_private
 from millstream.cli.secure.administrator import new_secret
+from millstream.cli.server.settings import SECURE_CLUSTER_FILE
 from millstream.errors import ConfigError
 from millstream.log.directory.text_checkpoints import META_PROPERTIES_FILE
 from millstream.model import uuid_text
@@ -36,6 +37,9 @@ from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRando
 NODES_DEFAULT: Final = 3
 PORT_DEFAULT: Final = 9_092
 _LAYOUT_FILE: Final = "cluster.properties"
+_OF_SECURE: Final = (
+    "Of a node of `millstream cluster --secure`: it is not served without logins and access rules."
+)
 _FREE_PORTS: Final = range(10_000, 32_000)
 """Below those that systems give to outgoing connections: one of these would take the port of a node that is down for a while."""
 
@@ -109,6 +113,7 @@ class ClusterDirectory:
                 self._check_formatted(layout, node)
             if layout.is_secure:
                 SecureFiles(self.path).prepare_stores(layout)
+                self._mark_secure(layout)  # one that was formatted before nodes were marked, too
             self._write(layout)
             return layout
         self._write(layout)  # if it is cut off, the next start goes on with the same ids
@@ -117,12 +122,21 @@ class ClusterDirectory:
             scram = SecureFiles(self.path).begin(layout)
         for node in layout.nodes:
             self._format(layout, node, scram)
+        if layout.is_secure:
+            self._mark_secure(layout)
         formatted = replace(layout, is_formatted=True)
         self._write(formatted)
         return formatted
 
     def _write(self, layout: ClusterLayout) -> None:
         SystemFileSystem().write_atomically(str(self.path / _LAYOUT_FILE), layout.text().encode())
+
+    def _mark_secure(self, layout: ClusterLayout) -> None:
+        """Has every node refuse to be served openly, whoever starts it (`check_stays_secure`)."""
+        for node in layout.nodes:
+            mark = self.data(node) / SECURE_CLUSTER_FILE
+            if not mark.exists():
+                write_private(mark, properties_text({"cluster.id": layout.cluster_id}, _OF_SECURE))
 
     def _check_formatted(self, layout: ClusterLayout, node: NodeLayout) -> None:
         """A controller that begins with nothing under its old id could vote away what was committed."""

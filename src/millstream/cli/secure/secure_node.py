@@ -32,7 +32,7 @@ from millstream.cli.secure.stores import (
     own_hosts,
     store_settings,
 )
-from millstream.cli.server.settings import SECURE_FILE
+from millstream.cli.server.settings import SECURE_CLUSTER_FILE, SECURE_FILE
 from millstream.cli.storage.formatting import FormatOptions, Formatter, new_cluster
 from millstream.errors import ConfigError
 from millstream.log.directory.text_checkpoints import LOCK_FILE, META_PROPERTIES_FILE
@@ -115,6 +115,10 @@ def _check_directory(directory: Path) -> bool:
     names = {each.name for each in directory.iterdir()} if directory.exists() else set()
     if SECURE_FILE in names:
         names -= _OWN_FILES
+    elif SECURE_CLUSTER_FILE in names:
+        raise ConfigError(
+            f"{directory} is of a node of `millstream cluster --secure`, which starts it: give another directory with --data"
+        )
     elif META_PROPERTIES_FILE in names:
         raise ConfigError(
             f"{directory} was begun without --secure: give another directory with --data, or add logins and rules to its settings "

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 SECURE_FILE: Final = "secure.properties"
 """In the data directory of a node that was begun with `--secure`: its settings."""
+SECURE_CLUSTER_FILE: Final = "secure-cluster.properties"
+"""In the data directory of each node of a cluster that was begun with `--secure`."""
+_BEGUN_BY: Final = {SECURE_FILE: "millstream server", SECURE_CLUSTER_FILE: "millstream cluster"}
 
 
 def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
@@ -25,15 +28,18 @@ def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
 
 def check_stays_secure(config: BrokerConfig) -> None:
     """Raises ConfigError where a node that was begun with `--secure` would serve clients who have not proved who they are, or without rules."""
-    directory = config.data_directories[0]
-    if (Path(directory) / SECURE_FILE).exists() and not (
-        config.authorizer_class_name
-        and all(proves_clients(config, each.name) for each in config.listeners)
+    listeners = (*config.listeners, *config.controller_listeners)
+    if config.authorizer_class_name and all(
+        proves_clients(config, each.name) for each in listeners
     ):
-        raise ConfigError(
-            f"{directory} was begun with --secure, and these settings would serve it without logins or access rules: start it with --secure, or "
-            f"remove {SECURE_FILE} there if that is meant"
-        )
+        return
+    for directory in config.data_directories:
+        for name, command in _BEGUN_BY.items():
+            if (Path(directory) / name).exists():
+                raise ConfigError(
+                    f"{directory} was begun with --secure, and these settings would serve it without logins or access rules: start it with "
+                    f"`{command} --secure`, or remove {name} there if that is meant"
+                )
 
 
 def proves_clients(config: BrokerConfig, listener: str) -> bool:

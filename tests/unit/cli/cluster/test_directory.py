@@ -8,15 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.sources import gathered_settings
 from millstream.broker.storage.bootstrap_checkpoint import read_bootstrap
 from millstream.cli.certs.issuing import is_good
 from millstream.cli.cluster.directory import ClusterDirectory
 from millstream.cli.cluster.layout import ClusterLayout, DamagedCluster, Roles
 from millstream.cli.cluster.secure_files import SecureFiles
+from millstream.cli.secure.secure_node import SecureNode
+from millstream.cli.server.settings import check_stays_secure
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties
 from millstream.protocol.generated.metadata_records import UserScramCredentialRecord
 from millstream.runtime.system import SystemFileSystem
+from millstream.testing import Broker
 
 
 def metas(path: Path) -> dict[str, str]:
@@ -98,3 +103,40 @@ def test_the_login_is_told_when_the_cluster_is_new(tmp_path: Path) -> None:
     assert "password" not in files.ready(made, is_new=False)
     client = parse_properties((tmp_path / "client.properties").read_text())
     assert client["bootstrap.servers"] == "127.0.0.1:9092"
+
+
+def test_a_node_of_a_secure_cluster_is_not_served_openly(tmp_path: Path) -> None:
+    """Whether the cluster was formatted before its nodes were marked or after it."""
+    directory = ClusterDirectory(tmp_path)
+    made = directory.prepare(directory.layout(1, Roles.SEPARATE, 9_092, secure=True))
+    for mark in tmp_path.glob("node-*/secure-cluster.properties"):
+        mark.unlink()
+    directory.prepare(made)
+    for node in made.nodes:
+        check_stays_secure(broker_config(directory.node_settings(made, node)))
+        data = str(directory.data(node))
+        with pytest.raises(ConfigError, match=r"start it with `millstream cluster --secure`"):
+            check_stays_secure(broker_config({"log.dirs": data}))
+        with pytest.raises(ConfigError, match="was begun with --secure"):
+            Broker(data=data).start()
+        given = {"log.dirs": data}
+        with pytest.raises(ConfigError, match="is of a node of `millstream cluster --secure`"):
+            SecureNode(gathered_settings(given, "f", {}, ()), given, None)
+
+
+def test_an_open_controller_of_a_secure_cluster_is_refused(tmp_path: Path) -> None:
+    directory = ClusterDirectory(tmp_path)
+    made = directory.prepare(directory.layout(1, Roles.SEPARATE, 9_092, secure=True))
+    for node in made.controllers:
+        settings = directory.node_settings(made, node)
+        settings["listener.name.controller.ssl.client.auth"] = "none"
+        with pytest.raises(ConfigError, match="was begun with --secure"):
+            check_stays_secure(broker_config(settings))
+
+
+def test_every_data_directory_is_looked_at(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "b" / "secure.properties").touch()
+    with pytest.raises(ConfigError, match="/b was begun with --secure"):
+        check_stays_secure(broker_config({"log.dirs": f"{tmp_path}/a,{tmp_path}/b"}))

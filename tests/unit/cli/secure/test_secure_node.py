@@ -132,7 +132,10 @@ def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
 
 def test_without_secure_it_is_served_only_where_it_stays_so(tmp_path: Path) -> None:
     begun(tmp_path)
-    with pytest.raises(ConfigError, match=r"was begun with --secure, .*: start it with --secure"):
+    with pytest.raises(
+        ConfigError,
+        match=r"was begun with --secure, .*: start it with `millstream server --secure`",
+    ):
         check_stays_secure(broker_config({"log.dirs": str(tmp_path)}))
     own = parse_properties((tmp_path / "secure.properties").read_text())
     check_stays_secure(broker_config(own))
