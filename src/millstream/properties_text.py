@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Final
 
 from millstream.errors import ConfigError
 
-_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED: Final = str.maketrans(
+    {"\\": "\\\\"} | {char: f"\\{name}" for name, char in _ESCAPES.items()}
+)
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+"""Those of Java: `str.splitlines` knows more of them, which may stand in a password."""
+_NOT_ASCII: Final = re.compile(r"[^ -~]")
+_OF_SYNTAX: Final = re.compile(r"[=: #!]")
 
 
 def parse_properties(text: str) -> dict[str, str]:
@@ -20,19 +29,34 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def properties_text(settings: Mapping[str, str], heading: str) -> str:
-    """Returns settings as text that `parse_properties` reads, below a comment."""
-    lines = (f"{_escaped(key)}={_escaped(value)}" for key, value in settings.items())
+    """Returns settings as text that `parse_properties` reads, and Java's `Properties.load`, below a comment."""
+    lines = (f"{_escaped_key(key)}={_escaped_value(value)}" for key, value in settings.items())
     return "\n".join(chain((f"# {heading}",), lines, ("",)))
 
 
+def _escaped_key(text: str) -> str:
+    return _OF_SYNTAX.sub(r"\\\g<0>", _escaped(text))
+
+
+def _escaped_value(text: str) -> str:
+    escaped = _escaped(text)
+    return f"\\{escaped}" if escaped.startswith(" ") else escaped
+
+
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    """In ASCII: Java takes a file of properties for Latin-1."""
+    return _NOT_ASCII.sub(_utf_16, text.translate(_ESCAPED))
+
+
+def _utf_16(char: re.Match[str]) -> str:
+    units = char[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _logical_lines(text: str) -> Iterator[str]:
     """Lines without comments and blank ones; a trailing odd backslash joins a line with the next."""
     joined = ""
-    for raw in text.splitlines():
+    for raw in _LINE_END.split(text):
         line = raw.lstrip(" \t\f")
         if not joined and (not line or line[0] in "#!"):
             continue
@@ -76,7 +100,8 @@ def _unescaped(text: str) -> str:
             at += 4
         else:
             out.append(_ESCAPES.get(code, code))
-    return "".join(out)
+    units = "".join(out).encode("utf-16-be", "surrogatepass")
+    return units.decode("utf-16-be", "surrogatepass")  # what Java writes as two \\u is one here
 
 
 def _unicode(digits: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from millstream.broker.config.sources import setting_of_variable
@@ -13,7 +13,7 @@ from millstream.controller.configs.config_changes import after_changes
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigKey
 from millstream.metadata.effective_config import BrokerSettings, broker_entries, topic_entries
-from millstream.properties_text import parse_properties
+from millstream.properties_text import parse_properties, properties_text
 from millstream.protocol.enums import AlterOperation, ConfigType
 from millstream.protocol.generated.incremental_alter_configs import AlterableConfig
 
@@ -42,13 +42,15 @@ def test_what_java_stores_is_read_back(settings: dict[str, str]) -> None:
     stored = "#comment\n" + "".join(
         f"{escaped(key, key=True)}={escaped(value, key=False)}\n" for key, value in settings.items()
     )
-    found = parse_properties(stored)
-    assert {
-        key.encode("utf-16", "surrogatepass").decode("utf-16"): value.encode(
-            "utf-16", "surrogatepass"
-        ).decode("utf-16")
-        for key, value in found.items()
-    } == settings
+    assert parse_properties(stored) == settings
+
+
+@given(st.dictionaries(TEXT, TEXT, max_size=8))
+@example({"a": " \t\f\x85\u2028\x1c", " =:#!\\": "\N{GRINNING FACE}\\"})
+def test_what_is_written_is_read_back(settings: dict[str, str]) -> None:
+    text = properties_text(settings, "heading")
+    assert text.isascii()
+    assert parse_properties(text) == settings
 
 
 @given(st.text(max_size=200))
