@@ -73,7 +73,7 @@ class ClusterOptions:
         A file serves all clients, so its settings of other clients are left out, and so are properties for the `others` of a verb.
         """
         from millstream.clients.config.settings import setting_names
-        from millstream.clients.properties_file import settings_for
+        from millstream.clients.properties_file import plain, settings_for
 
         names = setting_names(config)
         of_others = {name for each in others for name in setting_names(each)}
@@ -82,8 +82,8 @@ class ClusterOptions:
         gathered["bootstrap_servers"] = os.environ.get(ENVIRONMENT, "localhost:9092")
         gathered |= settings_for(config, self.file_settings)
         for key, value in pairs(self.properties, "-X").items():
-            known = names.get(_plain(key))
-            if known is None and _plain(key) in of_others:
+            known = names.get(plain(key))
+            if known is None and plain(key) in of_others:
                 continue
             gathered[key if known is None else known.name] = value  # unknown: the client says so
         if self.bootstrap is not None:
@@ -208,7 +208,3 @@ def pairs(given: Iterable[str], option: str) -> dict[str, str]:
             raise click.BadParameter(f"{item!r} is not KEY=VALUE{instead}", param_hint=option)
         found[key.strip()] = value
     return found
-
-
-def _plain(key: str) -> str:
-    return key.replace(".", "_")

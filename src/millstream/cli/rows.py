@@ -21,6 +21,8 @@ output_option = click.option(
 )  # fmt: skip
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")  # fmt: skip
+
 
 def print_rows(rows: Iterable[Row], output: str, columns: Sequence[str]) -> None:
     """A table has the `columns`, named in capitals; JSON has all that rows hold."""

@@ -65,7 +65,7 @@ def settings_for(
 ) -> dict[str, Any]:  # Any: keyword arguments of a client
     """Returns those settings that a client with this config class has, by the names of its fields."""
     names = setting_names(config)
-    fields = {key: names.get(_plain(key)) for key in settings}
+    fields = {key: names.get(plain(key)) for key in settings}
     return {field.name: settings[key] for key, field in fields.items() if field is not None}
 
 
@@ -75,9 +75,10 @@ def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
     return [
         key
         for key in settings
-        if _plain(key) not in known and not key.endswith((".serializer", ".deserializer"))
+        if plain(key) not in known and not key.endswith((".serializer", ".deserializer"))
     ]
 
 
-def _plain(key: str) -> str:
+def plain(key: str) -> str:
+    """Returns a key with underscores, whichever way it was written: Kafka's or ours."""
     return key.replace(".", "_")

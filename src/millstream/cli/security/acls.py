@@ -8,7 +8,15 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
-from millstream.cli.rows import confirm, finish, note, output_option, print_rows, yes_option
+from millstream.cli.rows import (
+    confirm,
+    dry_run_option,
+    finish,
+    note,
+    output_option,
+    print_rows,
+    yes_option,
+)
 from millstream.cli.security.explain import explain
 from millstream.cli.security.resource_options import NamedResources, resource_options
 from millstream.cli.security.rule_plans import WantedRules, What, Whom, filter_of, planned_rules
@@ -44,9 +52,6 @@ _operations = click.option(
 )  # fmt: skip
 _permission = click.option(
     "--permission", type=PERMISSION, metavar="[allow|deny]", help="Only rules that do so."
-)
-_dry_run = click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and change nothing."
 )
 _pattern_to_find = "--resource-pattern-type", "--pattern"
 
@@ -121,7 +126,7 @@ def list_command(
     "--resource-pattern-type", "--pattern", "pattern", type=PATTERN_TO_ADD, default=PatternType.LITERAL, metavar="[literal|prefixed]",
     help="prefixed: all resources whose names begin so.",
 )  # fmt: skip
-@_dry_run
+@dry_run_option
 def add(
     *,
     cluster: ClusterOptions,
@@ -181,7 +186,7 @@ def add(
 )  # fmt: skip
 @click.option("--all", "all_rules", is_flag=True, help="All rules of the cluster.")
 @yes_option
-@_dry_run
+@dry_run_option
 def remove(
     *,
     cluster: ClusterOptions,

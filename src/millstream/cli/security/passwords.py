@@ -74,7 +74,7 @@ class PasswordOptions:
             )
 
     def read(self, user: str) -> str:
-        """Returns the password. Raises UsageError for an empty one, OSError, and Abort where nobody answers."""
+        """Returns the password. Raises UsageError for an empty one and for one that is no text, OSError, and Abort where nobody answers."""
         if self.is_generated:
             from millstream.cli.secure.administrator import new_secret
 
@@ -105,6 +105,7 @@ class PasswordOptions:
         if self.client_file is None:
             return
         from millstream.clients.config import ClientConfig
+        from millstream.clients.properties_file import plain
 
         kept = {
             key: value
@@ -116,10 +117,13 @@ class PasswordOptions:
         write_private(self.client_file, properties_text(settings, heading(login.user)))
 
     def _first_line(self) -> str:
-        if self.file in {None, _STANDARD_INPUT}:
-            return sys.stdin.readline().rstrip("\r\n")
-        lines = Path(str(self.file)).read_text(encoding="utf-8").splitlines()
-        return lines[0] if lines else ""
+        try:
+            if self.file in {None, _STANDARD_INPUT}:
+                return sys.stdin.readline().rstrip("\r\n")
+            with Path(str(self.file)).open(encoding="utf-8") as file:
+                return file.readline().rstrip("\n")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"the password is not a text in UTF-8: {error}") from error
 
 
 def _dotted(settings: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.records.offset_choice import duration_ms
-from millstream.cli.rows import confirm, note, output_option, print_rows, yes_option
+from millstream.cli.rows import confirm, dry_run_option, note, output_option, print_rows, yes_option
 from millstream.cli.security.words import PRINCIPAL, principal_of
 from millstream.errors import DelegationTokenNotFound
 
@@ -38,9 +38,6 @@ _AT_ONCE_MS: Final = -1
 _period = click.option(
     "--for", "period", metavar="DURATION", help="How long it is good from now on, such as 12h or 7d.  [default: what brokers are set to]",
 )  # fmt: skip
-_dry_run = click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and change nothing."
-)
 
 
 @click.group(cls=ClientGroup)
@@ -75,7 +72,7 @@ def list_command(*, cluster: ClusterOptions, output: str, owners: tuple[str, ...
 @click.option(
     "--max-life", metavar="DURATION", help="When it ends at last, however often it is renewed, such as 7d.  [default: what brokers are set to]"
 )  # fmt: skip
-@_dry_run
+@dry_run_option
 def create(
     *,
     cluster: ClusterOptions,
@@ -108,7 +105,7 @@ def create(
 @output_option
 @click.argument("token_id", metavar="TOKEN")
 @_period
-@_dry_run
+@dry_run_option
 def renew(
     token_id: str, *, cluster: ClusterOptions, output: str, period: str | None, dry_run: bool
 ) -> None:
@@ -129,7 +126,7 @@ def renew(
 @click.argument("token_id", metavar="TOKEN")
 @click.option("--after", metavar="DURATION", help="When it ends, from now on.  [default: at once]")
 @yes_option
-@_dry_run
+@dry_run_option
 def expire(
     token_id: str,
     *,

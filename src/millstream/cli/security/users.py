@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
-from millstream.cli.rows import confirm, finish, named, note, output_option, print_rows, yes_option
+from millstream.cli.rows import (
+    confirm,
+    dry_run_option,
+    finish,
+    named,
+    note,
+    output_option,
+    print_rows,
+    yes_option,
+)
 from millstream.cli.secure.client_file import UserLogin
 from millstream.cli.security.passwords import (
     MECHANISMS,
@@ -17,6 +26,7 @@ from millstream.cli.security.passwords import (
     mechanism_option,
     password_options,
 )
+from millstream.cli.terminal import printable
 from millstream.errors import MillstreamError, ResourceNotFound
 from millstream.quoting import some_of
 from millstream.security.scram import ScramMechanism
@@ -24,7 +34,6 @@ from millstream.security.scram import ScramMechanism
 if TYPE_CHECKING:
     from millstream.clients.admin import (
         DeleteScramCredential,
-        ScramCredentialInfo,
         UpsertScramCredential,
     )
     from millstream.clients.blocking import Admin
@@ -33,9 +42,6 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("user", "mechanism", "iterations")
 _RESULT_COLUMNS: Final = ("user", "mechanism", "result")
 _DEFAULT: Final = (ScramMechanism.SCRAM_SHA_512,)
-_dry_run = click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and change nothing."
-)
 
 
 class UserExists(MillstreamError):
@@ -71,23 +77,20 @@ def list_command(names: tuple[str, ...], *, cluster: ClusterOptions, output: str
 @output_option
 @click.argument("user")
 @password_options
-@_dry_run
+@dry_run_option
 def add(
     user: str, *, cluster: ClusterOptions, output: str, wanted: PasswordOptions, dry_run: bool
 ) -> None:
     """Add a user, whose password is asked for, or read, or made. What the user may do say rules: see `millstream acls`."""
-    wanted.check(cluster)
-    with cluster.admin() as admin:
-        if _credentials(admin, user):
+
+    def mechanisms(there: Sequence[ScramMechanism]) -> Sequence[ScramMechanism]:
+        if there:
             raise UserExists(
                 f"{user} is there already: `millstream users password {user}` changes the password"
             )
-        mechanisms = wanted.mechanisms or _DEFAULT
-        if dry_run:
-            _print_results(user, mechanisms, "could be added", output)
-            return
-        _set_password(admin, user, mechanisms, wanted, cluster)
-    _print_results(user, mechanisms, "added", output)
+        return wanted.mechanisms or _DEFAULT
+
+    _set_password(user, wanted, mechanisms, cluster, output=output, done="added", dry_run=dry_run)
 
 
 @users.command()
@@ -95,24 +98,20 @@ def add(
 @output_option
 @click.argument("user")
 @password_options
-@_dry_run
+@dry_run_option
 def password(
     user: str, *, cluster: ClusterOptions, output: str, wanted: PasswordOptions, dry_run: bool
 ) -> None:
     """Change the password of a user, for all mechanisms of the user or those that are named. Open connections stay."""
-    wanted.check(cluster)
-    with cluster.admin() as admin:
-        there = _credentials(admin, user)
+
+    def mechanisms(there: Sequence[ScramMechanism]) -> Sequence[ScramMechanism]:
         if not there:
             raise ResourceNotFound(
                 f"there is no user {user}: `millstream users add {user}` adds one"
             )
-        mechanisms = wanted.mechanisms or [each.mechanism for each in there]
-        if dry_run:
-            _print_results(user, mechanisms, "could be changed", output)
-            return
-        _set_password(admin, user, mechanisms, wanted, cluster)
-    _print_results(user, mechanisms, "changed", output)
+        return wanted.mechanisms or there
+
+    _set_password(user, wanted, mechanisms, cluster, output=output, done="changed", dry_run=dry_run)
 
 
 @users.command()
@@ -121,7 +120,7 @@ def password(
 @click.argument("names", nargs=-1, metavar="USER...")
 @mechanism_option
 @yes_option
-@_dry_run
+@dry_run_option
 def remove(
     names: tuple[str, ...],
     *,
@@ -149,6 +148,11 @@ def remove(
         if changes and not dry_run:
             confirm(f"Remove {some_of(dict.fromkeys(each.user for each in changes))}", yes=yes)
             errors |= _alter(admin, changes)
+    changed = {each.user for each in changes}
+    for user in wanted:
+        if user not in errors and user not in changed:
+            words = " or ".join(sorted(each.sasl_name for each in chosen))
+            note(f"{user} has no login by {words}", output)
     result = "could be removed" if dry_run else "removed"
     rows = [
         {"user": each.user, "mechanism": each.mechanism.sasl_name, "result": result}
@@ -159,30 +163,61 @@ def remove(
     finish(errors, output)
 
 
-def _credentials(admin: Admin, user: str) -> list[ScramCredentialInfo]:
-    """Of one user; empty where there is none. Raises KafkaError."""
+def _mechanisms_of(admin: Admin, user: str) -> list[ScramMechanism]:
+    """Those by which a user logs in; empty where there is no such user. Raises KafkaError."""
     try:
-        return admin.describe_user_scram_credentials([user]).result(user)
+        found = admin.describe_user_scram_credentials([user]).result(user)
     except ResourceNotFound:
         return []
+    return [each.mechanism for each in found]
 
 
 def _set_password(
-    admin: Admin,
     user: str,
-    mechanisms: Sequence[ScramMechanism],
+    wanted: PasswordOptions,
+    mechanisms_for: Callable[[Sequence[ScramMechanism]], Sequence[ScramMechanism]],
+    cluster: ClusterOptions,
+    *,
+    output: str,
+    done: str,
+    dry_run: bool,
+) -> None:
+    """Raises UsageError, OSError and KafkaError."""
+    wanted.check(cluster)
+    with cluster.admin() as admin:
+        mechanisms = mechanisms_for(_mechanisms_of(admin, user))
+        if dry_run:
+            _print_results(user, mechanisms, f"could be {done}", output)
+            return
+        text = wanted.read(user)
+        _keep(user, text, mechanisms[0], wanted, cluster)
+        try:
+            errors = _alter(admin, wanted.credentials(user, text, mechanisms))
+            for error in errors.values():
+                raise error
+        except MillstreamError:
+            if wanted.client_file is not None:
+                click.echo(
+                    f"warning: {wanted.client_file} stays, with a password that {printable(user)} may not have",
+                    err=True,
+                )
+            raise
+    _print_results(user, mechanisms, done, output)
+
+
+def _keep(
+    user: str,
+    text: str,
+    mechanism: ScramMechanism,
     wanted: PasswordOptions,
     cluster: ClusterOptions,
 ) -> None:
-    """Raises KafkaError."""
-    text = wanted.read(user)
-    for error in _alter(admin, wanted.credentials(user, text, mechanisms)).values():
-        raise error
-    wanted.write_client_file(cluster, UserLogin(user, text, mechanisms[0].sasl_name))
+    """Writes or tells the password before the cluster has it: nobody would know it if the disk were full afterwards. Raises OSError."""
+    wanted.write_client_file(cluster, UserLogin(user, text, mechanism.sasl_name))
     if wanted.client_file is not None:
-        click.echo(f"{wanted.client_file}: the login of {user}", err=True)
+        click.echo(f"{wanted.client_file}: the login of {printable(user)}", err=True)
     elif wanted.is_generated:
-        click.echo(f"password of {user}: {text}", err=True)
+        click.echo(f"password of {printable(user)}: {text}", err=True)
 
 
 def _alter(

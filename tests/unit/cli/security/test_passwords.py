@@ -46,6 +46,27 @@ def test_the_first_line_of_a_file_is_the_password(tmp_path: Path) -> None:
     assert options(str(file)).read("alice") == "wonder land"
 
 
+def test_only_line_ends_end_a_password(tmp_path: Path) -> None:
+    """`str.splitlines` knows more of them."""
+    file = tmp_path / "password"
+    file.write_bytes("won\x85der\u2028land\r\nmore".encode())
+    assert options(str(file)).read("alice") == "won\x85der\u2028land"
+
+
+def test_a_password_that_is_no_utf_8_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "password"
+    file.write_bytes("pässword".encode("latin-1"))
+    with pytest.raises(click.UsageError, match="not a text in UTF-8"):
+        options(str(file)).read("alice")
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes()), encoding="utf-8")
+    )
+    with pytest.raises(click.UsageError, match="not a text in UTF-8"):
+        options("-").read("alice")
+
+
 @pytest.mark.parametrize("file", ["-", None])
 def test_what_is_piped_is_read(file: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("wonder\nsecond line"))
@@ -90,6 +111,31 @@ def test_a_file_for_the_user_has_nothing_of_the_administrator(
     assert settings["ssl.truststore.certificates"] == "-----BEGIN"
     assert settings["sasl.mechanism"] == "SCRAM-SHA-512"
     assert settings["sasl.jaas.config"].endswith(r'username="alice" password="won\"d\\er";')
+
+
+def test_settings_in_our_own_names_are_the_administrators_too(tmp_path: Path) -> None:
+    """`sasl_password` is a setting of every client here, as `sasl.password` is."""
+    of_admin = {
+        name: f"admin-{name}"
+        for name in (
+            "sasl_username", "sasl_password", "sasl_jaas_config", "sasl.password", "ssl_key_password",
+            "ssl_keystore_location", "ssl.certificate.pem", "ssl_certificate_location",
+        )
+    }  # fmt: skip
+    shared = {
+        "bootstrap_servers": "broker:9092",
+        "security_protocol": "SASL_SSL",
+        "client_id": "me",
+    }
+    admin = ClusterOptions(None, {**shared, **of_admin})
+    wanted = options(client_file=tmp_path / "alice.properties")
+    wanted.check(admin)
+    wanted.write_client_file(admin, UserLogin("alice", "wonder", "SCRAM-SHA-512"))
+    text = (tmp_path / "alice.properties").read_text()
+    assert "admin" not in text
+    assert set(parse_properties(text)) == {
+        "bootstrap.servers", "security.protocol", "client.id", "sasl.mechanism", "sasl.jaas.config",
+    }  # fmt: skip
 
 
 def test_each_mechanism_has_a_credential() -> None:
