@@ -45,7 +45,7 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     try:
         gathered = read_settings(file, overrides)
         _read_stores(broker_config(gathered.values))
-    except (ConfigError, OSError, UnicodeDecodeError) as error:
+    except (ConfigError, OSError) as error:
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
     reasons = {name: reason_without_effect(name) for name in sorted(gathered.given)}
@@ -83,7 +83,7 @@ def explain(key: str, file: str | None, overrides: tuple[str, ...], output: str)
 
     try:
         explained = explanation(key, read_settings(file, overrides))
-    except (ConfigError, OSError, UnicodeDecodeError) as error:
+    except (ConfigError, OSError) as error:
         click.echo(f"millstream config: {error}", err=True)
         sys.exit(1)
     if explained is None:

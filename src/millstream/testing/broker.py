@@ -16,13 +16,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.broker.config.broker_config import broker_config
+from millstream.cli.secure.administrator import CLIENT_FILE
 from millstream.cli.server.settings import check_stays_secure
 from millstream.testing.node_runner import NodeRunner, ReadyNode, SubprocessNode, ThreadNode
 
 if TYPE_CHECKING:
     from millstream.cli.secure.secure_node import SecureNode
 
-_CLIENT_FILE: Final = "client.properties"
 TEST_SETTINGS: Final[Mapping[str, str]] = {
     "millstream.flush.on.ack": "never",
     "group.initial.rebalance.delay.ms": "0",
@@ -50,7 +50,7 @@ class Broker:
         `settings`: broker settings under Kafka's names, over those of `TEST_SETTINGS`.
         """
         self._in_process = in_process
-        self._settings = {**TEST_SETTINGS, **(settings or {})}
+        self._settings = dict(settings or {})
         self._start_timeout_s = start_timeout_s
         self._port = port
         self._secure = secure
@@ -100,7 +100,7 @@ class Broker:
     def client_properties(self) -> Path:
         """The file with which the administrator of a secure broker logs in: `millstream acls list --config FILE`."""
         assert self._secure, "there is none without secure=True"
-        return self.data / _CLIENT_FILE
+        return self.data / CLIENT_FILE
 
     @property
     def cluster_id(self) -> str:
@@ -129,6 +129,10 @@ class Broker:
             check_stays_secure(broker_config(settings))
         else:
             settings = secure.settings
+        settings = {
+            **TEST_SETTINGS,
+            **settings,
+        }  # not for the file of a secure one, which others may start
         node: NodeRunner = ThreadNode(settings) if self._in_process else SubprocessNode(settings)
         self._ready = node.start(self._start_timeout_s)
         self._node = node

@@ -93,12 +93,14 @@ class DevelopmentAuthority:
         return _key_pem(key) + _certificate_pem(builder.sign(self._key, hashes.SHA256()))
 
 
-def is_good(pem: str, hosts: Sequence[str], now: dt.datetime) -> bool:
+def is_good(
+    pem: str, hosts: Sequence[str], now: dt.datetime, left: dt.timedelta = _RENEWED_BEFORE_END
+) -> bool:
     """Whether a node can show the certificate of this text under `hosts` for a while yet."""
     certificate = x509.load_pem_x509_certificate(pem.encode())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     is_for_all = all(_alternative_name(host) in names for host in hosts)
-    return is_for_all and now + _RENEWED_BEFORE_END < certificate.not_valid_after_utc
+    return is_for_all and now + left < certificate.not_valid_after_utc
 
 
 def _builder(

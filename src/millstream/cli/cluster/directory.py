@@ -85,7 +85,7 @@ class ClusterDirectory:
         """
         file = self.path / _LAYOUT_FILE
         if file.exists():
-            found = read_layout(file.read_text(), str(file))
+            found = read_layout(file.read_text(encoding="utf-8"), str(file))
             found.check_matches(count, roles, str(self.path), secure=secure)
             if not port or port == found.brokers[0].client_port:
                 return found

@@ -23,17 +23,17 @@ from millstream.cli.secure.administrator import (
     ACCESS_SETTINGS,
     ADMIN,
     CLIENT_FILE,
+    TOKEN_KEY,
     Administrator,
 )
-from millstream.cli.secure.stores import AUTHORITY_FILE, Stores, own_hosts, store_settings
+from millstream.cli.secure.stores import AUTHORITY_FILE, Stores, store_settings
 
 _NODE: Final = "node"
 """The name in the certificate of every node: the principal User:node, which may do everything."""
 _CERTIFICATE_REQUIRED: Final = "listener.name.{}.ssl.client.auth"
 _PRINCIPALS: Final = "RULE:^CN=([^,]+).*$/$1/,DEFAULT"
-_TOKEN_KEY: Final = "delegation.token.secret.key"  # noqa: S105 - the name of a setting
 SECURE_KEYS: Final = OWN_KEYS | {
-    *ACCESS_SETTINGS, *store_settings(Path(), Path()), "ssl.principal.mapping.rules", "super.users", _TOKEN_KEY,
+    *ACCESS_SETTINGS, *store_settings(Path(), Path()), "ssl.principal.mapping.rules", "super.users", TOKEN_KEY,
     *(_CERTIFICATE_REQUIRED.format(name.lower()) for name in (BROKER_LISTENER, CONTROLLER_LISTENER)),
 }  # fmt: skip
 """Settings that nobody else may give to a secure cluster."""
@@ -55,7 +55,7 @@ class SecureFiles:
         """Makes the certificates that are missing, or near their end. Raises ConfigError and OSError."""
         stores = Stores(self._directory, dt.datetime.now(dt.UTC))
         for node in layout.nodes:
-            stores.prepare(_store(node), _NODE, own_hosts([HOST]))
+            stores.prepare(_store(node), _NODE, [HOST])
         return stores
 
     def ready(self, layout: ClusterLayout, *, is_new: bool) -> str:
@@ -71,7 +71,7 @@ class SecureFiles:
             **store_settings(self._directory / AUTHORITY_FILE, self._directory / _store(node)),
             "ssl.principal.mapping.rules": _PRINCIPALS,
             "super.users": f"User:{ADMIN};User:{_NODE}",
-            _TOKEN_KEY: layout.token_secret,
+            TOKEN_KEY: layout.token_secret,
             _CERTIFICATE_REQUIRED.format(CONTROLLER_LISTENER.lower()): "required",
         }
         if node.broker_port is not None:

@@ -7,7 +7,10 @@ else: a first start that was cut off is gone on with, and keeps its password.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +25,7 @@ from millstream.cli.secure.administrator import (
     ACCESS_SETTINGS,
     ADMIN,
     CLIENT_FILE,
+    TOKEN_KEY,
     Administrator,
     new_secret,
 )
@@ -29,20 +33,21 @@ from millstream.cli.secure.stores import (
     AUTHORITY_FILE,
     AUTHORITY_KEY_FILE,
     Stores,
-    own_hosts,
+    named_hosts,
     store_settings,
 )
-from millstream.cli.server.settings import SECURE_CLUSTER_FILE, SECURE_FILE
+from millstream.cli.server.settings import SECURE_CLUSTER_FILE, SECURE_FILE, read_properties
 from millstream.cli.storage.formatting import FormatOptions, Formatter, new_cluster
 from millstream.errors import ConfigError
 from millstream.log.directory.text_checkpoints import LOCK_FILE, META_PROPERTIES_FILE
 from millstream.model import uuid_text
-from millstream.properties_text import parse_properties, properties_text
+from millstream.properties_text import properties_text
+from millstream.quoting import some_of
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
+_LOGGER: Final = logging.getLogger(__name__)
 LISTENER: Final = "SASL_SSL"
 _NODE_FILE: Final = "node.pem"
-_TOKEN_KEY: Final = "delegation.token.secret.key"  # noqa: S105 - the name of a setting
 _OWN_FILES: Final = frozenset(
     {SECURE_FILE, CLIENT_FILE, _NODE_FILE, AUTHORITY_FILE, AUTHORITY_KEY_FILE}
 )
@@ -53,19 +58,29 @@ class SecureNode:
     """A node and the files that make it secure. `begin` writes them; until then nothing is changed."""
 
     def __init__(self, given: Settings, settings: dict[str, str], port: int | None) -> None:
-        """`settings`: with those of the command line; `port`: for clients. Raises ConfigError where they or the directory do not fit, and OSError."""
-        settings = {"listeners": f"{LISTENER}://127.0.0.1:9092", **settings}
-        if port is not None:
-            settings = with_client_port(settings, port)
-        self._node = kraft_settings(settings)
-        self._directory = Path(self._node.metadata_directory).absolute()
+        """`settings`: with those of the command line; `port`: for clients. Raises ConfigError where they or the directory do not fit, and OSError.
+
+        What an earlier start was given, or somebody has written into `secure.properties`, holds until it is given anew.
+        """
+        self._directory = Path(kraft_settings(settings).metadata_directory).absolute()
         self._is_new = _check_directory(self._directory)
+        file = self._directory / SECURE_FILE
+        self._kept = read_properties(file) if file.exists() else {}
         own = self._own_settings()
         for key in own:
             if key in given.given:
                 raise ConfigError(
                     f"{key} {given.given[key].source}: --secure sets it; leave it out, or start without --secure"
                 )
+        settings = {
+            "listeners": f"{LISTENER}://127.0.0.1:9092",
+            **self._kept_beside(settings),
+            **settings,
+        }
+        if port is not None:
+            settings = with_client_port(settings, port)
+        self._node = kraft_settings(settings)
+        self._own = own
         self.settings = settings | own
         """All settings of the node."""
         if not stands_alone(settings):
@@ -78,13 +93,15 @@ class SecureNode:
     def begin(self, cluster_id: str | None) -> None:
         """Makes what is missing, and formats an empty directory. Raises ConfigError, MillstreamError and OSError."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        text = properties_text(self.settings, "Written by `millstream server --secure`.")
-        write_private(self._directory / SECURE_FILE, text)
-        stores = Stores(self._directory, dt.datetime.now(dt.UTC))
-        stores.prepare(_NODE_FILE, "node", self._hosts)
-        if self._is_new:
-            self._administrator.prepare(stores.authority_pem)
-            _format(self._node, cluster_id, self._administrator.scram)
+        with self._locked():
+            self._tell_what_goes()
+            text = properties_text(self.settings, "Written by `millstream server --secure`.")
+            write_private(self._directory / SECURE_FILE, text)
+            stores = Stores(self._directory, dt.datetime.now(dt.UTC))
+            stores.prepare(_NODE_FILE, "node", self._hosts)
+            if self._is_new:
+                self._administrator.prepare(stores.authority_pem)
+                _format(self._node, cluster_id, self._administrator.scram)
 
     def ready_at(self, bootstrap: str) -> str:
         """Has the file of the administrator lead to where the node is now. Returns lines about it for the operator.
@@ -102,12 +119,44 @@ class SecureNode:
             **stores,
             **ACCESS_SETTINGS,
             "super.users": f"User:{ADMIN}",
-            _TOKEN_KEY: self._kept(_TOKEN_KEY) or new_secret(),
+            TOKEN_KEY: self._kept.get(TOKEN_KEY) or new_secret(),
         }
 
-    def _kept(self, key: str) -> str | None:
-        path = self._directory / SECURE_FILE
-        return parse_properties(path.read_text()).get(key) if path.exists() else None
+    def _kept_beside(self, given: dict[str, str]) -> dict[str, str]:
+        """The settings of the file. Where its directories are not the one that holds it, it was moved, and those are left out."""
+        places = {"log.dir", "log.dirs", "metadata.log.dir"}
+        found = Path(kraft_settings(self._kept | given).metadata_directory).absolute()
+        if found == self._directory:
+            return self._kept
+        return {key: value for key, value in self._kept.items() if key not in places}
+
+    def _tell_what_goes(self) -> None:
+        """Names the settings of the file that are --secure's, and not what it sets them to."""
+        gone = [
+            key
+            for key, value in self._own.items()
+            if key in self._kept and Path(self._kept[key]).name != Path(value).name  # it was moved
+        ]
+        if gone:
+            _LOGGER.warning(
+                "%s: --secure sets %s, and what the file had is gone",
+                self._directory / SECURE_FILE,
+                some_of(gone),
+            )
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """A node that runs here writes the same files. Raises ConfigError."""
+        try:
+            lock = SystemFileSystem().lock(str(self._directory / LOCK_FILE))
+        except BlockingIOError as error:
+            raise ConfigError(
+                f"{self._directory} is held by another broker; stop it, or choose another directory with --data"
+            ) from error
+        try:
+            yield
+        finally:
+            lock.close()
 
 
 def _check_directory(directory: Path) -> bool:
@@ -150,7 +199,7 @@ def _hosts(settings: dict[str, str]) -> tuple[str, ...]:
                     f"{key}: {listener} is not a listener of --secure, which has one, {LISTENER}://HOST:PORT"
                 )
             found.append(listener.host)
-    return own_hosts(found)
+    return named_hosts(found)
 
 
 def _format(node: KRaftSettings, cluster_id: str | None, scram: tuple[str, ...]) -> None:

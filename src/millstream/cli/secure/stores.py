@@ -1,12 +1,13 @@
 """The authority of a secure node or cluster and the certificates of its nodes, as PEM files in one directory.
 
 Made at the first start and kept. A node's certificate is issued anew at a start that finds it near its end, or without a name of the node;
-the authority's key is needed only then, and may be kept elsewhere.
+the authority's key is needed only then, and may be kept elsewhere: until the end, or another host in the settings, the old one serves on.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import socket
 from collections.abc import Collection
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 AUTHORITY_FILE: Final = "authority.pem"
 AUTHORITY_KEY_FILE: Final = "authority.key.pem"
+_LOGGER: Final = logging.getLogger(__name__)
 _HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -39,7 +41,10 @@ class Stores:
         return self._certificate.read_text(encoding="utf-8")
 
     def prepare(self, node_file: str, node_name: str, hosts: Collection[str]) -> None:
-        """Makes what is missing for a node that is reached under `hosts`. Raises ConfigError and OSError."""
+        """Makes what is missing for a node that clients reach under `hosts`. Raises ConfigError and OSError.
+
+        A certificate that is to be issued anew, and cannot be without the authority's key, serves on while it is good for them.
+        """
         try:
             from millstream.cli.certs.issuing import is_good
         except ImportError as missing:
@@ -47,10 +52,21 @@ class Stores:
                 f"--secure makes certificates with {missing.name}: pip install 'millstream[tls]'"
             ) from missing
         path = self._directory / node_file
-        names = tuple(dict.fromkeys((*_HOSTS, *hosts)))
+        names = tuple(dict.fromkeys((*_HOSTS, *hosts, *_machine())))
         try:
-            if path.exists() and is_good(path.read_text(encoding="utf-8"), names, self._now):
-                return
+            if path.exists():
+                pem = path.read_text(encoding="utf-8")
+                if is_good(pem, names, self._now):
+                    return
+                is_shut_away = self._certificate.exists() and not self._key.exists()
+                if is_shut_away and is_good(pem, tuple(hosts), self._now, dt.timedelta()):
+                    _LOGGER.warning(
+                        "%s comes near its end, or has not the name of this machine, and %s, which issues another one, is missing: put the key "
+                        "back for a start",
+                        path,
+                        self._key,
+                    )
+                    return
             write_private(path, self._authority().issue_node(node_name, names))
         except ValueError as error:
             raise ConfigError(
@@ -74,11 +90,15 @@ class Stores:
         return made
 
 
-def own_hosts(listeners: Collection[str]) -> tuple[str, ...]:
-    """Returns the names under which a node that listens at these hosts is reached, that of its machine among them."""
-    named = [host for host in listeners if host not in EVERY_ADDRESS]
-    machine = socket.gethostname()
-    return tuple(dict.fromkeys((*named, machine) if machine.isascii() else named))
+def named_hosts(listeners: Collection[str]) -> tuple[str, ...]:
+    """Returns the hosts of listeners but for those that stand for every address."""
+    return tuple(dict.fromkeys(host for host in listeners if host not in EVERY_ADDRESS))
+
+
+def _machine() -> tuple[str, ...]:
+    """A certificate names it where it can."""
+    name = socket.gethostname()
+    return (name,) if name.isascii() else ()
 
 
 def store_settings(authority: Path, store: Path) -> dict[str, str]:

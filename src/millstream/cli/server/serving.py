@@ -73,7 +73,7 @@ def serve(options: ServerOptions) -> None:
     with _data_directory(options) as directory:
         try:
             config, secure = _node_config(options, directory)
-        except (ConfigError, OSError, UnicodeDecodeError) as error:
+        except (ConfigError, OSError) as error:
             _fail(error, code=2)
         try:
             with (
@@ -98,17 +98,16 @@ def _node_config(
     settings = gathered.values
     if directory is not None:
         settings["log.dirs"] = directory
-    if options.ephemeral:
-        for name, value in _EPHEMERAL_SETTINGS.items():
-            settings.setdefault(name, value)
     secure = None
     if options.secure:
         from millstream.cli.secure.secure_node import SecureNode
 
         secure = SecureNode(gathered, settings, options.port)
-        settings = secure.settings
+        settings = dict(secure.settings)
     elif options.port is not None:
         settings = with_client_port(settings, options.port)
+    if options.ephemeral:  # after `secure`, whose file keeps what it was given
+        settings = {**_EPHEMERAL_SETTINGS, **settings}
     node_id = settings.get("node.id", settings.get("broker.id", "1"))
     write_log(options.log_format, int(node_id) if node_id.isdecimal() else -1, os.environ)
     if gathered.not_understood:

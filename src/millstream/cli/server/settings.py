@@ -21,9 +21,17 @@ _BEGUN_BY: Final = {SECURE_FILE: "millstream server", SECURE_CLUSTER_FILE: "mill
 
 
 def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
-    """Reads the settings of a node. Raises ConfigError, and OSError and UnicodeDecodeError for a file that cannot be read."""
-    settings = parse_properties(Path(file).read_text()) if file else {}
+    """Reads the settings of a node. Raises ConfigError, and OSError for a file that cannot be read."""
+    settings = read_properties(file) if file else {}
     return gathered_settings(settings, Path(file).name if file else "", os.environ, overrides)
+
+
+def read_properties(file: str | Path) -> dict[str, str]:
+    """Reads a file, in UTF-8 whatever the system's encoding is. Raises ConfigError and OSError."""
+    try:
+        return parse_properties(Path(file).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not text in UTF-8: {error.reason}") from error
 
 
 def check_stays_secure(config: BrokerConfig) -> None:

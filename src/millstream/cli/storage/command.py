@@ -185,12 +185,8 @@ def random_uuid_command() -> None:
 def _settings(file: str) -> KRaftSettings:
     from millstream.broker.config.kraft_settings import kraft_settings
     from millstream.cli.server.settings import read_settings
-    from millstream.errors import ConfigError
 
-    try:
-        return kraft_settings(read_settings(file, ()).values)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not text in UTF-8: {error.reason}") from error
+    return kraft_settings(read_settings(file, ()).values)
 
 
 def _warn_of_levels(cluster: NewCluster) -> None:

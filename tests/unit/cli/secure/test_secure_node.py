@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import shutil
 import stat
@@ -15,7 +16,8 @@ from millstream.broker.storage.bootstrap_checkpoint import read_bootstrap
 from millstream.cli.private_files import private_files
 from millstream.cli.secure.secure_node import SecureNode
 from millstream.cli.secure.stores import Stores
-from millstream.cli.server.settings import check_stays_secure
+from millstream.cli.server import serving
+from millstream.cli.server.settings import check_stays_secure, read_settings
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties
 from millstream.protocol.generated.metadata_records import UserScramCredentialRecord
@@ -174,3 +176,90 @@ def test_a_certificate_is_issued_anew_near_its_end(tmp_path: Path) -> None:
     later.prepare("node.pem", "node", ["one.example"])
     with pytest.raises(ConfigError, match="put the key back for this start"):
         later.prepare("node.pem", "node", ["two.example"])
+
+
+def test_without_the_key_a_certificate_serves_until_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The guide has it kept elsewhere: neither the days before the end nor another name of the machine keep a node from its work."""
+    now = dt.datetime.now(dt.UTC)
+    Stores(tmp_path, now).prepare("node.pem", "node", ["one.example"])
+    first = (tmp_path / "node.pem").read_text()
+    (tmp_path / "authority.key.pem").unlink()
+    monkeypatch.setattr("socket.gethostname", lambda: "another-machine")
+    Stores(tmp_path, now).prepare("node.pem", "node", ["one.example"])
+    Stores(tmp_path, now + dt.timedelta(days=364)).prepare("node.pem", "node", ["one.example"])
+    assert (tmp_path / "node.pem").read_text() == first
+    assert len(caplog.messages) == 2
+    assert all("authority.key.pem, which issues another one, is missing" in each for each in caplog.messages)  # fmt: skip
+    with pytest.raises(ConfigError, match="put the key back for this start"):
+        Stores(tmp_path, now + dt.timedelta(days=366)).prepare("node.pem", "node", ["one.example"])
+
+
+def test_what_an_earlier_start_was_given_holds(tmp_path: Path) -> None:
+    """And what was written into the file; what is given anew is stronger, and the port moves both."""
+    begun(tmp_path, listeners="SASL_SSL://:9095", advertised_listeners="SASL_SSL://b.example:9095")
+    with (tmp_path / "secure.properties").open("a") as file:
+        file.write("num.io.threads=3\nlog.retention.hours=5\n")
+    begun(tmp_path, log_retention_hours="7")
+    kept = parse_properties((tmp_path / "secure.properties").read_text())
+    assert kept["listeners"] == "SASL_SSL://:9095"
+    assert (kept["num.io.threads"], kept["log.retention.hours"]) == ("3", "7")
+    given = {"log.dirs": str(tmp_path)}
+    moved = SecureNode(gathered_settings(given, "f", {}, ()), given, 9096).settings
+    assert moved["advertised.listeners"] == "SASL_SSL://b.example:9096"
+
+
+def test_what_an_earlier_start_was_given_holds_where_the_directory_was_moved(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = tmp_path / "old"
+    begun(old, metadata_log_dir=str(old), num_io_threads="3")
+    shutil.move(old, tmp_path / "new")
+    begun(tmp_path / "new")
+    settings = node(tmp_path / "new").settings
+    assert settings["num.io.threads"] == "3"
+    assert str(old) not in str(settings)
+    assert not caplog.messages
+
+
+def test_edits_of_what_secure_sets_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun(tmp_path)
+    with (tmp_path / "secure.properties").open("a") as file:
+        file.write("super.users=User:admin;User:me\n")
+    begun(tmp_path)
+    assert caplog.messages == [
+        f"{tmp_path}/secure.properties: --secure sets super.users, and what the file had is gone"
+    ]
+
+
+def test_nothing_is_written_beside_a_node_that_runs(tmp_path: Path) -> None:
+    begun(tmp_path)
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    with contextlib.closing(SystemFileSystem().lock(f"{tmp_path}/.lock")):
+        with pytest.raises(ConfigError, match="is held by another broker"):
+            node(tmp_path, num_io_threads="3").begin(None)
+        assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+    begun(tmp_path, num_io_threads="3")
+
+
+def test_settings_are_read_as_utf_8(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_bytes("client.id=é".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"server\.properties is not text in UTF-8"):
+        read_settings(str(file), ())
+
+
+def test_what_suits_a_trial_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later start without --ephemeral waits for the disk again."""
+    monkeypatch.setattr(serving, "write_log", lambda *_: None)
+    options = serving.ServerOptions(
+        config=None, port=None, data=str(tmp_path), ephemeral=True, secure=True, cluster_id=None, overrides=(),
+        log_format="text", until_end_of_input=False, controller_until_end_of_input=False,
+    )  # fmt: skip
+    config, secure = serving._node_config(options, str(tmp_path))
+    assert secure is not None
+    assert config.millstream_flush_on_ack == "never"
+    assert "millstream.flush.on.ack" not in secure.settings
