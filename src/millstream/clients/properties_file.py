@@ -15,6 +15,7 @@ from millstream.clients.config import (
     ShareConsumerConfig,
 )
 from millstream.clients.config.settings import setting_names
+from millstream.clients.spout.core.settings import ShareSpoutConfig, SpoutConfig
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties
 from millstream.quoting import some_of
@@ -23,14 +24,18 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _LOGGER = logging.getLogger("millstream.clients")
-_CONFIGS: Final[Mapping[str, type[DataclassInstance]]] = {
-    "Admin": AdminConfig,
-    "Consumer": ConsumerConfig,
-    "Producer": ProducerConfig,
-    "RangeReader": ConsumerConfig,
-    "ShareConsumer": ShareConsumerConfig,
+_CONFIGS: Final[Mapping[str, tuple[type[DataclassInstance], ...]]] = {
+    "Admin": (AdminConfig,),
+    "Consumer": (ConsumerConfig,),
+    "Producer": (ProducerConfig,),
+    "RangeReader": (ConsumerConfig,),
+    "ShareConsumer": (ShareConsumerConfig,),
+    "ShareSpout": (ShareSpoutConfig, ShareConsumerConfig),
+    "Spout": (SpoutConfig, ConsumerConfig),
 }
 """By the name of the class, which a client and its blocking twin share."""
+_DECIDED: Final = {"ShareSpout": "share_acknowledgement_mode", "Spout": "enable_auto_commit"}
+"""What a spout sets for its consumer, and refuses from others: in a file it is meant for consumers."""
 
 
 def read_client_properties(
@@ -39,14 +44,31 @@ def read_client_properties(
     """Returns the settings in a file: `Producer(**read_client_properties("client.properties", Producer))`.
 
     What is a setting of other clients only is left out; without `client` these are the settings that all clients have. Names that no client
-    has are named in a warning. Raises ConfigError for a file that cannot be read.
+    has are named in a warning. Raises ConfigError for a file that cannot be read, and for a class that is no client.
     """
+    name = None if client is None else _name_of(client)
     settings = properties_of(file)
     unknown = unknown_to_all(settings)
     if unknown:
         _LOGGER.warning("%s: no client has a setting named %s", file, some_of(unknown))
-    return settings_for(
-        _CONFIGS.get("" if client is None else client.__name__, ClientConfig), settings
+    if name is None:
+        return settings_for(ClientConfig, settings)
+    found = {
+        key: value
+        for config in _CONFIGS[name]
+        for key, value in settings_for(config, settings).items()
+    }
+    found.pop(_DECIDED.get(name), None)
+    return found
+
+
+def _name_of(client: type[object]) -> str:
+    """The client that a class is, or extends. Raises ConfigError."""
+    for each in client.__mro__:
+        if each.__name__ in _CONFIGS and each.__module__.startswith("millstream."):
+            return each.__name__
+    raise ConfigError(
+        f"{client.__name__} is not one of {some_of(_CONFIGS)}: give the class of the client, or none for the settings that all clients have"
     )
 
 
@@ -71,7 +93,12 @@ def settings_for(
 
 def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
     """Returns the keys that no client has. Serializers are classes of Java, which every file for Kafka's tools may name."""
-    known = {name for config in _CONFIGS.values() for name in setting_names(config)}
+    known = {
+        name
+        for configs in _CONFIGS.values()
+        for config in configs
+        for name in setting_names(config)
+    }
     return [
         key
         for key in settings

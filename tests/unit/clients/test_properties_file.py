@@ -12,6 +12,8 @@ from millstream.clients import (
     Consumer,
     Producer,
     RangeReader,
+    ShareSpout,
+    Spout,
     blocking,
     read_client_properties,
 )
@@ -54,6 +56,37 @@ def test_each_client_gets_what_it_has(
     client: type[object] | None, more: dict[str, str], file: Path
 ) -> None:
     assert read_client_properties(file, client) == ALL_HAVE | more
+
+
+class Mine(Consumer[bytes, bytes]):
+    """A client of a user."""
+
+
+@pytest.mark.parametrize(
+    ("client", "more"),
+    [
+        (Mine, {"group_id": "app", "isolation_level": "read_committed", "enable_auto_commit": "true"}),
+        (Spout, {"group_id": "app", "isolation_level": "read_committed", "retries_max": "3"}),
+        (ShareSpout, {"group_id": "app", "retries_max": "3"}),
+    ],
+)  # fmt: skip
+def test_spouts_and_classes_of_users_get_what_they_have(
+    client: type[object], more: dict[str, str], file: Path
+) -> None:
+    """A spout commits itself: what the file says about that is for consumers."""
+    with file.open("a") as text:
+        text.write("isolation.level=read_committed\nenable.auto.commit=true\nretries.max=3\n")
+    assert read_client_properties(file, client) == ALL_HAVE | more
+
+
+class Producing:
+    """Of that name, or nearly so, and no client."""
+
+
+@pytest.mark.parametrize("client", [dict, Producing, type("Producer", (), {})])
+def test_a_class_that_is_no_client_is_refused(client: type[object], file: Path) -> None:
+    with pytest.raises(ConfigError, match=f"{client.__name__} is not one of Admin, Consumer"):
+        read_client_properties(file, client)
 
 
 def test_names_that_no_client_has_are_told(file: Path, caplog: pytest.LogCaptureFixture) -> None:
