@@ -27,13 +27,13 @@ def private_files(*, are_wanted: bool) -> Iterator[None]:
         os.umask(before)
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, text: str | bytes) -> None:
     """Writes a file that nobody else can read, whole or not at all, in the place of one that is there."""
     unfinished = path.with_name(f"{path.name}.tmp")
     unfinished.unlink(missing_ok=True)  # its mode would be kept
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(text.encode() if isinstance(text, str) else text)
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)

@@ -13,7 +13,11 @@ from millstream.properties_text import parse_properties, properties_text
 from millstream.security.jaas import MODULES, parse_jaas_config
 
 _BOOTSTRAP: Final = "bootstrap.servers"
-_BOOTSTRAP_LINE: Final = re.compile(rf"^{re.escape(_BOOTSTRAP)}=.*$", re.MULTILINE)
+_BOOTSTRAP_LINE: Final = re.compile(
+    rb"^([ \t\f]*bootstrap[._]servers[ \t\f]*[=: \t\f][ \t\f]*)(?:[^\\\r\n]|\\\r\n|\\.)*",
+    re.MULTILINE | re.DOTALL,
+)
+"""However people write it: with blanks, `:`, an underscore, or on several lines. Bytes: comments may be in any encoding."""
 _JAAS: Final = "sasl.jaas.config"
 
 
@@ -59,8 +63,8 @@ def point_client_file(path: Path, bootstrap: str) -> None:
     """Has a file lead to where the cluster is now, and leaves all else as it is. Nothing to do for one that is not there any more. Raises OSError."""
     if not path.exists():
         return
-    text = path.read_text(encoding="utf-8")
-    changed = _BOOTSTRAP_LINE.sub(lambda _: f"{_BOOTSTRAP}={bootstrap}", text)
+    text = path.read_bytes()
+    changed = _BOOTSTRAP_LINE.sub(lambda found: found[1] + bootstrap.encode(), text)
     if changed != text:
         write_private(path, changed)
 
@@ -72,7 +76,7 @@ def password_of(path: Path) -> str | None:
     try:
         text = parse_properties(path.read_text(encoding="utf-8"))[_JAAS]
         return parse_jaas_config(text).options["password"]
-    except (KeyError, ConfigError) as error:
+    except (KeyError, ConfigError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} holds no login: remove it, and another one is made") from error
 
 

@@ -14,6 +14,7 @@ from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.sources import gathered_settings
 from millstream.broker.storage.bootstrap_checkpoint import read_bootstrap
 from millstream.cli.private_files import private_files
+from millstream.cli.secure.client_file import password_of, point_client_file
 from millstream.cli.secure.secure_node import SecureNode
 from millstream.cli.secure.stores import Stores
 from millstream.cli.server import serving
@@ -110,6 +111,35 @@ def test_the_file_of_the_administrator_leads_to_where_the_node_is(tmp_path: Path
     before = client.read_text()
     assert node(tmp_path).ready_at("other:1")
     assert client.read_text() == before.replace(BOOTSTRAP, "other:1")
+
+
+@pytest.mark.parametrize(
+    ("line", "leads_to"),
+    [
+        (b"bootstrap.servers = old:1", b"bootstrap.servers = new:2"),
+        (b"  bootstrap.servers: old:1", b"  bootstrap.servers: new:2"),
+        (b"bootstrap.servers old:1", b"bootstrap.servers new:2"),
+        (b"bootstrap_servers=old:1", b"bootstrap_servers=new:2"),
+        (b"bootstrap.servers=old:1,\\\n  old:2", b"bootstrap.servers=new:2"),
+        (b"#bootstrap.servers=old:1", b"#bootstrap.servers=old:1"),
+        (b"my.bootstrap.servers=old:1", b"my.bootstrap.servers=old:1"),
+    ],
+)
+def test_the_address_is_found_however_it_is_written(
+    line: bytes, leads_to: bytes, tmp_path: Path
+) -> None:
+    """And nothing else is changed, such as a comment in Latin-1, or a file from Windows."""
+    file = tmp_path / "client.properties"
+    file.write_bytes(b"# f\xfcr mich\r\n" + line + b"\r\nclient.id=me\n")
+    point_client_file(file, "new:2")
+    assert file.read_bytes() == b"# f\xfcr mich\r\n" + leads_to + b"\r\nclient.id=me\n"
+
+
+def test_a_login_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_bytes(b"sasl.jaas.config=\xfc")
+    with pytest.raises(ConfigError, match=r"client\.properties holds no login"):
+        password_of(file)
 
 
 def test_a_file_that_was_taken_elsewhere_is_not_made_again(tmp_path: Path) -> None:
