@@ -29,9 +29,10 @@ from millstream.cli.secure.administrator import (
 from millstream.cli.secure.stores import AUTHORITY_FILE, Stores, store_settings
 
 _NODE: Final = "node"
-"""The name in the certificate of every node: the principal User:node, which may do everything."""
+"""The name in the certificate of every node."""
+_NODES: Final = f"User:CN={_NODE}"
+"""Their principal, which may do everything. It is the whole name in the certificate: users who log in by SCRAM are not called so by chance."""
 _CERTIFICATE_REQUIRED: Final = "listener.name.{}.ssl.client.auth"
-_PRINCIPALS: Final = "RULE:^CN=([^,]+).*$/$1/,DEFAULT"
 SECURE_KEYS: Final = OWN_KEYS | {
     *ACCESS_SETTINGS, *store_settings(Path(), Path()), "ssl.principal.mapping.rules", "super.users", TOKEN_KEY,
     *(_CERTIFICATE_REQUIRED.format(name.lower()) for name in (BROKER_LISTENER, CONTROLLER_LISTENER)),
@@ -69,8 +70,7 @@ class SecureFiles:
             "listener.security.protocol.map": f"{LOGIN_LISTENER}:SASL_SSL,{BROKER_LISTENER}:SSL,{CONTROLLER_LISTENER}:SSL",
             "authorizer.class.name": ACCESS_SETTINGS["authorizer.class.name"],
             **store_settings(self._directory / AUTHORITY_FILE, self._directory / _store(node)),
-            "ssl.principal.mapping.rules": _PRINCIPALS,
-            "super.users": f"User:{ADMIN};User:{_NODE}",
+            "super.users": f"User:{ADMIN};{_NODES}",
             TOKEN_KEY: layout.token_secret,
             _CERTIFICATE_REQUIRED.format(CONTROLLER_LISTENER.lower()): "required",
         }

@@ -24,6 +24,7 @@ from millstream.cli.cluster.layout import (
 from millstream.cli.server.settings import proves_clients
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties, properties_text
+from millstream.security.tls.principal_mapping import MappingRule
 
 
 def directory_ids() -> Callable[[], str]:
@@ -151,7 +152,10 @@ def test_everybody_proves_who_it_is_at_a_secure_node(roles: Roles, tmp_path: Pat
         own = [*config.listeners, *config.controller_listeners]
         assert all(proves_clients(config, each.name) for each in own), node
         assert set(config.protection.tls) >= {each.name for each in own}
-        assert config.settings["super.users"] == "User:admin;User:node"
+        assert config.settings["super.users"] == "User:admin;User:CN=node"
+        assert {tls.rules for tls in config.protection.tls.values()} == {(MappingRule(None),)}, (
+            "as User:node somebody may log in"
+        )
         assert config.protection.at_controllers.tls_of == CONTROLLER_LISTENER
         if config.is_broker:
             assert config.protection.at_brokers.tls_of == BROKER_LISTENER
