@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import click
+from click.core import ParameterSource
 
 from millstream.cli.cluster.subcommands import SUBCOMMANDS
 from millstream.cli.command import ClientGroup, fail
@@ -66,7 +67,10 @@ def cluster(
     that dies is told of on standard error, and the others go on.
     """
     if context.invoked_subcommand is not None:
-        if any(context.params[name] not in {None, (), False} for name in _START_OPTIONS):
+        if any(
+            context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+            for name in _START_OPTIONS
+        ):
             raise click.UsageError(
                 f"options that start a cluster do not go with {context.invoked_subcommand}"
             )

@@ -49,3 +49,11 @@ def test_another_cluster_than_the_one_that_is_there_is_refused(
     result = run("--data", str(tmp_path), *other)
     assert result.exit_code == 2
     assert len(result.output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", [("--port", "0"), ("--nodes", "3"), ("--secure",)])
+def test_options_of_a_start_do_not_go_with_subcommands(option: tuple[str, ...]) -> None:
+    """Port 0, too, which is False for Python."""
+    result = run(*option, "status")
+    assert result.exit_code == 2
+    assert "options that start a cluster do not go with status" in result.output
