@@ -50,7 +50,7 @@ def rows(done: Done) -> list[dict[str, Any]]:
 def test_a_user_from_the_first_login_to_the_last(admin: Path, user: str, tmp_path: Path) -> None:
     file = tmp_path / "user.properties"
     could = run(admin, "users", "add", user, "--dry-run")
-    assert could.stdout.split()[-3:] == [user, "SCRAM-SHA-512", "could", "be", "added"][-3:]
+    assert could.stdout.split()[-3:] == [user, "SCRAM-SHA-512", "would", "be", "added"][-3:]
     assert run(admin, "users", "list", user).returncode == 3
     added = run(admin, "users", "add", user, "--generate", "--client-properties", str(file))
     assert (added.returncode, added.stderr) == (0, f"{file}: the login of {user}\n")
@@ -68,7 +68,7 @@ def test_a_user_from_the_first_login_to_the_last(admin: Path, user: str, tmp_pat
     assert refused.returncode == 4
     assert refused.stderr.count("\n") == 1
     assert f"refused the login of user '{user}' (SCRAM-SHA-512)" in refused.stderr
-    assert run(admin, "users", "remove", user, "--dry-run").stdout.endswith("could be removed\n")
+    assert run(admin, "users", "remove", user, "--dry-run").stdout.endswith("would be removed\n")
     assert run(admin, "users", "remove", user, "--yes").stdout.endswith("removed\n")
     assert run(admin, "users", "remove", user).returncode == 3
 
@@ -106,7 +106,7 @@ def test_rules_decide_and_are_explained(admin: Path, user: str, tmp_path: Path) 
         "--pattern",
         "prefixed",
     )
-    assert run(admin, *rule, "--dry-run").stdout.count("could be added") == 3
+    assert run(admin, *rule, "--dry-run").stdout.count("would be added") == 3
     assert run(admin, *rule).stdout.count("added") == 3
     assert run(admin, *rule, "--dry-run").stdout.count("exists already") == 3
     allowed = run(admin, *asked)
@@ -128,7 +128,7 @@ def test_rules_decide_and_are_explained(admin: Path, user: str, tmp_path: Path) 
     assert run(admin, "acls", "list", "--topic", topic, "--pattern", "any").stdout.count(topic) == 1
     assert (
         run(admin, "acls", "remove", "--principal", user, "--dry-run").stdout.count(
-            "could be removed"
+            "would be removed"
         )
         == 3
     )
@@ -153,7 +153,9 @@ def test_a_super_user_is_known_from_the_settings_of_the_node(admin: Path) -> Non
 
 
 def test_a_token_logs_in_until_it_is_ended(admin: Path) -> None:
-    assert "could be created" in run(admin, "tokens", "create", "--dry-run").stderr
+    assert run(admin, "tokens", "create", "--dry-run").stderr == (
+        "a token of yours would be created; whether you may is asked only when it is done\n"
+    )
     (token,) = rows(run(admin, "tokens", "create", "--max-life", "1d", "--output", "json"))
     listed = eventually(
         lambda: run(admin, "tokens", "list", "--owner", "admin", "--output", "json"),
@@ -170,7 +172,7 @@ def test_a_token_logs_in_until_it_is_ended(admin: Path) -> None:
         "renewed\n"
     )
     assert run(admin, "tokens", "expire", token["token_id"], "--dry-run").stdout.endswith(
-        "could be ended\n"
+        "would be ended\n"
     )
     assert run(admin, "tokens", "expire", token["token_id"], "--yes").stdout.endswith("ended\n")
     gone = eventually(

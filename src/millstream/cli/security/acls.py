@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.rows import (
     confirm,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from millstream.errors import KafkaError
     from millstream.security.acl_filter import AclFilter
 
+Returned = TypeVar("Returned")
 _COLUMNS: Final = (*RULE_COLUMNS, "result")
 _principals = click.option(
     "--principal", "principals", type=PRINCIPAL, multiple=True, metavar="NAME",
@@ -53,7 +56,37 @@ _operations = click.option(
 _permission = click.option(
     "--permission", type=PERMISSION, metavar="[allow|deny]", help="Only rules that do so."
 )
-_pattern_to_find = "--resource-pattern-type", "--pattern"
+
+
+def _wanted_options(
+    pattern: PatternType, help_of_pattern: str
+) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
+    """Adds options that name rules; the command gets them as one WantedRules, `wanted`, and how resources are meant as `pattern`."""
+
+    def decorate(command: Callable[..., Returned]) -> Callable[..., Returned]:
+        @wraps(command)
+        def gathered(
+            *,
+            principals: tuple[str, ...],
+            hosts: tuple[str, ...],
+            operations: tuple[Operation, ...],
+            permission: PermissionType | None,
+            resources: NamedResources,
+            **options: Given,
+        ) -> Returned:
+            wanted = WantedRules(
+                principals=principals, hosts=hosts, operations=operations, permission=permission, resources=tuple(resources),
+            )  # fmt: skip
+            return command(wanted=wanted, **options)
+
+        option = click.option(
+            "--resource-pattern-type", "--pattern", "pattern", type=PATTERN_TO_FIND, default=pattern,
+            metavar="[any|match|literal|prefixed]", help=help_of_pattern,
+        )  # fmt: skip
+        with_resources = resource_options(option(gathered))
+        return _principals(_hosts(_operations(_permission(with_resources))))
+
+    return decorate
 
 
 @click.group(cls=ClientGroup)
@@ -64,30 +97,18 @@ def acls() -> None:
 @acls.command("list")
 @cluster_options
 @output_option
-@_principals
-@_hosts
-@_operations
-@_permission
-@resource_options
-@click.option(
-    *_pattern_to_find, "pattern", type=PATTERN_TO_FIND, default=PatternType.MATCH, metavar="[any|match|literal|prefixed]",
-    help="Rules that cover the resources named (match, the default), that name them (any), or name them so.",
-)  # fmt: skip
+@_wanted_options(
+    PatternType.MATCH,
+    "Rules that cover the resources named (match, the default), that name them (any), or name them so.",
+)
 def list_command(
     *,
     cluster: ClusterOptions,
     output: str,
-    principals: tuple[str, ...],
-    hosts: tuple[str, ...],
-    operations: tuple[Operation, ...],
-    permission: PermissionType | None,
-    resources: NamedResources,
+    wanted: WantedRules,
     pattern: PatternType,
 ) -> None:
     """List rules, those of the users and resources that are named, or all."""
-    wanted = WantedRules(
-        principals=principals, hosts=hosts, operations=operations, permission=permission, resources=tuple(resources),
-    )  # fmt: skip
     with cluster.admin() as admin:
         found = _found(admin, wanted, pattern)
     print_rows(map(rule_row, found), output, RULE_COLUMNS)
@@ -161,7 +182,7 @@ def add(
         if dry_run:
             there = set(admin.describe_acls())
             rows = [
-                rule_row(rule) | {"result": "exists already" if rule in there else "could be added"}
+                rule_row(rule) | {"result": "exists already" if rule in there else "would be added"}
                 for rule in rules
             ]
             print_rows(rows, output, _COLUMNS)
@@ -175,15 +196,10 @@ def add(
 @acls.command()
 @cluster_options
 @output_option
-@_principals
-@_hosts
-@_operations
-@_permission
-@resource_options
-@click.option(
-    *_pattern_to_find, "pattern", type=PATTERN_TO_FIND, default=PatternType.ANY, metavar="[any|match|literal|prefixed]",
-    help="Rules that name the resources (any, the default), name them so, or cover them (match).",
-)  # fmt: skip
+@_wanted_options(
+    PatternType.ANY,
+    "Rules that name the resources (any, the default), name them so, or cover them (match).",
+)
 @click.option("--all", "all_rules", is_flag=True, help="All rules of the cluster.")
 @yes_option
 @dry_run_option
@@ -191,26 +207,19 @@ def remove(
     *,
     cluster: ClusterOptions,
     output: str,
-    principals: tuple[str, ...],
-    hosts: tuple[str, ...],
-    operations: tuple[Operation, ...],
-    permission: PermissionType | None,
-    resources: NamedResources,
+    wanted: WantedRules,
     pattern: PatternType,
     all_rules: bool,
     yes: bool,
     dry_run: bool,
 ) -> None:
     """Remove the rules that have all that is named. It shows them first, and asks at a terminal."""
-    wanted = WantedRules(
-        principals=principals, hosts=hosts, operations=operations, permission=permission, resources=tuple(resources),
-    )  # fmt: skip
     if bool(wanted) == all_rules:
         raise click.UsageError("say which rules: --principal, --topic, ..., or --all by itself")
     with cluster.admin() as admin:
         found = _found(admin, wanted, pattern)
         if dry_run or not found:
-            rows = [rule_row(rule) | {"result": "could be removed"} for rule in found]
+            rows = [rule_row(rule) | {"result": "would be removed"} for rule in found]
             print_rows(rows, output, _COLUMNS)
             if not found:
                 note("no rule", output)
@@ -230,11 +239,19 @@ acls.add_command(explain)
 
 
 def _found(admin: Admin, wanted: WantedRules, pattern: PatternType) -> list[AclBinding]:
-    """The rules that are wanted, each once, those of one resource together."""
+    """The rules that are wanted, each once, those of one resource together, in an order that is always the same."""
     found = {rule for each in wanted.filters(pattern) for rule in admin.describe_acls(each)}
     return sorted(
         found,
-        key=lambda rule: (rule.resource_type, rule.resource_name, rule.principal, rule.operation),
+        key=lambda rule: (
+            rule.resource_type,
+            rule.resource_name,
+            rule.pattern_type,
+            rule.principal,
+            rule.permission_type,
+            rule.operation,
+            rule.host,
+        ),
     )
 
 

@@ -26,7 +26,6 @@ from millstream.cli.security.words import (
 )
 from millstream.cli.terminal import printable
 from millstream.errors import SecurityDisabled
-from millstream.properties_text import parse_properties
 from millstream.security.acl import AccessControlRule, Operation, Resource
 from millstream.security.decision import DEFAULT_ALLOW, DEFAULT_DENY, SUPER_USER, Decision
 from millstream.security.principal import KafkaPrincipal
@@ -104,10 +103,12 @@ def explain(
 
     RESOURCE is topic:NAME, group:NAME, transactional-id:NAME, delegation-token:ID, user:User:NAME or cluster.
     """
+    from millstream.clients.properties_file import properties_of
+
     named = parse_resource(resource)
     check_supported(operation, named.type)
     question = Question(principal_of(user), host or _NO_RULE_NAMES_IT, operation, named)
-    settings = None if server_config is None else parse_properties(server_config.read_text("utf-8"))
+    settings = None if server_config is None else properties_of(server_config)
     with cluster.admin() as admin:
         try:
             rules = admin.describe_acls()

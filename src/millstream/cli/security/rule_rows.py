@@ -32,7 +32,7 @@ def rule_row(rule: AccessControlRule) -> dict[str, object]:
 
 
 def rule_words(rule: AccessControlRule) -> str:
-    """Returns a rule as words: `ALLOW User:alice Read on Topic orders* from *`."""
+    """Returns a rule as words: `ALLOW User:alice Read on Topic names that begin with orders, host *`."""
     permission = PermissionType(rule.permission_type).name
     operation, resource_type = spelled(Operation(rule.operation)), spelled(ResourceType(rule.resource_type))  # fmt: skip
     name = rule.resource_name

@@ -35,6 +35,8 @@ _CREATED_COLUMNS: Final = ("token_id", "hmac", "owner", "expires", "expires_at_l
 _CHANGED_COLUMNS: Final = ("token_id", "expires", "result")
 _BROKER_DECIDES_MS: Final = -1
 _AT_ONCE_MS: Final = -1
+_NOT_ASKED: Final = "whether you may is asked only when it is done"
+"""Brokers have no request that checks it and does nothing."""
 _period = click.option(
     "--for", "period", metavar="DURATION", help="How long it is good from now on, such as 12h or 7d.  [default: what brokers are set to]",
 )  # fmt: skip
@@ -89,7 +91,7 @@ def create(
             admin.describe_delegation_token(
                 owners=[]
             )  # whether there are tokens, and this login may have them
-            note(f"a token of {owner or 'yours'} could be created", output)
+            note(f"a token of {owner or 'yours'} would be created; {_NOT_ASKED}", output)
             return
         token = admin.create_delegation_token(
             owner=None if owner is None else principal_of(owner),
@@ -114,7 +116,8 @@ def renew(
     with cluster.admin() as admin:
         token = _token(admin, token_id)
         if dry_run:
-            _print_changed(token.token_id, token.expiry_timestamp_ms, "could be renewed", output)
+            _print_changed(token.token_id, token.expiry_timestamp_ms, "would be renewed", output)
+            note(_NOT_ASKED, output)
             return
         expires_ms = admin.renew_delegation_token(token.hmac, renew_period_ms=period_ms)
     _print_changed(token_id, expires_ms, "renewed", output)
@@ -141,7 +144,8 @@ def expire(
     with cluster.admin() as admin:
         token = _token(admin, token_id)
         if dry_run:
-            _print_changed(token.token_id, token.expiry_timestamp_ms, "could be ended", output)
+            _print_changed(token.token_id, token.expiry_timestamp_ms, "would be ended", output)
+            note(_NOT_ASKED, output)
             return
         confirm(f"End token {token_id} of {token.owner}", yes=yes)
         expires_ms = admin.expire_delegation_token(token.hmac, expiry_period_ms=after_ms)

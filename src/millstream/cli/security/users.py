@@ -153,7 +153,7 @@ def remove(
         if user not in errors and user not in changed:
             words = " or ".join(sorted(each.sasl_name for each in chosen))
             note(f"{user} has no login by {words}", output)
-    result = "could be removed" if dry_run else "removed"
+    result = "would be removed" if dry_run else "removed"
     rows = [
         {"user": each.user, "mechanism": each.mechanism.sasl_name, "result": result}
         for each in changes
@@ -187,7 +187,7 @@ def _set_password(
     with cluster.admin() as admin:
         mechanisms = mechanisms_for(_mechanisms_of(admin, user))
         if dry_run:
-            _print_results(user, mechanisms, f"could be {done}", output)
+            _print_results(user, mechanisms, f"would be {done}", output)
             return
         text = wanted.read(user)
         _keep(user, text, mechanisms[0], wanted, cluster)

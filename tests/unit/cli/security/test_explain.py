@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from millstream.cli.main import main
 from millstream.cli.security.explain import Question, _lines, _row, decided
 from millstream.cli.security.words import principal_of
 from millstream.clients.admin import AclBinding
@@ -86,3 +89,12 @@ def test_programs_get_the_rule_as_fields() -> None:
     assert isinstance(row["rule"], dict)
     assert row["rule"]["resource"] == "orders-"
     assert _row(READ, decided(READ, [], {}))["rule"] is None
+
+
+def test_settings_of_a_node_that_are_no_text_are_used_wrongly(tmp_path: Path) -> None:
+    """Exit code 1 would say that the user may not."""
+    file = tmp_path / "server.properties"
+    file.write_bytes(b"super.users=User:\xfc")
+    done = CliRunner().invoke(main, ["acls", "explain", "me", "Read", "topic:t", "--server-config", str(file)])  # fmt: skip
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {file} is not a text in UTF-8: 'utf-8' codec can't decode byte 0xfc in position 17: invalid start byte\n"  # fmt: skip
