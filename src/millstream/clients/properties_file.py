@@ -58,7 +58,8 @@ def read_client_properties(
         for config in _CONFIGS[name]
         for key, value in settings_for(config, settings).items()
     }
-    found.pop(_DECIDED.get(name), None)
+    if name in _DECIDED:
+        found.pop(_DECIDED[name], None)
     return found
 
 
