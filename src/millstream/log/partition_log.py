@@ -218,7 +218,7 @@ class PartitionLog:
             if duplicate is not None:
                 first, last = duplicate.first_offset, duplicate.last_offset
                 return AppendInfo(first, last, duplicate.timestamp_ms, is_duplicate=True)
-            self.producers.check_append(batches.headers)
+            self.producers.check_append(batches.headers, now.wall_ms)
         first_offset = offset = self._state.log_end_offset
         for header, view in zip(batches.headers, batches.views, strict=True):
             patch_offset_and_epoch(view, offset, leader_epoch)

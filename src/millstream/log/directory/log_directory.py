@@ -47,6 +47,7 @@ from millstream.log.directory.text_checkpoints import (
     encode_partition_metadata,
 )
 from millstream.log.partition_log import PartitionLog
+from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.segments.unsynced_file import read_if_it_reached_the_disk, write_unsynced
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import METADATA_TOPIC_ID, TopicPartition, Uuid
@@ -111,6 +112,7 @@ class LogDirectory:
         self._written_segments = b""
         self._topic_ids: dict[TopicPartition, Uuid] = {}
         self._future_topic_ids: dict[TopicPartition, Uuid] = {}
+        environment.producers.of_logs.append(self._producers)
 
     @classmethod
     def open(cls, path: str, environment: LogEnvironment) -> Self:
@@ -193,6 +195,9 @@ class LogDirectory:
     def note_known_producers(self, known: int) -> None:
         """Notes how many producers the logs of all directories remember: from then on new ones are counted."""
         self._environment.producers.known = known
+
+    def _producers(self) -> list[ProducerStates]:
+        return [log.producers for log in self]
 
     # --- failure
 
@@ -384,6 +389,7 @@ class LogDirectory:
     def _discard_future(self, log: PartitionLog | None) -> None:
         if log is not None:
             log.abandon()
+            log.producers.clear()
             self._environment.file_system.remove_tree(log.directory)
 
     # --- leaving
@@ -392,6 +398,7 @@ class LogDirectory:
         """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `take_due_removals`."""
         log = self._logs.pop(partition)
         log.retire("its topic was deleted, or its replica moved to another broker", is_gone=True)
+        log.producers.clear()
         if not log.is_on_disk:
             log.abandon()
             return

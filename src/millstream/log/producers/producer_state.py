@@ -7,7 +7,7 @@ a log is loaded. Also knows where open transactions begin, which bounds the last
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, final
 
@@ -28,10 +28,12 @@ _EPOCH_MAX: Final = 2**15 - 1
 PRODUCERS_MAX: Final = 50_000
 """That one log remembers, some 100 MB. An idempotent producer is a number that anybody makes up; Kafka remembers all of a day."""
 PRODUCERS_OF_ALL_MAX: Final = 250_000
-"""That the logs of a node remember together."""
+"""That the logs of a node remember together: one that writes to ten partitions counts ten times."""
 _CROWDED_EXPIRATION_MS: Final = 900_000
-"""A log with half as many as may be forgets who was silent for so long: no producer sends a batch again after its delivery timeout, of two
-minutes by default."""
+"""Where there are half as many as may be, who was silent for so long is forgotten: no producer sends a batch again after its delivery timeout,
+of two minutes by default."""
+_MAKES_ROOM_INTERVAL_MS: Final = 10_000
+"""Where there is no room: to look at all producers of a node takes some 50 ms."""
 _RAISES_EPOCH: Final = 2
 """The transaction.version from which on every end of a transaction raises the epoch (KIP-890)."""
 
@@ -114,9 +116,31 @@ class Rewind(NamedTuple):
 
 @dataclass(slots=True)
 class ProducerCount:
-    """The number of producers that the logs of a node remember; somebody counts them anew now and then (`known`)."""
+    """The producers that the logs of a node remember together, counted anew now and then: logs are loaded in several threads."""
 
     known: int = 0
+    known_max: int = PRODUCERS_OF_ALL_MAX
+    of_logs: list[Callable[[], Iterable[ProducerStates]]] = field(default_factory=list)
+    """Where the logs are found of which to forget some."""
+    looked_at_ms: int | None = None
+
+    @property
+    def is_crowded(self) -> bool:
+        return self.known > self.known_max // 2
+
+    def has_room(self, now_ms: int) -> bool:
+        """Whether there is room for another producer, once those are forgotten, of all logs, that were silent for long."""
+        if self.known < self.known_max:
+            return True
+        if _is_due(self.looked_at_ms, now_ms):
+            self.looked_at_ms = now_ms
+            for find in self.of_logs:
+                for states in find():
+                    states.remove_expired(now_ms, _CROWDED_EXPIRATION_MS)
+        return self.known < self.known_max
+
+    def grow(self, more: int) -> None:
+        self.known = max(0, self.known + more)
 
 
 @final
@@ -127,6 +151,7 @@ class ProducerStates:
         """`count`: what all logs of the node remember."""
         self._count = ProducerCount() if count is None else count
         self._producers_max = producers_max
+        self._looked_at_ms: int | None = None
         self._entries: dict[int, ProducerEntry] = {}
         self._open_transactions: dict[int, int] = {}
         """Producer id to first offset, in the order the transactions began: the first value is the smallest."""
@@ -195,8 +220,8 @@ class ProducerStates:
         if entry is not None:
             _check_epoch(producer_id, producer_epoch, entry.producer_epoch)
 
-    def check_append(self, headers: Sequence[BatchHeader]) -> None:
-        """Checks batches before an append.
+    def check_append(self, headers: Sequence[BatchHeader], now_ms: int) -> None:
+        """Checks batches before an append. Where another producer has no room, those are forgotten that were silent for long.
 
         Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing,
         InvalidTxnState for a plain batch amid a transaction, PolicyViolation for one producer too many.
@@ -211,14 +236,17 @@ class ProducerStates:
             else:
                 entry = self._entries.get(header.producer_id)
                 if entry is None:
-                    self._check_has_room()
+                    self._check_has_room(now_ms)
                 else:
                     _check_sequence(header, entry.producer_epoch, entry.last_sequence)
                     _check_stays_in_transaction(header, entry)
             expected[header.producer_id] = header.producer_epoch, header.last_sequence
 
-    def _check_has_room(self) -> None:
-        if len(self._entries) >= self._producers_max or self._count.known >= PRODUCERS_OF_ALL_MAX:
+    def _check_has_room(self, now_ms: int) -> None:
+        if len(self._entries) >= self._producers_max and _is_due(self._looked_at_ms, now_ms):
+            self._looked_at_ms = now_ms
+            self.remove_expired(now_ms, _CROWDED_EXPIRATION_MS)
+        if len(self._entries) >= self._producers_max or not self._count.has_room(now_ms):
             raise PolicyViolation(
                 "too many idempotent producers have written lately: let those that are there write more, instead of new ones"
             )
@@ -290,7 +318,7 @@ class ProducerStates:
         entry = ProducerEntry(header.producer_id, header.producer_epoch)
         entry.began_at, entry.is_new = header.base_offset, before is None
         if before is None:
-            self._count.known += 1
+            self._count.grow(1)
         else:
             entry.coordinator_epoch = before.coordinator_epoch
             entry.transaction_first_offset = before.transaction_first_offset
@@ -366,21 +394,23 @@ class ProducerStates:
             self._ended.pop()
         for producer_id, entry in planned.entries.items():
             if entry is None:
-                self._entries.pop(producer_id, None)
+                if self._entries.pop(producer_id, None) is not None:
+                    self._count.grow(-1)
             else:
                 self._entries[producer_id] = entry
         self._order_open_transactions()
 
     def become(self, other: ProducerStates) -> None:
         """Takes over what was read from the log."""
+        self._count.grow(len(other._entries) - len(self._entries))
         self._entries, self._ended = other._entries, other._ended
         self._open_transactions = other._open_transactions
 
     # --- keeping it small
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers without an open transaction that wrote nothing for `expiration_ms`, or less where there are many; returns how many."""
-        if len(self._entries) > self._producers_max // 2:
+        """Forgets producers without an open transaction that wrote nothing for `expiration_ms`, or less where the log or the node has many; returns how many."""
+        if len(self._entries) > self._producers_max // 2 or self._count.is_crowded:
             expiration_ms = min(expiration_ms, _CROWDED_EXPIRATION_MS)
         expired = [
             entry.producer_id
@@ -390,9 +420,11 @@ class ProducerStates:
         ]
         for producer_id in expired:
             del self._entries[producer_id]
+        self._count.grow(-len(expired))
         return len(expired)
 
     def clear(self) -> None:
+        self._count.grow(-len(self._entries))
         self._entries.clear()
         self._open_transactions.clear()
         self._ended.clear()
@@ -403,7 +435,9 @@ class ProducerStates:
         return [_snapshot_entry(entry) for entry in self._entries.values()]
 
     def restore(self, entries: Iterable[ProducerSnapshotEntry]) -> None:
+        before = len(self._entries)
         self._entries = {entry.producer_id: _restored(entry) for entry in entries}
+        self._count.grow(len(self._entries) - before)
         self._order_open_transactions()
 
     def _order_open_transactions(self) -> None:
@@ -427,6 +461,11 @@ class ProducerStates:
             entry = self._entries[producer_id]
             if entry.batches and tail[-1].last_offset == entry.batches[-1].last_offset:
                 entry.batches = tail
+
+
+def _is_due(looked_at_ms: int | None, now_ms: int) -> bool:
+    """Also after a clock that was turned back."""
+    return looked_at_ms is None or not 0 <= now_ms - looked_at_ms < _MAKES_ROOM_INTERVAL_MS
 
 
 def _earlier(entry: ProducerEntry, offset: int) -> ProducerEntry | None:

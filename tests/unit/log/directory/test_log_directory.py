@@ -308,3 +308,19 @@ def test_a_clean_stop_of_a_log_that_lacks_what_was_cut_as_damaged_tells_no_epoch
     directory.close({T0: 1}, broker_epoch=14, now=formatted.now)
     directory = opened(formatted)
     assert (directory.was_clean, directory.previous_broker_epoch) == (True, -1)
+
+
+def test_producers_of_a_deleted_log_are_not_counted_and_those_of_others_can_make_room(formatted):
+    directory = opened(formatted)
+    logs = [
+        directory.open_log(TopicPartition("t", slot), LogConfig(), formatted.now, TOPIC_ID)
+        for slot in range(3)
+    ]
+    for slot, log in enumerate(logs):
+        log.append_as_leader(formatted.produced(slot, 0, 0), 0, formatted.now)
+    count = formatted.environment.producers
+    directory.delete_log(T0, formatted.now)
+    assert count.known == 2
+    count.known_max = 2
+    logs[1].append_as_leader(formatted.produced(9, 0, 0), 0, formatted.later(900_000))
+    assert (count.known, len(logs[2].producers)) == (1, 0), "it was silent for a quarter of an hour"

@@ -6,10 +6,11 @@ import pytest
 
 from millstream.errors import InvalidProducerEpoch, OutOfOrderSequenceNumber, PolicyViolation
 from millstream.log.append_check import AppendOrigin
-from millstream.log.producers.producer_state import PRODUCERS_OF_ALL_MAX
-from millstream.records.batch import SEQUENCE_MAX
+from millstream.log.producers.producer_state import ProducerCount, ProducerStates
+from millstream.records.batch import SEQUENCE_MAX, BatchHeader
 from millstream.records.builder import BatchOptions
 from millstream.records.control import ControlType, build_end_transaction_marker
+from millstream.runtime import Instant
 
 PRODUCER = 7
 
@@ -204,7 +205,7 @@ def append_as(world, log, producer_id):
 
 
 def test_producers_that_a_client_makes_up_are_refused_when_there_are_too_many(world):
-    log = world.open()
+    log, world.now = world.open(), Instant(1_000, 0)
     log.producers._producers_max = 4
     for producer_id in range(4):
         append_as(world, log, producer_id)
@@ -228,12 +229,76 @@ def test_a_crowded_log_forgets_sooner_who_is_silent(world):
     assert log.producers.remove_expired(now_ms + 901_000, a_day_ms) == 0, "there is room again"
 
 
-def test_the_logs_of_a_node_have_a_bound_together(world):
+def test_a_full_log_forgets_who_is_silent_rather_than_refuse(world):
     log = world.open()
-    append_as(world, log, 1)
-    log.producers._count.known = PRODUCERS_OF_ALL_MAX
+    log.producers._producers_max = 4
+    for producer_id in range(4):
+        append_as(world, log, producer_id)
+    now_ms = log.producers.get(0).last_timestamp_ms
+    world.now = Instant(now_ms + 890_000, 0)
     with pytest.raises(PolicyViolation):
-        append_as(world, log, 2)
-    log.producers._count.known -= 1
-    append_as(world, log, 2)
-    assert log.producers._count.known == PRODUCERS_OF_ALL_MAX
+        append_as(world, log, 4)
+    world.later(9_000)
+    with pytest.raises(PolicyViolation):
+        append_as(world, log, 4)
+    world.later(10_000)
+    append_as(world, log, 4)
+    assert [entry.producer_id for entry in log.producers.entries()] == [4]
+
+
+SILENT_MS = 900_000
+
+
+def small_logs(of_all_max):
+    """A node with eight logs, of ten producers each."""
+    count = ProducerCount(known_max=of_all_max)
+    logs = [ProducerStates(count) for _ in range(8)]
+    count.of_logs.append(lambda: logs)
+    for slot, states in enumerate(logs):
+        for producer_id in range(10):
+            write(states, slot * 10 + producer_id, now_ms=0)
+    return count, logs
+
+
+def write(states, producer_id, now_ms):
+    """Writes the first batch of a producer, as a log does."""
+    header = BatchHeader(0, 61, 0, 2, 0, 0, 0, now_ms, now_ms, producer_id, 0, 0, 1)
+    states.check_append([header], now_ms)
+    states.apply(header)
+
+
+def test_the_logs_of_a_node_have_a_bound_together():
+    count, logs = small_logs(80)
+    with pytest.raises(PolicyViolation):
+        write(logs[0], 99, SILENT_MS - 1)
+    assert count.known == 80
+
+
+def test_where_a_node_is_full_the_silent_producers_of_all_logs_make_room():
+    count, logs = small_logs(80)
+    write_again = BatchHeader(1, 61, 0, 2, 0, 0, 0, 0, SILENT_MS, 10, 0, 1, 1)
+    logs[1].apply(write_again)
+    write(logs[0], 99, SILENT_MS)
+    assert [len(each) for each in logs] == [1, 1, 0, 0, 0, 0, 0, 0]
+    assert count.known == 2
+
+
+def test_small_logs_of_a_crowded_node_forget_sooner_too():
+    count, logs = small_logs(100)
+    assert logs[0].remove_expired(SILENT_MS, 86_400_000) == 10, "more than half of what may be"
+    assert count.known == 70
+    assert sum(each.remove_expired(SILENT_MS, 86_400_000) for each in logs) == 20, "until half"
+    assert count.known == 50
+
+
+def test_what_a_log_knows_no_more_is_not_counted():
+    count, logs = small_logs(1_000)
+    logs[0].clear()
+    assert count.known == 70
+    logs[0].restore(logs[1].snapshot())
+    assert count.known == 80
+    cut = BatchHeader(0, 61, 0, 2, 0, 0, 0, 0, 0, 25, 0, 0, 1)
+    logs[2].rewind(logs[2].plan_rewind(0, [cut]))
+    assert count.known == 79
+    logs[3].become(ProducerStates())
+    assert count.known == 69
