@@ -34,7 +34,7 @@ _EPOCH_MAX: Final = 2**31 - 1
 _IDLE_BEFORE_EVICTION_MS: Final = 120_000
 _FIRST_TOPIC_ID_VERSION: Final = 13
 PARTITIONS_MAX: Final = 500_000
-"""Of the sessions of consumers and followers together, some 500 MB. Kafka bounds the number of sessions alone, and a client may name as many
+"""Of the sessions of consumers together, some 500 MB. Kafka bounds the number of sessions alone, and a client may name as many
 partitions as a request holds, whether they are there or not."""
 
 
@@ -123,7 +123,9 @@ class FetchSessions:
         session = self._find(request, uses_topic_ids)
         before = len(session.partitions)
         _update(session, request)
-        if len(session.partitions) > before and self._has_too_many(session.replica, 0):
+        if len(session.partitions) > before and self._has_too_many(
+            session.replica, 0, now, session
+        ):
             self._drop(session.session_id)
             raise FetchSessionIdNotFound(
                 f"the fetch sessions of this broker have {self._partitions_max} partitions already"
@@ -170,7 +172,7 @@ class FetchSessions:
         replica: ReplicaState | None = None,
     ) -> FetchSession | None:
         """Creates a session; None when there is no slot for it, or for its partitions."""
-        if self._has_too_many(replica, partition_count):
+        if self._has_too_many(replica, partition_count, now):
             return None
         is_full = len(self._sessions) >= self._slots_max
         if is_full and not self._evict(partition_count, now, by_replica=replica is not None):
@@ -181,12 +183,31 @@ class FetchSessions:
         self._sessions[session.session_id] = session
         return session
 
-    def _has_too_many(self, replica: ReplicaState | None, more: int) -> bool:
-        """Whether a consumer's session with `more` partitions is too many. Followers always have one: a cluster says what they fetch."""
+    def _has_too_many(
+        self,
+        replica: ReplicaState | None,
+        more: int,
+        now: Instant,
+        growing: FetchSession | None = None,
+    ) -> bool:
+        """Whether a consumer's session with `more` partitions is too many, also once the sessions of consumers are dropped that nobody uses.
+
+        `growing` is used right now. Followers always have a session: a cluster says what they fetch.
+        """
         if replica is not None:
             return False
-        total = sum([len(session.partitions) for session in self._sessions.values()])
-        return total + more > self._partitions_max
+        of_consumers = [each for each in self._sessions.values() if each.replica is None]
+        total = more + sum([len(each.partitions) for each in of_consumers])
+        for session in of_consumers:  # the least recently used first
+            if total <= self._partitions_max:
+                break
+            if session is growing:
+                continue
+            if now.monotonic_ms - session.last_used_ms <= _IDLE_BEFORE_EVICTION_MS:
+                break
+            total -= len(session.partitions)
+            self._drop(session.session_id)
+        return total > self._partitions_max
 
     def _evict(self, partition_count: int, now: Instant, *, by_replica: bool) -> bool:
         """Makes room: the session unused for two minutes, else a lesser one.

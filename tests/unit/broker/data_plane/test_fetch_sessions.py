@@ -68,6 +68,10 @@ def sessions(plane) -> FetchSessions:
     return plane.services.fetch_sessions
 
 
+def later(monotonic_ms: int) -> Instant:
+    return Instant(0, monotonic_ms)
+
+
 def begin_session(sessions: FetchSessions, *numbers: int, now=NOW) -> int:
     context = sessions.begin(request(*numbers), VERSION, now, quiet)
     return answer(context, answers(context))[0]
@@ -100,11 +104,11 @@ def test_a_partition_that_had_nothing_to_tell_is_not_read_again_before_it_stirs(
 
 def test_everything_is_read_now_and_then(sessions):
     session_id = begin_session(sessions, 0, 1)
-    later = Instant(0, 10_000)
-    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, later, quiet)
+    then = later(10_000)
+    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, then, quiet)
     assert [found.partition for found, _ in context.partitions()] == [0, 1]
     answer(context, answers(context))
-    context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, later, quiet)
+    context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, then, quiet)
     assert context.partitions() == []
 
 
@@ -216,22 +220,22 @@ def test_a_full_cache_gives_no_session_while_the_others_are_in_use(sessions):
 def test_a_session_unused_for_two_minutes_makes_room(sessions):
     oldest = begin_session(sessions, 0)
     newest = begin_session(sessions, 0)
-    later = Instant(0, 120_001)
-    sessions.begin(request(session_id=oldest, epoch=1), VERSION, later, quiet)
-    assert begin_session(sessions, 0, now=later) > 0
+    then = later(120_001)
+    sessions.begin(request(session_id=oldest, epoch=1), VERSION, then, quiet)
+    assert begin_session(sessions, 0, now=then) > 0
     with pytest.raises(FetchSessionIdNotFound):
-        sessions.begin(request(session_id=newest, epoch=1), VERSION, later, quiet)
+        sessions.begin(request(session_id=newest, epoch=1), VERSION, then, quiet)
 
 
 def test_a_larger_session_takes_the_place_of_a_smaller_old_one(sessions):
     small, large = begin_session(sessions, 0), begin_session(sessions, 0, 1, 2)
-    later = Instant(0, 120_001)
+    then = later(120_001)
     for session_id in (small, large):
-        sessions.begin(request(session_id=session_id, epoch=1), VERSION, later, quiet)
-    assert begin_session(sessions, 0, now=later) == 0
-    assert begin_session(sessions, 0, 1, now=later) > 0
+        sessions.begin(request(session_id=session_id, epoch=1), VERSION, then, quiet)
+    assert begin_session(sessions, 0, now=then) == 0
+    assert begin_session(sessions, 0, 1, now=then) > 0
     with pytest.raises(FetchSessionIdNotFound):
-        sessions.begin(request(session_id=small, epoch=2), VERSION, later, quiet)
+        sessions.begin(request(session_id=small, epoch=2), VERSION, then, quiet)
 
 
 def test_two_keys_of_one_partition_do_not_confuse_a_session(sessions):
@@ -256,6 +260,35 @@ def test_sessions_have_no_more_partitions_than_can_be_remembered(plane):
     with pytest.raises(FetchSessionIdNotFound, match="have 5 partitions already"):
         sessions.begin(request(5, session_id=first, epoch=2), VERSION, NOW, quiet)
     assert len(sessions) == 0
+
+
+def test_sessions_that_nobody_uses_make_room_for_partitions(plane):
+    """Those who hang up say nothing; two minutes later others have their place."""
+    sessions = FetchSessions(CountingRandom(), plane.purgatory, 10, partitions_max=5)
+    begin_session(sessions, 0, 1)
+    kept = begin_session(sessions, 2)
+    left = begin_session(sessions, 3, 4)
+    assert begin_session(sessions, 5) == 0
+    sessions.begin(request(session_id=kept, epoch=1), VERSION, later(60_000), quiet)
+    assert begin_session(sessions, 5, now=later(120_000)) == 0
+    assert begin_session(sessions, 5, now=later(120_001)) > 0
+    assert len(sessions) == 3, "no more go than must"
+    grown = request(0, 1, 6, session_id=kept, epoch=2)
+    context = sessions.begin(grown, VERSION, later(180_002), quiet)
+    assert context.known_id == kept, "it grows in the place of one that is idle"
+    with pytest.raises(FetchSessionIdNotFound, match="not known any more"):
+        sessions.begin(request(session_id=left, epoch=1), VERSION, later(180_002), quiet)
+
+
+def test_partitions_of_followers_take_no_place_of_consumers(plane):
+    sessions = FetchSessions(CountingRandom(), plane.purgatory, 10, partitions_max=2)
+    asked = request(0, 1, 2)
+    asked.replica_id = 7
+    context = sessions.begin(asked, VERSION, NOW, quiet)
+    follower = answer(context, answers(context))[0]
+    assert begin_session(sessions, 0, 1) > 0
+    assert begin_session(sessions, 0, 1, now=later(500_000)) > 0
+    sessions.begin(request(session_id=follower, epoch=1), VERSION, later(500_000), quiet)
 
 
 def test_a_follower_has_a_session_however_many_partitions_it_fetches(plane):
