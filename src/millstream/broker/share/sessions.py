@@ -6,7 +6,7 @@ its member still had acquired is the caller's to release. Does not read partitio
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, final
@@ -61,7 +61,7 @@ class ShareSessions:
         self._partitions_max = partitions_max
         self._partition_count = 0
         self._sessions: dict[SessionKey, ShareSession] = {}
-        self._by_connection: dict[int, SessionKey] = {}
+        self._by_connection: defaultdict[int, set[SessionKey]] = defaultdict(set)
         self._members: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -88,11 +88,10 @@ class ShareSessions:
         self.close(key)
         if len(self._sessions) >= self._sessions_max:
             raise ShareSessionLimitReached
-        self._by_connection.pop(connection_id, None)
         session = ShareSession(key, connection_id)
         self._add(session, partitions)
         self._sessions[key] = session
-        self._by_connection[connection_id] = key
+        self._by_connection[connection_id].add(key)
         self._members[key.group_id] += 1
         return session
 
@@ -120,12 +119,14 @@ class ShareSessions:
         added: Iterable[tuple[ShareSessionPartition, str | None]],
         forgotten: Iterable[ShareSessionPartition],
     ) -> None:
-        """Changes what a session reads. Raises ShareSessionLimitReached; its epoch goes on."""
-        self._add(session, added)
+        """Changes what a session reads. Raises ShareSessionLimitReached; its epoch goes on, and what is forgotten makes room."""
+        new = dict(added)
         for partition in forgotten:
+            new.pop(partition, None)
             if partition in session.partitions:
                 del session.partitions[partition]
                 self._partition_count -= 1
+        self._add(session, new.items())
 
     def _add(
         self,
@@ -145,17 +146,19 @@ class ShareSessions:
         session = self._sessions.pop(key, None)
         if session is not None:
             self._partition_count -= len(session.partitions)
-            if self._by_connection.get(session.connection_id) == key:
+            of_connection = self._by_connection[session.connection_id]
+            of_connection.discard(key)
+            if not of_connection:
                 del self._by_connection[session.connection_id]
             self._members[key.group_id] -= 1
             if not self._members[key.group_id]:
                 del self._members[key.group_id]
         return session
 
-    def close_connection(self, connection_id: int) -> ShareSession | None:
-        """Closes the session that was opened on a connection that is gone."""
-        key = self._by_connection.get(connection_id)
-        return None if key is None else self.close(key)
+    def close_connection(self, connection_id: int) -> list[ShareSession]:
+        """Closes the sessions that were opened on a connection that is gone."""
+        keys = self._by_connection.pop(connection_id, ())
+        return [session for key in keys if (session := self.close(key)) is not None]
 
 
 def check_member_id(member_id: str | None) -> str:

@@ -6,7 +6,7 @@ Owns how the parts live together: what starts and ends with the node, what a new
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, final
 
 from millstream.broker.config.broker_config import BrokerConfig
@@ -97,10 +97,14 @@ class ShareGroups:
     # --- sessions that end
 
     def connection_closed(self, connection: ClientConnection) -> None:
-        """Releases the records of a member whose connection was closed, instead of waiting until their locks run out."""
-        session = self.sessions.close_connection(connection.connection_id)
-        if session is not None and not self._is_closed:
-            self._tasks.start(self.release(session), "share session that was left")
+        """Releases the records of the members whose connection was closed, instead of waiting until their locks run out."""
+        left = self.sessions.close_connection(connection.connection_id)
+        if left and not self._is_closed:
+            self._tasks.start(self._release_all(left), "share sessions that were left")
+
+    async def _release_all(self, left: Sequence[ShareSession]) -> None:
+        for session in left:
+            await self.release(session)
 
     async def close_session(self, key: SessionKey) -> None:
         """Closes the session of a member and releases its records. Raises ShareSessionNotFound."""

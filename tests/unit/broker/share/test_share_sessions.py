@@ -77,16 +77,44 @@ def test_nothing_is_acknowledged_in_the_first_request() -> None:
 def test_a_session_ends_with_its_connection() -> None:
     sessions = ShareSessions(10)
     session = opened(sessions, connection_id=7)
-    assert sessions.close_connection(8) is None
-    assert sessions.close_connection(7) is session
+    assert sessions.close_connection(8) == []
+    assert sessions.close_connection(7) == [session]
     assert len(sessions) == 0
+
+
+def test_all_sessions_of_a_connection_end_with_it() -> None:
+    sessions = ShareSessions(10, partitions_max=6)
+    both = [opened(sessions), opened(sessions, BOB)]
+    opened(sessions, BOB)
+    assert sorted(each.key for each in sessions.close_connection(1)) == [each.key for each in both]
+    assert len(sessions) == 0
+    opened(sessions, connection_id=2)
+    opened(sessions, BOB, 2)
+
+
+def test_a_session_that_was_refused_leaves_those_of_its_connection() -> None:
+    sessions = ShareSessions(10, partitions_max=3)
+    first = opened(sessions)
+    with pytest.raises(ShareSessionLimitReached):
+        opened(sessions, BOB)
+    assert sessions.close_connection(1) == [first]
+
+
+def test_what_is_forgotten_makes_room_for_what_is_added() -> None:
+    sessions = ShareSessions(10, partitions_max=3)
+    session = opened(sessions)
+    added, gone = ShareSessionPartition(ID, 9), ShareSessionPartition(ID, 0)
+    sessions.update(session, [(added, "orders"), (gone, "orders")], [gone])
+    assert [partition.partition for partition in session.partitions] == [1, 2, 9]
+    with pytest.raises(ShareSessionLimitReached):
+        sessions.update(session, [(gone, "orders")], [])
 
 
 def test_a_session_that_was_opened_anew_elsewhere_outlives_its_first_connection() -> None:
     sessions = ShareSessions(10)
     opened(sessions, connection_id=1)
     opened(sessions, connection_id=2)
-    assert sessions.close_connection(1) is None
+    assert sessions.close_connection(1) == []
     assert len(sessions) == 1
 
 
