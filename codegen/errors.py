@@ -64,8 +64,12 @@ class KafkaError(MillstreamError):
     sentence: ClassVar[str] = ""
     retriable: ClassVar[bool] = False
 
-    def __init__(self, detail: str | None = None) -> None:
-        """A detail may quote names that a client chose; it is cut so that it always fits into an answer."""
+    def __init__(self, detail: str | None = None, *, bound: str = "") -> None:
+        """A detail may quote names that a client chose; it is cut so that it always fits into an answer.
+
+        `bound` names what there is no room for, where Kafka has no such bound: an operator has to hear of it, since few answers tell why.
+        """
+        self.bound = bound
         self.detail = detail[:DETAIL_CHARACTERS_MAX] if detail else detail
         super().__init__(self.detail or self.sentence)
 

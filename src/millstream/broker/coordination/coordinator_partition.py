@@ -85,6 +85,8 @@ class CoordinatorServices:
     codec: Codec = Codec.NONE
     on_written: Callable[[Sequence[CoordinatorRecord]], None] = lambda _records: None
     """Told of records once they are in the log; must not raise."""
+    on_refused: Callable[[str, KafkaError], None] = lambda _partition, _error: None
+    """Told of requests that are refused, with the partition; must not raise."""
 
 
 class CoordinatorPartition(Generic[ShardT]):
@@ -335,6 +337,8 @@ class CoordinatorPartition(Generic[ShardT]):
         """Delivers a response, unless the request was cancelled because its connection closed."""
         for reply in replies:
             future = self._waiting.pop(reply.token)
+            if isinstance(reply.outcome, KafkaError) and reply.outcome.bound:
+                self._services.on_refused(str(self.partition.topic_partition), reply.outcome)
             if not future.done():
                 future.set_result(reply.outcome)
 

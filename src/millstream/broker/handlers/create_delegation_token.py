@@ -12,6 +12,7 @@ from typing import Final
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.controller.apis import CREATE_DELEGATION_TOKEN
@@ -39,12 +40,14 @@ async def handle(
     *,
     access: Access,
     controller: ControllerClient,
+    failures: FailureLog,
 ) -> CreateDelegationTokenResponse:
     try:
         check_may_ask_for_tokens(context)
         _check_owner(request, context, access)
         response = await controller.ask(CREATE_DELEGATION_TOKEN, request, context)
     except KafkaError as error:
+        failures.of_bound("CreateDelegationToken", error)
         response = _refused(request, context.principal, error)
     if context.version < _KNOWS_REQUESTERS:
         response.token_requester_principal_type = response.token_requester_principal_name = ""

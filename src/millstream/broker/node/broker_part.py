@@ -436,6 +436,7 @@ class BrokerPart:
             pool=self._pool,
             long_work=self._long_work,
             codec=Codec(config.offsets_topic_compression_codec),
+            on_refused=self._failure_log.of_bound,
         )
 
     def _new_groups(self, services: CoordinatorServices) -> GroupCoordination:

@@ -1,4 +1,4 @@
-"""Tells the operator of failures that are not the client's fault, each of them once, however often clients meet it.
+"""Tells the operator of failures that are not the client's fault, and of bounds that are reached, each of them once, however often clients meet it.
 
 Owns what was told. Whoever does something for several partitions in one request passes what one of them raised, so that it is the
 error of that partition and of no other: a KafkaError is what it is, anything else is a fault of ours and becomes UNKNOWN_SERVER_ERROR.
@@ -64,11 +64,19 @@ class FailureLog:
                 _LOGGER.error("%s: %s%s", what, error.detail or error, _times(repeated))
             return error
         if isinstance(error, KafkaError):
+            self.of_bound(what, error)
             return error
         repeated = self._is_due((what, type(error).__name__, _place(error)))
         if repeated is not None:
             _LOGGER.error("%s failed unexpectedly%s", what, _times(repeated), exc_info=error)
         return UnknownServerError()
+
+    def of_bound(self, what: str, error: KafkaError) -> None:
+        """Tells of a client that was refused since there is no room, once for each bound: the sentence says what to change, and most answers have no place for it."""
+        if error.bound:
+            repeated = self._is_due(("bound", error.bound))
+            if repeated is not None:
+                _LOGGER.warning("%s: refused, %s%s", what, error, _times(repeated))
 
     def _is_due(self, key: tuple[str, ...]) -> int | None:
         """Returns how often it was passed over since it was told last; None when it is to be passed over now."""

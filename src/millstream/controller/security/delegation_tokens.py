@@ -64,7 +64,8 @@ def plan_create_token(
     own = sum(token.owner == owner for token in image.delegation_tokens.values())
     if own >= _TOKENS_PER_OWNER_MAX:
         raise PolicyViolation(
-            f"{owner} has {_TOKENS_PER_OWNER_MAX} delegation tokens already; expire some of them"
+            f"{owner} has {_TOKENS_PER_OWNER_MAX} delegation tokens already; expire some of them, or let them end sooner (delegation.token.max.lifetime.ms)",
+            bound="delegation tokens",
         )
     lifetime_ms = _limit_period_ms(request.max_lifetime_ms, settings.max_lifetime_ms)
     token_id = uuid_text(uuid_from_random(context.random.randbytes(16)))

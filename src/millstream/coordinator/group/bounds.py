@@ -50,16 +50,19 @@ class GroupBounds:
             is_new = groups.find(group_id) is None
             if is_new and len(groups) >= self.groups:
                 raise GroupMaxSizeReached(
-                    f"this coordinator has {self.groups} groups already; delete some that nobody uses"
+                    f"this coordinator has {self.groups} groups already; delete some that nobody uses",
+                    bound="groups",
                 )
             if members and groups.member_count + members > self.members:
                 raise GroupMaxSizeReached(
-                    f"the groups of this coordinator have {self.members} members already"
+                    f"the groups of this coordinator have {self.members} members already; let applications use fewer, or end their members in order",
+                    bound="members of groups",
                 )
             said_bytes += len(group_id) * is_new
             if said_bytes > 0 and groups.member_bytes + said_bytes > self.member_bytes:
                 raise GroupMaxSizeReached(
-                    f"the groups of this coordinator and their members say {self.member_bytes} bytes of themselves already"
+                    f"the groups of this coordinator and their members say {self.member_bytes} bytes of themselves already; give groups shorter names and fewer members, or members shorter metadata",
+                    bound="what members say of themselves",
                 )
         commits = _COMMITS.get(type(request))
         if commits is not None:
@@ -77,7 +80,8 @@ class GroupBounds:
         )
         if new > max(0, room):
             raise PolicyViolation(
-                f"this coordinator keeps {self.offsets} offsets already; delete groups that nobody uses"
+                f"this coordinator keeps {self.offsets} offsets already; delete groups that nobody uses, or let offsets expire sooner (offsets.retention.minutes)",
+                bound="offsets",
             )
 
 

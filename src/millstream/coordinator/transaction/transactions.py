@@ -43,7 +43,8 @@ class Transactions:
         if len(self._by_id) >= self.ids_max or self.id_bytes >= TRANSACTIONAL_ID_BYTES_MAX:
             raise PolicyViolation(
                 f"this coordinator knows {len(self._by_id)} transactional ids already; use fewer, or let them expire sooner "
-                "(transactional.id.expiration.ms)"
+                "(transactional.id.expiration.ms)",
+                bound="transactional ids",
             )
 
     def put(self, transaction: TransactionMetadata) -> None:

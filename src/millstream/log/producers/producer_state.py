@@ -246,9 +246,17 @@ class ProducerStates:
         if len(self._entries) >= self._producers_max and _is_due(self._looked_at_ms, now_ms):
             self._looked_at_ms = now_ms
             self.remove_expired(now_ms, _CROWDED_EXPIRATION_MS)
-        if len(self._entries) >= self._producers_max or not self._count.has_room(now_ms):
+        if len(self._entries) >= self._producers_max:
             raise PolicyViolation(
-                "too many idempotent producers have written lately: let those that are there write more, instead of new ones"
+                f"{self._producers_max} idempotent producers have written to the partition in the last quarter of an hour: let those "
+                "that are there write more, instead of new ones",
+                bound="producers of a partition",
+            )
+        if not self._count.has_room(now_ms):
+            raise PolicyViolation(
+                f"{self._count.known_max} idempotent producers have written to the partitions of this node in the last quarter of an hour "
+                "(one that writes to ten partitions counts ten times): let those that are there write more, instead of new ones",
+                bound="producers of a node",
             )
 
     def check_begins_transaction(

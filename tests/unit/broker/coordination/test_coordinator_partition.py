@@ -21,6 +21,7 @@ from millstream.broker.node.long_work import TURN_S, LongWork
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
+from millstream.coordinator.group.bounds import GroupBounds
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
@@ -30,6 +31,7 @@ from millstream.coordinator.result import Caller, Token
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
+    GroupMaxSizeReached,
     InvalidRequest,
     KafkaStorageError,
     NotCoordinator,
@@ -100,6 +102,7 @@ class World:
         self.clock = SystemClock()
         self.long_work = LongWork(lambda: 0.0)
         self.notices: list[object] = []
+        self.refused: list[str] = []
         self.log = PartitionLog.open(
             OFFSETS,
             "/data/__consumer_offsets-0",
@@ -125,8 +128,9 @@ class World:
         purgatory = Purgatory(self.clock)
         durability = Durability(self.flusher, purgatory, lambda: policy)
         services = CoordinatorServices(
-            self.clock, purgatory.wake, durability, commit_timeout_ms, DiskPool(), self.long_work
-        )
+            self.clock, purgatory.wake, durability, commit_timeout_ms, DiskPool(), self.long_work,
+            on_refused=lambda partition, error: self.refused.append(f"{partition}: {error.bound}"),
+        )  # fmt: skip
         shard = GroupShard(
             GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
             SimRandom(1),
@@ -191,6 +195,17 @@ async def test_a_commit_is_in_the_log_when_it_is_answered(world: World) -> None:
     async with world.serving() as successor:
         await turns()
         assert position(successor) == 5
+
+
+async def test_what_a_bound_refuses_is_told_since_the_answer_has_no_room_for_it(
+    world: World,
+) -> None:
+    async with world.serving() as coordinator:
+        await turns()
+        coordinator.shard._bounds = GroupBounds(groups=0)
+        answer = await submit(coordinator, commit(5))
+        assert isinstance(answer, GroupMaxSizeReached)
+        assert world.refused == [f"{world.partition.topic_partition}: groups"]
 
 
 async def test_with_one_replica_a_commit_waits_for_the_disk(world: World) -> None:

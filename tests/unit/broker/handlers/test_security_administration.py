@@ -20,11 +20,13 @@ from millstream.broker.handlers import (
     sasl_handshake,
 )
 from millstream.broker.requests.registry import error_response
+from millstream.controller.security import delegation_tokens
 from millstream.errors import (
     DelegationTokenRequestNotAllowed,
     IllegalSaslState,
     InvalidRequest,
     KafkaError,
+    PolicyViolation,
     SecurityDisabled,
     UnsupportedVersion,
 )
@@ -228,6 +230,19 @@ def test_a_client_that_proved_nothing_gets_no_token(node: object) -> None:
     ):
         with pytest.raises(DelegationTokenRequestNotAllowed):
             node.answer(handle, other, 2)
+
+
+def test_an_owner_with_too_many_tokens_is_told_of_in_the_log(
+    make_node: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(delegation_tokens, "_TOKENS_PER_OWNER_MAX", 1)
+    node = make_node(delegation_token_secret_key="key")
+    node.principal = KafkaPrincipal("User", "alice")
+    request = CreateDelegationTokenRequest(max_lifetime_ms=-1)
+    codes = [node.answer(create_delegation_token.handle, request, 3).error_code for _ in range(3)]
+    assert codes == [0, PolicyViolation.code, PolicyViolation.code]
+    (line,) = caplog.messages
+    assert "User:alice has 1 delegation tokens already" in line
 
 
 def test_tokens_are_told_to_those_they_concern(make_node: type) -> None:

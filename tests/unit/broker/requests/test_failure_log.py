@@ -8,9 +8,11 @@ import pytest
 
 from millstream.broker.requests.failure_log import FailureLog, PartitionOffline
 from millstream.errors import (
+    GroupMaxSizeReached,
     KafkaStorageError,
     NotLeaderOrFollower,
     OffsetOutOfRange,
+    PolicyViolation,
     UnknownServerError,
 )
 from millstream.log.log_health import LogGone
@@ -110,3 +112,20 @@ def test_a_replica_that_moved_away_is_no_failure(
 ) -> None:
     assert type(failures.of("t-0", LogGone("it moved"))) is NotLeaderOrFollower
     assert caplog.records == []
+
+
+def test_a_bound_that_is_reached_is_told_once_in_ten_minutes_whoever_meets_it(
+    failures: FailureLog, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    for owner in ("ann", "bob", "carol"):
+        error = PolicyViolation(f"{owner} has 9 tokens already", bound="tokens")
+        assert failures.of("t-0", error) is error
+    failures.of_bound("t-1", GroupMaxSizeReached("too many groups", bound="groups"))
+    clock.monotonic_ms = 600_000
+    failures.of("t-1", PolicyViolation("dan has 9 tokens already", bound="tokens"))
+    failures.of("t-1", PolicyViolation("said in the answer"))
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "t-0: refused, ann has 9 tokens already"),
+        ("WARNING", "t-1: refused, too many groups"),
+        ("WARNING", "t-1: refused, dan has 9 tokens already (2 times since it was told)"),
+    ]

@@ -209,7 +209,7 @@ def test_producers_that_a_client_makes_up_are_refused_when_there_are_too_many(wo
     log.producers._producers_max = 4
     for producer_id in range(4):
         append_as(world, log, producer_id)
-    with pytest.raises(PolicyViolation, match="too many idempotent producers"):
+    with pytest.raises(PolicyViolation, match="4 idempotent producers have written"):
         append_as(world, log, 4)
     assert log.log_end_offset == 4
     world.append(log, b"plain")
@@ -269,8 +269,9 @@ def write(states, producer_id, now_ms):
 
 def test_the_logs_of_a_node_have_a_bound_together():
     count, logs = small_logs(80)
-    with pytest.raises(PolicyViolation):
+    with pytest.raises(PolicyViolation, match="partitions of this node") as refused:
         write(logs[0], 99, SILENT_MS - 1)
+    assert refused.value.bound == "producers of a node"
     assert count.known == 80
 
 
