@@ -72,8 +72,8 @@ class ClientQuotaManager:
         return counted, self._quotas.limit(counted)
 
     def latest(self) -> Iterator[tuple[Counted, Rate]]:
-        """Yields who has taken how much a second, who took something last first."""
-        return self._rates.latest()
+        """Yields who has a quota and has taken how much a second, who took something last first."""
+        return (each for each in self._rates.latest() if self._quotas.limit(each[0]) is not None)
 
     def _record(self, counted: Counted, value: float, now_ms: int) -> Rate:
         rate = self._rates.get(counted)
@@ -128,8 +128,10 @@ class ControllerMutationQuotaManager:
         return counted, self._quotas.limit(counted)
 
     def latest(self) -> Iterator[tuple[Counted, Mutations]]:
-        """Yields who has how many tokens left, who changed something last first."""
-        return self._mutations.latest()
+        """Yields who has a quota and how many tokens left, who changed something last first."""
+        return (
+            each for each in self._mutations.latest() if self._quotas.limit(each[0]) is not None
+        )
 
     def _mutations_of(self, user: str, client_id: str, now_ms: int) -> Mutations | None:
         counted, quota = self.limit(user, client_id)

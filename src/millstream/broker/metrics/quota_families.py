@@ -6,7 +6,7 @@ count. Where there are no quotas nothing is measured, as in Kafka.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -86,7 +86,10 @@ def _connection_families(
         sum(server.accepted_per_second(now_ms) for server in servers),
     )
     listeners = [each for server in servers for each in server.listeners()]
-    addresses = [each for server in servers for each in islice(server.addresses(), _TOLD_MAX)]
+    addresses: defaultdict[str, float] = defaultdict(float)
+    for server in servers:  # an address may come to brokers and controllers of one node
+        for address, rate in islice(server.addresses(), _TOLD_MAX):
+            addresses[address] += rate.per_second(now_ms)
     yield MetricFamily(
         f"{_SERVERS}_connection_accept_rate",
         MetricKind.GAUGE,
@@ -96,7 +99,10 @@ def _connection_families(
                 Sample(rate.per_second(now_ms), {"listener": name})
                 for name, rate, _, _ in listeners
             ),
-            *(Sample(rate.per_second(now_ms), {"ip": address}) for address, rate in addresses),
+            *(
+                Sample(each, {"ip": address})
+                for address, each in islice(addresses.items(), _TOLD_MAX)
+            ),
         ],
     )
     yield MetricFamily(

@@ -69,7 +69,7 @@ class ConnectionQuotas:
         if self._default_limit is None and not self._limits:
             return 0
         address = _plain(host)
-        limit = self._limits.get(address, self._default_limit)
+        limit = self._limit(address)
         if limit is None:
             return 0
         rate = self._addresses.get(address) or Rate(self._windows)
@@ -105,7 +105,10 @@ class ConnectionQuotas:
 
     def addresses(self) -> Iterator[tuple[str, Rate]]:
         """Yields the rates of addresses with a quota, the latest first."""
-        return self._addresses.latest()
+        return (each for each in self._addresses.latest() if self._limit(each[0]) is not None)
+
+    def _limit(self, address: str) -> float | None:
+        return self._limits.get(address, self._default_limit)
 
     def _recorded(self, rate: Rate, limit: float, now_ms: int) -> int:
         rate.record(1, now_ms)

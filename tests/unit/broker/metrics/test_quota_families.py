@@ -112,6 +112,44 @@ def test_connections_are_told_by_listener_and_by_address_with_a_quota() -> None:
     assert waits == [(1_000, {"listener": "CLIENTS"})]
 
 
+def test_an_address_that_comes_to_both_servers_of_a_node_is_told_once() -> None:
+    servers = [ConnectionQuotas(QuotaWindows()), ConnectionQuotas(QuotaWindows())]
+    made = quotas(quota_entity([("ip", None)]), connection_creation_rate=10)
+    made.tell_of_addresses(servers)
+    for slot, server in enumerate(servers):
+        server.record_address("L", "10.0.0.1", 0, counts_for_all=True)
+        server.record_address("L", f"10.0.1.{slot}", 0, counts_for_all=True)
+    found = told(made, *servers)["kafka_server_socket_server_metrics_connection_accept_rate"]
+    assert sorted((labels["ip"], value) for value, labels in found) == [
+        ("10.0.0.1", 0.2), ("10.0.1.0", 0.1), ("10.0.1.1", 0.1),
+    ]  # fmt: skip
+
+
+def test_who_has_no_quota_any_more_is_not_told() -> None:
+    server = ConnectionQuotas(QuotaWindows())
+    made = quotas(producer_byte_rate=1_000, controller_mutation_rate=1)
+    made.charge(context(ApiKey.PRODUCE), ProduceRequest(), request_bytes=10, busy_ns=0)
+    caller = context(ApiKey.CREATE_TOPICS, version=7)
+    charge = made.begin_mutations(caller)
+    assert charge is not None
+    made.settle_mutations(caller, charge)
+    server.use({"10.0.0.1": 1, "10.0.0.2": 1})
+    for address in ("10.0.0.1", "10.0.0.2"):
+        server.record_address("CLIENTS", address, 0, counts_for_all=True)
+    assert told(made)["kafka_server_produce_byte_rate"]
+    assert told(made)["kafka_server_controllermutation_tokens"]
+    made.use(
+        {quota_entity([("user", "bob")]): {"producer_byte_rate": 1, "controller_mutation_rate": 1}}
+    )
+    server.use({"10.0.0.2": 1})
+    found = told(made, server)
+    assert found["kafka_server_produce_byte_rate"] == []
+    assert found["kafka_server_produce_throttle_time"] == []
+    assert found["kafka_server_controllermutation_tokens"] == []
+    rates = found["kafka_server_socket_server_metrics_connection_accept_rate"]
+    assert rates == [(0.1, {"ip": "10.0.0.2"})]
+
+
 def test_no_more_clients_are_told_than_a_page_can_take() -> None:
     made = quotas(producer_byte_rate=1_000)
     for number in range(1_100):
