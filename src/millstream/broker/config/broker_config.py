@@ -23,6 +23,7 @@ from millstream.broker.config.rules import check_listeners, check_rules
 from millstream.broker.config.sasl_settings import (
     Protection,
     changed_limits,
+    check_limits_of_pages,
     is_of_listener,
     read_protection,
 )
@@ -221,6 +222,7 @@ def typed_config(
     if of_listeners is not None:
         protected = listeners
         if http_listener is not None and http_listener.name == _HTTPS:
+            check_limits_of_pages(of_listeners, http_listener.name)
             protocols, protected = (
                 protocols | {_HTTPS: SecurityProtocol.SSL},
                 (*listeners, http_listener),
@@ -272,9 +274,9 @@ def _http_listener(
         raise ConfigError(
             f"millstream.http.listener is http://HOST:PORT or https://HOST:PORT, not {value}"
         )
-    if listener.name == _HTTPS and _HTTPS in protocols:
+    if listener.name in protocols:  # what protects that one would protect the pages too
         raise ConfigError(
-            f"millstream.http.listener={value}: another listener is called {_HTTPS}; give that one another name"
+            f"millstream.http.listener={value}: another listener is called {listener.name}; give that one another name"
         )
     return listener
 

@@ -226,6 +226,15 @@ def is_limit_of_listener(name: str) -> bool:
     )
 
 
+def check_limits_of_pages(settings: Iterable[str], listener_name: str) -> None:
+    """Raises ConfigError for a bound of the connections of the listener of pages, which nothing reads."""
+    for name in settings:
+        if is_limit_of_listener(name) and _is_known(name, listener_name):
+            raise ConfigError(
+                f"{name}: connections to millstream.http.listener are not counted, and have a bound of their own; remove the setting"
+            )
+
+
 def changed_limits(
     limits: Mapping[str, ListenerLimits], settings: Mapping[str, str]
 ) -> dict[str, ListenerLimits]:

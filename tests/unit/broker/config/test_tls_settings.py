@@ -192,6 +192,30 @@ def test_the_pages_of_a_node_have_the_tls_of_a_listener_called_https() -> None:
             },
             "another listener is called HTTPS",
         ),
+        (
+            {
+                "millstream.http.listener": "http://0.0.0.0:9404",
+                "listeners": "HTTP://127.0.0.1:0",
+                "listener.security.protocol.map": "HTTP:SSL",
+                "inter.broker.listener.name": "HTTP",
+            },
+            "another listener is called HTTP;",
+        ),
+        (
+            {
+                "millstream.http.listener": "https://0.0.0.0:9404",
+                "listener.name.https.ssl.keystore.location": "pages.pem",
+                "listener.name.https.max.connections": "5",
+            },
+            "listener.name.https.max.connections: connections to millstream.http.listener are not counted",
+        ),
+        (
+            {
+                "millstream.http.listener": "https://0.0.0.0:9404",
+                "listener.name.https.max.connection.creation.rate": "5",
+            },
+            "have a bound of their own",
+        ),
     ],
 )
 def test_pages_without_what_their_tls_needs_are_refused(
