@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import protocol_bytes
+from millstream.coordinator.group.classic.member import BYTES_OF_A_MEMBER, protocol_bytes
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets.store import OffsetStore
 from millstream.coordinator.group.requests import TransactionalCommit
@@ -37,8 +37,9 @@ class GroupBounds:
     members: int = 20_000
     """Of all groups, with those that were told an id to join with. Each has a connection, of which a broker takes 10,000."""
     member_bytes: int = 32 * 1024 * 1024
-    """What members of classic groups say of themselves, which is in no log until they are assigned partitions, and ids of groups. Of the
-    members of one group no more than `message.max.bytes` can be stored."""
+    """The memory that members of classic groups take: 1,000 bytes each and what they say of themselves, which is in no log until they are
+    assigned partitions; 500 bytes for each id that was handed out to join with; and the ids of groups of all kinds. Of the members of one
+    group no more than `message.max.bytes` can be stored."""
     offsets: int = 1_000_000
     """Some 300 MB."""
 
@@ -46,7 +47,7 @@ class GroupBounds:
         """Raises GroupMaxSizeReached, PolicyViolation."""
         adds = _ADDS.get(type(request))
         if adds is not None:
-            group_id, members, said_bytes = adds(groups, request)
+            group_id, members, more_bytes = adds(groups, request)
             is_new = groups.find(group_id) is None
             if is_new and len(groups) >= self.groups:
                 raise GroupMaxSizeReached(
@@ -58,11 +59,11 @@ class GroupBounds:
                     f"the groups of this coordinator have {self.members} members already; let applications use fewer, or end their members in order",
                     bound="members of groups",
                 )
-            said_bytes += len(group_id) * is_new
-            if said_bytes > 0 and groups.member_bytes + said_bytes > self.member_bytes:
+            more_bytes += len(group_id) * is_new
+            if more_bytes > 0 and groups.member_bytes + more_bytes > self.member_bytes:
                 raise GroupMaxSizeReached(
-                    f"the groups of this coordinator and their members say {self.member_bytes} bytes of themselves already; give groups shorter names and fewer members, or members shorter metadata",
-                    bound="what members say of themselves",
+                    f"the groups of this coordinator and their members take {self.member_bytes} bytes already; give groups shorter names and fewer members, or members shorter metadata",
+                    bound="memory of groups",
                 )
         commits = _COMMITS.get(type(request))
         if commits is not None:
@@ -88,19 +89,20 @@ class GroupBounds:
 _Commit = OffsetCommitRequest | TxnOffsetCommitRequest
 _Asked = Any  # Any: a request of the type that it stands under in a table
 _Adds = Callable[[Groups, _Asked], tuple[str, int, int]]
-"""Returns the group of a request, how many members it adds, and how many bytes more they say of themselves."""
+"""Returns the group of a request, how many members it adds, and how many bytes more they take."""
 
 
 def _joins(groups: Groups, request: JoinGroupRequest) -> tuple[str, int, int]:
     group = groups.find(request.group_id)
     said = protocol_bytes((each.name, each.metadata) for each in request.protocols)
+    taken = BYTES_OF_A_MEMBER + said
     if isinstance(group, ClassicGroup):
         if request.member_id in group.pending_members:
-            return request.group_id, 0, said
+            return request.group_id, 0, taken
         known = group.members.get(request.member_id)
         if known is not None:
             return request.group_id, 0, said - protocol_bytes(known.settings.protocols)
-    return request.group_id, not request.member_id, said
+    return request.group_id, not request.member_id, taken
 
 
 def _beats(

@@ -36,7 +36,7 @@ class Groups:
         self.member_count = 0
         """Members of all groups, and ids that clients were told to join with."""
         self.member_bytes = 0
-        """What members of classic groups say of themselves, and the ids of all groups: a client may make one of 32 KB."""
+        """The memory that members of classic groups and ids to join with take, and the ids of all groups: a client may make one of 32 KB."""
         self.is_loaded = False
         """Soft: the whole log has been replayed, so live groups may be ahead of it."""
         self.awaiting_members: set[str] = set()

@@ -80,7 +80,7 @@ def test_members_say_no_more_of_themselves_than_can_be_kept() -> None:
     assert join_with(made, 50_000, member_id) is None, "it waits for the generation"
     refused = join_with(made, 50_000)
     assert isinstance(refused, GroupMaxSizeReached)
-    assert "say 100000 bytes of themselves already" in str(refused)
+    assert "take 100000 bytes already" in str(refused)
     assert not isinstance(join_with(made, 50_000, member_id), GroupMaxSizeReached)
     assert isinstance(join_with(made, 99_900, member_id), GroupMaxSizeReached)
     made.pass_time(1_000_000)
@@ -88,6 +88,15 @@ def test_members_say_no_more_of_themselves_than_can_be_kept() -> None:
     long_name = SimGroup(made, "y" * 100_000)
     with pytest.raises(GroupMaxSizeReached):
         long_name.answer(long_name.join())
+
+
+def test_members_that_say_little_take_memory_too() -> None:
+    """1,000 bytes each: the join that would go above the bound is the one that is refused."""
+    for member_bytes, is_refused in ((2_050, True), (3_000, False)):
+        made = coordinator(member_bytes=member_bytes)
+        told = join_with(made, 0)
+        assert join_with(made, 0, told.member_id) is None
+        assert isinstance(join_with(made, 0), GroupMaxSizeReached) is is_refused
 
 
 def test_offsets_are_bounded_and_those_that_are_there_can_be_committed_again() -> None:

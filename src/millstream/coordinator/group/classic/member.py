@@ -10,7 +10,7 @@ from millstream.coordinator.result import Token
 from millstream.errors import InvalidRequest
 from millstream.runtime import Random
 
-_BYTES_OF_A_MEMBER: Final = 1_000
+BYTES_OF_A_MEMBER: Final = 1_000
 """Without what it says: itself, its settings, its timers and its places in the tables of its group."""
 _PREFIX_BYTES_MAX: Final = 32_767 - 37
 """A string of the protocol, without a dash and a uuid."""
@@ -59,7 +59,7 @@ class ClassicGroupMember:
     def size_bytes(self) -> int:
         """The bytes that it takes in memory, about."""
         return (
-            _BYTES_OF_A_MEMBER
+            BYTES_OF_A_MEMBER
             + len(self.member_id)
             + len(self.group_instance_id or "")
             + len(self.client_id)
