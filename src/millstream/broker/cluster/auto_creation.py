@@ -187,9 +187,9 @@ class AutoTopicCreation:
 
 
 def _refusal(result: CreatableTopicResult) -> str | None:
-    """Returns why a topic was not created; None where it is there.
+    """Returns why a topic was not created; None where it is there, and where there is nothing to tell.
 
-    Of a client that has changed too much a line of its quota tells: it asks again many times a second.
+    That is so of a client above its quota of changes, which asks again many times a second: the quota's own line tells of it.
     """
     if result.error_code in (0, TopicAlreadyExists.code, ThrottlingQuotaExceeded.code):
         return None

@@ -9,8 +9,9 @@ from millstream.coordinator.transaction.transaction import NO_EPOCH, Transaction
 from millstream.errors import InvalidProducerIdMapping, PolicyViolation
 
 TRANSACTIONAL_IDS_MAX: Final = 100_000
-"""Of one partition of `__transaction_state`, of which there are fifty: some 60 MB. Kafka has no such bound. An application that takes a new id
-for each of its transactions has some 60,000 in a week, after which they expire."""
+"""Of one partition of `__transaction_state`, of which there are fifty: 26 MB as measured (tracemalloc, ids of 25 characters, no partitions).
+Kafka has no such bound. An application that takes a new id for each transaction, one in ten seconds, has 60,480 when they begin to expire
+(`transactional.id.expiration.ms`, seven days by default)."""
 
 TRANSACTIONAL_ID_BYTES_MAX: Final = 32 * 1024 * 1024
 """Of all of them: one may have 32 KB."""
