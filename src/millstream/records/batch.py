@@ -50,6 +50,10 @@ DELETE_HORIZON_BIT: Final = 0x40
 KNOWN_BITS: Final = 0x7F
 """Attributes that mean nothing go when the attributes are written anew, as in Kafka."""
 
+_MAGIC_AT: Final = 16
+_LOW_ATTRIBUTES_AT: Final = 22
+"""The lower byte of the attributes, which has all bits that mean something."""
+
 HEADER: Final = Struct(">qiibIhiqqqhii")
 _OVERHEAD: Final = Struct(">qi")
 _OFFSET: Final = Struct(">q")
@@ -139,6 +143,13 @@ def read_header(view: BytesLike, at: int = 0) -> BatchHeader:
     if header.size_bytes < BATCH_HEADER_BYTES:
         raise CorruptMessage(f"a batch length of {length} does not cover the batch's own header")
     return header
+
+
+def is_transactional_batch(records: object) -> bool:
+    """Whether these are the bytes of a batch with the bit of transactions; what is no batch at all has none. Asked for each batch of a client."""
+    if not isinstance(records, memoryview) or len(records) < BATCH_HEADER_BYTES:
+        return False
+    return records[_MAGIC_AT] == MAGIC and records[_LOW_ATTRIBUTES_AT] & TRANSACTIONAL_BIT != 0
 
 
 def iterate_batches(

@@ -15,6 +15,7 @@ from millstream.errors import (
 )
 from millstream.records.batch import (
     BatchHeader,
+    is_transactional_batch,
     iterate_batches,
     patch_crc,
     patch_log_append_time,
@@ -93,6 +94,17 @@ def test_other_formats_are_refused(magic: int, error: type[Exception]) -> None:
     struct.pack_into(">b", batch, 16, magic)
     with pytest.raises(error):
         read_header(batch)
+
+
+def test_a_transactional_batch_is_told_by_its_bytes() -> None:
+    producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    batch = memoryview(two_records(**producer, is_transactional=True))
+    assert is_transactional_batch(batch)
+    assert not is_transactional_batch(memoryview(two_records(**producer)))
+    assert not is_transactional_batch(batch[:60]), "no header"
+    assert not is_transactional_batch(None)
+    batch[16] = 1
+    assert not is_transactional_batch(batch), "bit 4 means nothing in format 1"
 
 
 def test_batches_are_iterated_without_a_copy() -> None:

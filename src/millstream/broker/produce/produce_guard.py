@@ -10,7 +10,6 @@ from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.failure import Failed
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.transactions.transactional_produce import has_transactional_batch
 from millstream.errors import TopicAuthorizationFailed, TransactionalIdAuthorizationFailed
 from millstream.protocol.generated.produce import (
     PartitionProduceData,
@@ -18,6 +17,7 @@ from millstream.protocol.generated.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from millstream.records.batch import is_transactional_batch
 from millstream.security.acl import Operation, ResourceType
 
 Answered = ProduceResponse | Awaitable[ProduceResponse | None] | None
@@ -68,7 +68,7 @@ async def _handle_first_part(
 ) -> ProduceResponse | None:
     """A transactional batch in any part decides about all of them, before one is appended."""
     async for data in services.long_work.in_turns(_partitions_of(whole)):
-        if has_transactional_batch(data):
+        if is_transactional_batch(data.records):
             _check_transactional_id(whole, context, services.access)
             break
     answered = _handle(part, context, services, produce, refuse)
@@ -89,7 +89,7 @@ def _handle(
         if name is not None:
             names.append(name)
         for data in topic.partition_data:
-            if has_transactional_batch(data):
+            if is_transactional_batch(data.records):
                 is_transactional = True
     if is_transactional:
         _check_transactional_id(request, context, services.access)

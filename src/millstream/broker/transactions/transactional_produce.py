@@ -35,23 +35,10 @@ from millstream.errors import (
 )
 from millstream.metadata.image import MetadataImage
 from millstream.model import NO_LEADER_EPOCH, TopicPartition
-from millstream.protocol.generated.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    TopicProduceData,
-)
-from millstream.records.batch import (
-    BATCH_HEADER_BYTES,
-    MAGIC,
-    TRANSACTIONAL_BIT,
-    BatchHeader,
-    read_header,
-)
+from millstream.protocol.generated.produce import ProduceRequest, TopicProduceData
+from millstream.records.batch import BatchHeader, is_transactional_batch, read_header
 from millstream.replication.partition import Partition
 
-_MAGIC_AT: Final = 16
-_ATTRIBUTES_AT: Final = 22
-"""The lower byte of the attributes, in which the transactional bit lies."""
 _ADDS_VERSION: Final = 12
 _KNOWS_ABORTABLE_VERSION: Final = 11
 _TOPIC_ID_VERSION: Final = 13
@@ -234,19 +221,12 @@ def _transactional_batches(
     """Yields the transactional batches. What is no batch at all is refused elsewhere."""
     for topic in request.topic_data:
         for data in topic.partition_data:
-            if has_transactional_batch(data):
+            if is_transactional_batch(data.records):
                 name = _topic_name(topic, version, image)
                 yield (
                     TopicPartition(name, data.index),
                     read_header(cast("memoryview", data.records)),
                 )
-
-
-def has_transactional_batch(data: PartitionProduceData) -> bool:
-    records = data.records
-    if not isinstance(records, memoryview) or len(records) < BATCH_HEADER_BYTES:
-        return False
-    return records[_MAGIC_AT] == MAGIC and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT)
 
 
 def _topic_name(topic: TopicProduceData, version: int, image: MetadataImage) -> str:
