@@ -149,7 +149,7 @@ def is_transactional_batch(records: object) -> bool:
     """Whether these are the bytes of a batch with the bit of transactions; what is no batch at all has none. Asked for each batch of a client."""
     if not isinstance(records, memoryview) or len(records) < BATCH_HEADER_BYTES:
         return False
-    return records[_MAGIC_AT] == MAGIC and records[_LOW_ATTRIBUTES_AT] & TRANSACTIONAL_BIT != 0
+    return records[_MAGIC_AT] == MAGIC and bool(records[_LOW_ATTRIBUTES_AT] & TRANSACTIONAL_BIT)
 
 
 def iterate_batches(

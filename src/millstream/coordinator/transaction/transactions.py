@@ -43,7 +43,7 @@ class Transactions:
         """Raises PolicyViolation where no other transactional id can be remembered."""
         if len(self._by_id) >= self.ids_max or self.id_bytes >= TRANSACTIONAL_ID_BYTES_MAX:
             raise PolicyViolation(
-                f"this coordinator knows {len(self._by_id)} transactional ids already; use fewer, or let them expire sooner "
+                f"this coordinator knows {len(self._by_id)} transactional ids of {self.id_bytes} characters already; use fewer, or let them expire sooner "
                 "(transactional.id.expiration.ms)",
                 bound="transactional ids",
             )

@@ -34,8 +34,9 @@ def test_a_group_too_many_is_refused_whatever_begins_it() -> None:
     SimGroup(made, "two").commit({("t", 0): 1})
     third = SimGroup(made, "three")
     for token in (third.join(), third.commit({("t", 0): 1})):
-        with pytest.raises(GroupMaxSizeReached, match="has 2 groups already"):
+        with pytest.raises(GroupMaxSizeReached, match="has 2 groups already") as refused:
             third.answer(token)
+        assert refused.value.bound == "groups"
     assert isinstance(heartbeat(made, "three", "m"), GroupMaxSizeReached)
     SimGroup(made, "one").commit({("t", 0): 2})
     assert len(made.shard.groups) == 2
@@ -47,8 +48,9 @@ def test_ids_that_are_handed_out_and_never_used_are_members_too() -> None:
     group = SimGroup(made)
     answers = [group.answer(group.join()).error_code for _ in range(3)]
     assert answers == [MEMBER_ID_REQUIRED] * 3
-    with pytest.raises(GroupMaxSizeReached, match="have 3 members already"):
+    with pytest.raises(GroupMaxSizeReached, match="have 3 members already") as refused:
         group.answer(group.join())
+    assert refused.value.bound == "members of groups"
     made.pass_time(SESSION_TIMEOUT_MS)
     assert made.shard.groups.member_count == 0
     assert group.answer(group.join()).error_code == MEMBER_ID_REQUIRED
@@ -80,6 +82,7 @@ def test_members_say_no_more_of_themselves_than_can_be_kept() -> None:
     assert join_with(made, 50_000, member_id) is None, "it waits for the generation"
     refused = join_with(made, 50_000)
     assert isinstance(refused, GroupMaxSizeReached)
+    assert refused.bound == "memory of groups"
     assert "take 100000 bytes already" in str(refused)
     assert not isinstance(join_with(made, 50_000, member_id), GroupMaxSizeReached)
     assert isinstance(join_with(made, 99_900, member_id), GroupMaxSizeReached)
@@ -104,6 +107,7 @@ def test_offsets_are_bounded_and_those_that_are_there_can_be_committed_again() -
     group = SimGroup(made)
     for partition in range(2):
         group.commit({("t", partition): 1})
-    with pytest.raises(PolicyViolation, match="keeps 2 offsets already"):
+    with pytest.raises(PolicyViolation, match="keeps 2 offsets already") as refused:
         group.answer(group.commit({("t", 2): 1}))
+    assert refused.value.bound == "offsets"
     assert group.answer(group.commit({("t", 1): 5})).topics[0].partitions[0].error_code == 0

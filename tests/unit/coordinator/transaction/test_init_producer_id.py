@@ -147,7 +147,7 @@ def test_an_id_too_many_is_refused_and_those_that_are_known_go_on() -> None:
     world.shard.transactions.ids_max = 2
     for name in ("one", "two"):
         world.init(name)
-    with pytest.raises(PolicyViolation, match="knows 2 transactional ids already"):
+    with pytest.raises(PolicyViolation, match="knows 2 transactional ids of 6 characters already"):
         world.init("three")
     world.init("two")
     assert world.shard.transactions.id_bytes == len("one" + "two")
