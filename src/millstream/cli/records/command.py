@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import click
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
     from millstream.clients.core.values import OffsetAndTimestamp
     from millstream.model import TopicPartition
+
+    ListOffsets = Callable[
+        [Mapping[TopicPartition, int]], Results[TopicPartition, OffsetAndTimestamp]
+    ]
 
 _COLUMNS: Final = ("topic", "partition", "earliest", "new_earliest", "offsets", "result")
 _LATEST: Final = -1
@@ -123,34 +127,46 @@ def parse_position(text: str) -> Position:
 def parse_offset_file(text: str) -> dict[TopicPartition, int]:
     """Returns what a file for kafka-delete-records names; -1 stands for the end. Raises ConfigError."""
     from millstream.errors import ConfigError
-    from millstream.model import TopicPartition
 
     try:
         found = json.loads(text)
         if found.get("version", 1) != 1:
             raise ConfigError(f"version {found['version']} of the file is not known: 1 is")
-        return {
-            TopicPartition(str(each["topic"]), int(each["partition"])): int(each["offset"])
-            for each in found["partitions"]
-        }
+        return _ends([(each["topic"], each["partition"], each["offset"]) for each in found["partitions"]])  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
             f'the file is not like {{"partitions": [{{"topic": "a", "partition": 0, "offset": 9}}], "version": 1}}: {error}'
         ) from error
 
 
+def _ends(listed: list[tuple[object, object, object]]) -> dict[TopicPartition, int]:
+    """Nothing is rounded or guessed here: what is deleted cannot be had back. Raises ValueError."""
+    from millstream.model import TopicPartition
+
+    ends: dict[TopicPartition, int] = {}
+    for topic, partition, offset in listed:
+        if not isinstance(topic, str) or not _is_whole(partition, 0) or not _is_whole(offset, _LATEST):  # fmt: skip
+            raise ValueError(f"{offset!r} of {topic!r}, partition {partition!r}: offsets are whole numbers, and -1 is the end")  # fmt: skip
+        key = TopicPartition(topic, partition)
+        if key in ends:
+            raise ValueError(f"{key} is named twice")
+        ends[key] = offset
+    return ends
+
+
+def _is_whole(number: object, smallest: int) -> TypeGuard[int]:
+    """True and 40.9 are none."""
+    return type(number) is int and number >= smallest
+
+
 def _planned(admin: Admin, named: tuple[str, ...], position: Position) -> RecordDeletion:
     from millstream.cli.records.partition_choice import chosen_partitions
 
     partitions = list(chosen_partitions(admin, named))
-    if position.time_ms is None:
-        offset = _LATEST if position.offset is None else position.offset
-        return plan_deletion(dict.fromkeys(partitions, offset), admin.list_offsets)
-    found = admin.list_offsets(dict.fromkeys(partitions, position.time_ms))
-    at = {key: each.offset for key, each in found.items() if not isinstance(each, KafkaError)}
-    planned = plan_deletion(at, admin.list_offsets)
-    planned.errors.update(found.errors())
-    return planned
+    if position.time_ms is not None:
+        return plan_deletion_before(partitions, position.time_ms, admin.list_offsets)
+    offset = _LATEST if position.offset is None else position.offset
+    return plan_deletion(dict.fromkeys(partitions, offset), admin.list_offsets)
 
 
 def _from_file(admin: Admin, file: str) -> RecordDeletion:
@@ -162,12 +178,27 @@ def _from_file(admin: Admin, file: str) -> RecordDeletion:
     return plan_deletion(ends, admin.list_offsets)
 
 
-def plan_deletion(
-    ends: Mapping[TopicPartition, int],
-    list_offsets: Callable[
-        [Mapping[TopicPartition, int]], Results[TopicPartition, OffsetAndTimestamp]
-    ],
+def plan_deletion_before(
+    partitions: Iterable[TopicPartition], time_ms: int, list_offsets: ListOffsets
 ) -> RecordDeletion:
+    """Plans to delete what lies before the first record of that time; all of a partition where there is none.
+
+    The ends are looked up before the time: a record that is produced between the two lies then beyond the end that counts, and stays.
+    The other way round "no record is that new" would take the end that comes with the new record, and delete it.
+    """
+    last = list_offsets(dict.fromkeys(partitions, _LATEST))
+    found = list_offsets(dict.fromkeys(last, time_ms))
+    ends: dict[TopicPartition, int] = {}
+    for key, each in found.items():
+        end = last[key]
+        if not isinstance(each, KafkaError) and not isinstance(end, KafkaError):
+            ends[key] = end.offset if each.offset < 0 else each.offset
+    planned = plan_deletion(ends, list_offsets)
+    planned.errors.update(last.errors() | found.errors())
+    return planned
+
+
+def plan_deletion(ends: Mapping[TopicPartition, int], list_offsets: ListOffsets) -> RecordDeletion:
     """Looks up what there is. An end of -1 is the high watermark; one beyond it is an error of its partition, and nothing of it goes."""
     first = list_offsets(dict.fromkeys(ends, _EARLIEST))
     last = list_offsets(dict.fromkeys(ends, _LATEST))
@@ -180,7 +211,7 @@ def plan_deletion(
         if wanted > end:
             errors[key] = OffsetOutOfRange(f"{key} ends at {end}: nothing can be deleted up to {wanted}")  # fmt: skip
         else:
-            plans[key] = DeletionPlan(begin, end if wanted < 0 else max(begin, wanted))
+            plans[key] = DeletionPlan(begin, end if wanted == _LATEST else max(begin, wanted))
     return RecordDeletion(plans, errors)
 
 

@@ -13,6 +13,7 @@ from millstream.cli.records.command import (
     parse_offset_file,
     parse_position,
     plan_deletion,
+    plan_deletion_before,
     plan_rows,
 )
 from millstream.clients.admin import Results
@@ -94,6 +95,48 @@ def test_beyond_the_end_is_refused_before_the_cluster_is_asked() -> None:
 def test_the_file_of_kafkas_tool() -> None:
     text = '{"partitions": [{"topic": "t", "partition": 1, "offset": -1}], "version": 1}'
     assert parse_offset_file(text) == {B: -1}
+
+
+def test_records_that_come_while_a_time_is_looked_up_stay() -> None:
+    """No record is of that time when it is asked for; ten have come when the end is asked for again."""
+    end = 50
+
+    def growing(asked: Mapping[TopicPartition, int]) -> Results[TopicPartition, OffsetAndTimestamp]:
+        nonlocal end
+        answers = {-1: end, -2: 10}
+        end += 10
+        return Results({key: OffsetAndTimestamp(answers.get(wanted, -1), -1) for key, wanted in asked.items()})  # fmt: skip
+
+    plan = plan_deletion_before([A], 1000, growing)
+    assert (plan.plans[A].begin, plan.plans[A].end) == (10, 50)
+
+
+def test_before_a_time_ends_at_its_first_record() -> None:
+    def at_30(asked: Mapping[TopicPartition, int]) -> Results[TopicPartition, OffsetAndTimestamp]:
+        answers = {-1: 50, -2: 10}
+        return Results({key: OffsetAndTimestamp(answers.get(wanted, 30), -1) for key, wanted in asked.items()})  # fmt: skip
+
+    plan = plan_deletion_before([A], 1000, at_30)
+    assert (plan.plans[A].begin, plan.plans[A].end) == (10, 30)
+    assert set(plan_deletion_before([A, GONE], 1000, listed).errors) == {GONE}
+
+
+def test_only_minus_one_stands_for_the_end() -> None:
+    plan = plan_deletion({A: -2}, listed)
+    assert plan.plans[A].count == 0
+
+
+@pytest.mark.parametrize("offset", ["-2", "40.9", "true", '"40"', "null"])
+def test_an_offset_of_the_file_that_is_no_offset(offset: str) -> None:
+    text = f'{{"partitions": [{{"topic": "t", "partition": 1, "offset": {offset}}}]}}'
+    with pytest.raises(ConfigError, match="offsets are whole numbers"):
+        parse_offset_file(text)
+
+
+def test_a_partition_that_is_named_twice() -> None:
+    one = '{"topic": "t", "partition": 1, "offset": 4}'
+    with pytest.raises(ConfigError, match="t-1 is named twice"):
+        parse_offset_file(f'{{"partitions": [{one}, {one}]}}')
 
 
 @pytest.mark.parametrize(
