@@ -9,7 +9,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
-from millstream.cli.rows import Row, finish, output_option, print_rows
+from millstream.cli.rows import Row, finish, note, output_option, print_rows
 from millstream.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def offsets(
         else:
             first = admin.list_offsets(dict.fromkeys(partitions, _SPECS["earliest"]))
             last = admin.list_offsets(dict.fromkeys(partitions, _SPECS["latest"]), read_committed=read_committed)  # fmt: skip
-            held = leader_bytes(admin, partitions) if sizes else None
+            held = leader_bytes(admin, partitions, output) if sizes else None
             rows, errors = end_rows(first, last, held), first.errors() | last.errors()
             columns = _SIZED if sizes else _ENDS
     print_rows(rows, output, columns)
@@ -143,17 +143,22 @@ def end_rows(
 
 
 def leader_bytes(
-    admin: Admin, partitions: Mapping[TopicPartition, PartitionDescription]
+    admin: Admin, partitions: Mapping[TopicPartition, PartitionDescription], output: str
 ) -> dict[TopicPartition, int]:
-    """Returns the size of the log that the leader of each partition has, where it tells."""
+    """Returns the size of the log that the leader of each partition has, where it tells; a note says why one does not."""
     leaders = {each.leader for each in partitions.values() if each.leader >= 0}
     answers = admin.describe_log_dirs(sorted(leaders), timeout_ms=_DIRECTORIES_MS)
     sizes: dict[TopicPartition, int] = {}
     for broker, answer in answers.items():
         if isinstance(answer, KafkaError):
+            note(f"broker {broker} does not tell how large its logs are: {answer}", output)
             continue  # its column is empty
-        for directory in answer.values():
+        for path, directory in answer.items():
             if isinstance(directory, KafkaError):
+                note(
+                    f"broker {broker} does not tell how large the logs in {path} are: {directory}",
+                    output,
+                )
                 continue
             for key, replica in directory.replicas.items():
                 if key in partitions and partitions[key].leader == broker and not replica.is_future:
