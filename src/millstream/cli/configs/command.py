@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -11,7 +13,14 @@ from millstream.cli.command import ClientGroup
 from millstream.cli.configs.resources import RESOURCE, parse_type, resource_text
 from millstream.cli.rows import Row, finish, note, output_option, print_rows
 from millstream.cli.terminal import printable
-from millstream.errors import ConfigError, InvalidConfig, KafkaError, UnsupportedVersion
+from millstream.errors import (
+    ConfigError,
+    InvalidConfig,
+    InvalidRequest,
+    KafkaError,
+    MillstreamError,
+    UnsupportedVersion,
+)
 from millstream.metadata.config_resource import ConfigResource
 from millstream.protocol.enums import AlterOperation, ConfigResourceType
 
@@ -23,6 +32,9 @@ _LISTED: Final = ("resource",)
 _COLUMNS: Final = ("resource", "key", "value", "source")
 _LEVELS: Final = ("counts", "level", "key", "value")
 _CHANGED: Final = ("resource", "key", "result")
+_NOT_LISTED: Final = (
+    "brokers before Kafka 4.1 list neither groups nor client metrics: name one, as group:readers"
+)
 _resource = click.argument("resource", type=RESOURCE, metavar="RESOURCE")
 _dry_run = click.option("--dry-run", is_flag=True, help="Have the change checked, and do not make it.")  # fmt: skip
 
@@ -47,7 +59,7 @@ def list_command(types: tuple[str, ...], *, cluster: ClusterOptions, output: str
         try:
             found = admin.list_config_resources(wanted)
         except UnsupportedVersion:
-            found = _list_by_hand(admin, wanted)
+            found = _list_by_hand(admin, wanted, output)
     rows: list[Row] = [
         {"resource": resource_text(each), "type": each.type.name.lower(), "name": each.name}
         for each in found
@@ -55,7 +67,9 @@ def list_command(types: tuple[str, ...], *, cluster: ClusterOptions, output: str
     print_rows(rows, output, _LISTED)
 
 
-def _list_by_hand(admin: Admin, wanted: list[ConfigResourceType]) -> list[ConfigResource]:
+def _list_by_hand(
+    admin: Admin, wanted: list[ConfigResourceType], output: str
+) -> list[ConfigResource]:
     """Kafka before 4.1 lists topics and brokers elsewhere. Raises UnsupportedVersion where neither is wanted."""
     names: dict[ConfigResourceType, list[str]] = {}
     if not wanted or ConfigResourceType.TOPIC in wanted:
@@ -65,7 +79,9 @@ def _list_by_hand(admin: Admin, wanted: list[ConfigResourceType]) -> list[Config
         if not wanted or kind in wanted:
             names[kind] = [str(node.node_id) for node in admin.describe_cluster().nodes]
     if not names:
-        raise UnsupportedVersion("brokers before Kafka 4.1 list neither groups nor client metrics: name one, as group:readers")  # fmt: skip
+        raise UnsupportedVersion(_NOT_LISTED)
+    if not wanted or not names.keys() >= set(wanted):
+        note(_NOT_LISTED, output)
     return [ConfigResource(kind, name) for kind, listed in names.items() for name in listed]
 
 
@@ -219,9 +235,9 @@ def _alter(
             errors[resource] = _with_hint(admin, resource, changes, errors[resource])
     verb = "unset" if changes[0].operation is AlterOperation.DELETE else "set"
     done = f"could be {verb}" if dry_run else verb
+    # Without the values: whoever keeps the output of a program would keep passwords.
     rows: list[Row] = [
-        {"resource": resource_text(resource), "key": each.name, "value": each.value, "result": done}
-        for each in changes
+        {"resource": resource_text(resource), "key": each.name, "result": done} for each in changes
     ]
     print_rows([] if errors else rows, output, _CHANGED)
     finish(errors, output)
@@ -230,19 +246,34 @@ def _alter(
 def _with_hint(
     admin: Admin, resource: ConfigResource, changes: list[AlterConfig], error: KafkaError
 ) -> KafkaError:
-    """Adds to a refusal what was perhaps meant, or where else the setting is made."""
-    from millstream.cli.suggestions import or_near
-
-    known = admin.describe_configs([resource])[resource]
+    """Adds to a refusal what was perhaps meant, or where else the setting is made. Where that cannot be looked up, it is the refusal that is told."""
+    if not isinstance(error, (InvalidConfig, InvalidRequest)):
+        return error
+    try:
+        known = admin.describe_configs([resource])[resource]
+    except MillstreamError:
+        return error
     if isinstance(known, KafkaError) or not known:
         return error
-    said = f"{resource_text(resource)}: {str(error).removeprefix(f'{resource.name}: ')}"
-    for change in changes:
-        entry = known.get(change.name)
-        if entry is None and change.name in said:
-            return InvalidConfig(f"{said}{or_near(change.name, known)}")
-        if entry is not None and entry.is_read_only:
-            return InvalidConfig(f"{said}; {change.name} is read when a node starts: change it in its file, and restart it")  # fmt: skip
+    return hinted(resource, [each.name for each in changes], known, error)
+
+
+def hinted(
+    resource: ConfigResource, keys: list[str], known: Mapping[str, ConfigEntry], error: KafkaError
+) -> KafkaError:
+    """Returns the refusal with a hint for the first of the keys that its sentence names; another one may be in order."""
+    from millstream.cli.suggestions import or_near
+
+    sentence = str(error).removeprefix(f"{resource.name}: ")
+    said = f"{resource_text(resource)}: {sentence}"
+    for key in keys:
+        if not re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", sentence):
+            continue
+        entry = known.get(key)
+        if entry is None:
+            return type(error)(f"{said}{or_near(key, known)}")
+        if entry.is_read_only:
+            return type(error)(f"{said}; {key} is read when a node starts: change it in its file, and restart it")  # fmt: skip
     return error
 
 
