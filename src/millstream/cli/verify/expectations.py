@@ -40,6 +40,8 @@ class Expected:
     log_start_offset: int = 0
     mark: LogMark | None = None
     """The sizes of its segments at a stop in order."""
+    is_metadata_log: bool = False
+    """No checkpoint tells of it, and Kafka's controllers never note that they stopped in order."""
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class DataDirectory:
         assert found is not None, "only directories of partitions are looked at"
         key = TopicPartition(found["topic"], int(found["number"]))
         if key.topic == _METADATA_TOPIC:
-            return Expected(was_clean=self.was_clean)
+            return Expected(was_clean=self.was_clean, is_metadata_log=True)
         return Expected(
             self.was_clean,
             self.offsets[RECOVERY_POINT_FILE].get(key, 0),

@@ -1,11 +1,14 @@
 """Reads the files of one partition, and compares each with the log: checksums, the order of offsets and epochs, indexes, snapshots of producers.
 
 One pass over the batches follows producers and epochs; indexes and snapshots are held against what it saw. After a stop that was not in
-order what lies beyond the recovery point may be torn or missing: the next start reads it, so it is told and is no failure.
+order what lies beyond the recovery point and the high watermark may be torn or missing: the next start reads it, so it is told and is no
+failure.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,7 +25,7 @@ from millstream.cli.verify.expectations import Expected
 from millstream.cli.verify.findings import Finding, Remedy
 from millstream.errors import KafkaError, MillstreamError
 from millstream.log.directory.text_checkpoints import LEADER_EPOCH_FILE, decode_epochs
-from millstream.log.header_scan import scan_batches
+from millstream.log.header_scan import read_batch, scan_batches
 from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.producers.replay import aborted_entry, read_transaction_end
 from millstream.log.producers.snapshot import decode_producer_snapshot
@@ -36,10 +39,12 @@ from millstream.log.segments.files import (
     segment_path,
 )
 from millstream.log.segments.transaction_index import AbortedTransaction
-from millstream.records.batch import BatchHeader, validate_batch
+from millstream.records.batch import BATCH_HEADER_BYTES, BatchHeader, read_header, validate_batch
 from millstream.runtime import File, FileSystem
 
 _WINDOW_BYTES = 1024 * 1024
+_LIKE_A_HEADER = re.compile(rb"(?=\0\0.{6}\0.{7}\x02)", re.DOTALL)
+"""An offset below 2**48, less than 16 MiB, format 2: so looks every batch of a metadata log, of which the largest has 8 MiB."""
 
 
 @dataclass(slots=True)
@@ -60,6 +65,13 @@ class _Entry(NamedTuple):
     last_offset: int
 
 
+class _Damage(NamedTuple):
+    """Bytes of a log file that are no sound batch, from `position` on."""
+
+    position: int
+    reason: str
+
+
 def verify_partition(
     file_system: FileSystem, directory: str, expected: Expected
 ) -> PartitionReport:
@@ -77,6 +89,8 @@ class _Verification:
         self._producers = ProducerStates()
         self._next_offset = -1
         self._epoch = -1
+        self._torn_at: int | None = None
+        """Where the next start cuts the log: what lies behind it goes, however sound."""
         self._has_gaps = False
         """Compaction has taken records: what is not there may have been there."""
         self._epochs: list[tuple[int, int]] | None = None
@@ -95,6 +109,8 @@ class _Verification:
             self._verify_segment(base, following)
         report.segments = len(bases)
         report.end_offset = max(self._next_offset, bases[-1] if bases else 0)
+        if self._torn_at is not None:
+            report.end_offset = self._torn_at
         if not any(each.remedy in {Remedy.REPLACE, Remedy.START} for each in report.findings):
             self._compare_snapshots(snapshots, bases[0] if bases else 0)
         self._verify_metadata_snapshots()
@@ -112,7 +128,9 @@ class _Verification:
         file = self._file_system.open_read_only(path)
         try:
             before = len(self._report.findings)
-            aborted, aborts = self._walk(path, file, base, following, is_open=is_open)
+            aborted, aborts, torn = self._walk(path, file, base, following)
+            if torn is not None:
+                self._add_damage(path, file, torn, following, is_open=is_open)
             is_sound = len(self._report.findings) == before
             self._report.size_bytes += file.size
             if is_sound:
@@ -122,9 +140,9 @@ class _Verification:
             file.close()
 
     def _walk(
-        self, path: str, file: File, base: int, following: int | None, *, is_open: bool
-    ) -> tuple[list[AbortedTransaction], set[tuple[int, int]]]:
-        """Returns the transactions that were aborted in the segment, and producer and offset of every abort marker."""
+        self, path: str, file: File, base: int, following: int | None
+    ) -> tuple[list[AbortedTransaction], set[tuple[int, int]], _Damage | None]:
+        """Returns the transactions that were aborted in the segment, producer and offset of every abort marker, and where the batches end before the file does."""
         aborted: list[AbortedTransaction] = []
         aborts: set[tuple[int, int]] = set()
         position = 0
@@ -143,8 +161,25 @@ class _Verification:
                 position = start + header.size_bytes
                 self._report.batches += 1
         except KafkaError as error:
-            self._add(path, str(error), Remedy.START if is_open else Remedy.REPLACE, position, is_expected=is_open)  # fmt: skip
-        return aborted, aborts
+            return aborted, aborts, _Damage(position, str(error))
+        return aborted, aborts, None
+
+    def _add_damage(
+        self, path: str, file: File, damage: _Damage, following: int | None, *, is_open: bool
+    ) -> None:
+        is_torn = is_open and self._may_end_here(file, damage.position, following)
+        if is_open and self._torn_at is None:
+            self._torn_at = self._next_offset
+        self._add(path, damage.reason, Remedy.START if is_torn else Remedy.REPLACE, damage.position, is_expected=is_torn)  # fmt: skip
+
+    def _may_end_here(self, file: File, position: int, following: int | None) -> bool:
+        """Whether a stop that was not in order explains the damage. What was on the disk, or what consumers may have read, does not go by it.
+
+        Of the metadata log nobody noted either: a write that was under way is the last thing in it.
+        """
+        if self._expected.is_metadata_log:
+            return following is None and not sound_batch_follows(file, position + 1, self._next_offset)  # fmt: skip
+        return self._next_offset >= max(self._expected.recovery_point, self._expected.high_watermark)  # fmt: skip
 
     def _follow(
         self, path: str, start: int, header: BatchHeader, base: int, following: int | None
@@ -235,10 +270,10 @@ class _Verification:
         entries = self._epochs
         if not entries or self._epochs_disagree or self._is_unsynced(header.base_offset):
             return
-        covering = [epoch for epoch, start in entries if start <= header.base_offset]
-        if covering and covering[-1] != header.partition_leader_epoch:
+        covering = bisect_right(entries, header.base_offset, key=_start_of_epoch) - 1
+        if covering >= 0 and entries[covering][0] != header.partition_leader_epoch:
             self._epochs_disagree = True
-            self._add(f"{self._directory}/{LEADER_EPOCH_FILE}", f"says epoch {covering[-1]} at offset {header.base_offset}, the batch there has {header.partition_leader_epoch}", Remedy.REMOVE)  # fmt: skip
+            self._add(f"{self._directory}/{LEADER_EPOCH_FILE}", f"says epoch {entries[covering][0]} at offset {header.base_offset}, the batch there has {header.partition_leader_epoch}", Remedy.REMOVE)  # fmt: skip
 
     # --- producers
 
@@ -295,6 +330,8 @@ class _Verification:
         has_damage = any(each.remedy is Remedy.REPLACE for each in self._report.findings)
         if end_offset < expected.recovery_point and not has_damage:
             self._add(self._directory, f"ends at offset {end_offset}, {expected.recovery_point} were on the disk", Remedy.REPLACE)  # fmt: skip
+        elif end_offset < expected.high_watermark and not has_damage:
+            self._add(self._directory, f"ends at offset {end_offset}, consumers may have read up to {expected.high_watermark}", Remedy.REPLACE)  # fmt: skip
         if expected.log_start_offset > end_offset and not has_damage:
             self._add(self._directory, f"ends at offset {end_offset}, and begins at {expected.log_start_offset}", Remedy.REPLACE)  # fmt: skip
         for mark in () if expected.mark is None else expected.mark.segments:
@@ -329,3 +366,30 @@ class _Verification:
         is_expected: bool = False,
     ) -> None:
         self._report.findings.append(Finding(path, reason, remedy, position, is_expected))
+
+
+def sound_batch_follows(file: File, position: int, next_offset: int) -> bool:
+    """Whether a whole batch of `next_offset` or later begins anywhere from `position` on: then what lies before it is no torn end."""
+    while position + BATCH_HEADER_BYTES <= file.size:
+        window = file.read_at(position, _WINDOW_BYTES)
+        for found in _LIKE_A_HEADER.finditer(window):
+            if _is_sound(file, position + found.start(), next_offset):
+                return True
+        # Windows overlap, so that a header that lies across their border is in one of them.
+        position += max(1, len(window) - BATCH_HEADER_BYTES)
+    return False
+
+
+def _is_sound(file: File, position: int, next_offset: int) -> bool:
+    try:
+        header = read_header(file.read_at(position, BATCH_HEADER_BYTES))
+        if header.base_offset < next_offset or position + header.size_bytes > file.size:
+            return False
+        validate_batch(header, read_batch(file, position, header))
+    except KafkaError:
+        return False
+    return True
+
+
+def _start_of_epoch(entry: tuple[int, int]) -> int:
+    return entry[1]

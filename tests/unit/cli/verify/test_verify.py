@@ -213,11 +213,68 @@ def test_after_a_crash_a_torn_end_is_told_and_is_no_fault(data: Path) -> None:
     path = segments(data, CODECS, ".log")[-1]
     path.write_bytes(path.read_bytes()[:-3])
     (data / "recovery-point-offset-checkpoint").write_text("0\n1\ncodecs 0 990\n")
+    (data / "replication-offset-checkpoint").write_text("0\n1\ncodecs 0 990\n")
     (found,) = findings(data, "--topic", "codecs")
     assert found["is_expected"]
     result = verify(data, "--topic", "codecs")
     assert result.exit_code == 0
     assert "was not stopped in order" in result.stderr
+
+
+def crashed(data: Path, recovery_point: int, high_watermark: int) -> None:
+    """What a node leaves that was killed: `codecs` ends at 1000, its segments begin at 0, 405 and 810."""
+    (data / ".kafka_cleanshutdown").unlink()
+    (data / "recovery-point-offset-checkpoint").write_text(f"0\n1\ncodecs 0 {recovery_point}\n")
+    (data / "replication-offset-checkpoint").write_text(f"0\n1\ncodecs 0 {high_watermark}\n")
+
+
+@pytest.mark.parametrize(
+    ("recovery_point", "high_watermark", "is_expected"),
+    [(900, 0, False), (0, 900, False), (500, 900, False), (811, 811, False), (810, 810, True)],
+)
+def test_damage_before_recovery_point_or_high_watermark_is_a_fault_in_any_segment(
+    data: Path, recovery_point: int, high_watermark: int, *, is_expected: bool
+) -> None:
+    """The first batch of the last segment, which reaches beyond the recovery point."""
+    crashed(data, recovery_point, high_watermark)
+    turn(segments(data, CODECS, ".log")[-1], 100)
+    (found,) = findings(data, "--topic", "codecs")
+    assert found["is_expected"] is is_expected
+    assert found["remedy"].startswith("start the node" if is_expected else "move the directory")
+
+
+def test_a_log_that_is_cut_at_damage_ends_there(data: Path) -> None:
+    """The next start drops the segments behind it, however sound they are."""
+    crashed(data, 0, 0)
+    turn(segments(data, CODECS, ".log")[1], 100)
+    (row,) = json.loads(verify(data, "--topic", "codecs", "--output", "json").stdout)
+    assert (row["end_offset"], [each["is_expected"] for each in row["findings"]]) == (405, [True])
+
+
+def test_a_log_that_ends_before_its_high_watermark_has_lost_records(data: Path) -> None:
+    """Batches are missing whole: every checksum is right."""
+    crashed(data, 0, 1001)
+    (found,) = findings(data, "--topic", "codecs")
+    assert "ends at offset 1000, consumers may have read up to 1001" in found["reason"]
+
+
+METADATA = "__cluster_metadata-0"
+
+
+def test_only_the_end_of_the_metadata_log_may_be_torn(data: Path) -> None:
+    """Nothing notes how much of it was on the disk, nor do controllers of Kafka note that they stopped in order."""
+    crashed(data, 1000, 1000)
+    (path,) = segments(data, METADATA, ".log")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-3])
+    assert [each["is_expected"] for each in findings(data, "--topic", "__cluster_metadata")] == [True]  # fmt: skip
+    path.write_bytes(whole)
+    turn(path, 100)
+    (found,) = findings(data, "--topic", "__cluster_metadata")
+    assert not found["is_expected"]
+    path.write_bytes(whole[:-3])
+    (data / METADATA / "00000000000000009999.log").touch()
+    assert not findings(data, "--topic", "__cluster_metadata")[0]["is_expected"]
 
 
 def test_a_node_that_runs_is_not_looked_at(data: Path) -> None:
