@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from millstream.cli.verify.expectations import DataDirectory
     from millstream.cli.verify.findings import Finding
     from millstream.cli.verify.partition import PartitionReport
-    from millstream.runtime import FileSystem
+    from millstream.runtime import File, FileSystem
 
 _COLUMNS: Final = ("partition", "segments", "batches", "bytes", "end_offset", "result")
 
@@ -60,10 +62,10 @@ def _reports(
     Raises ConfigError, OSError.
     """
     from millstream.cli.verify.expectations import (
-        PARTITION_DIRECTORY,
         Expected,
         is_data_directory,
         read_data_directory,
+        topic_of,
     )
     from millstream.cli.verify.partition import PartitionReport, verify_partition
 
@@ -76,9 +78,9 @@ def _reports(
         return
     with _kept_stopped(file_system, directory):
         data = read_data_directory(file_system, directory)
-        names = [name for name in file_system.list(directory) if PARTITION_DIRECTORY.fullmatch(name)]  # fmt: skip
-        wanted = [name for name in sorted(names) if not topics or name.rpartition("-")[0] in topics]
-        _check_topics(topics, names)
+        topic_by_name = {name: topic for name in file_system.list(directory) if (topic := topic_of(name))}  # fmt: skip
+        wanted = [name for name, topic in sorted(topic_by_name.items()) if not topics or topic in topics]  # fmt: skip
+        _check_topics(topics, set(topic_by_name.values()))
         _note_stop(directory, data)
         if data.findings:
             yield directory, PartitionReport(findings=data.findings)
@@ -91,7 +93,7 @@ def _reports(
 def _kept_stopped(file_system: FileSystem, directory: str) -> Iterator[None]:
     """Keeps nodes from starting on the files that are read. Raises ConfigError where one runs.
 
-    A directory that is only to be read, such as a copy, cannot be locked, and nothing writes to it.
+    Who may only read takes a shared lock, which keeps nodes out as well.
     """
     from millstream.log.directory.text_checkpoints import LOCK_FILE
 
@@ -99,16 +101,42 @@ def _kept_stopped(file_system: FileSystem, directory: str) -> Iterator[None]:
         yield  # no node has ever used it, or it is a copy
         return
     try:
-        lock = file_system.lock(f"{directory}/{LOCK_FILE}")
+        lock = _lock(file_system, f"{directory}/{LOCK_FILE}")
     except BlockingIOError as error:
         raise ConfigError(f"a node is running with {directory}: stop it first, or look at one file with `millstream dump`") from error  # fmt: skip
-    except PermissionError:
-        yield
-        return
+    if lock is None:
+        click.echo(f"note: {printable(directory)}: this user may not lock it: whether a node of another user runs with it is not known", err=True)  # fmt: skip
     try:
         yield
     finally:
-        lock.close()
+        if lock is not None:
+            lock.close()
+
+
+def _lock(file_system: FileSystem, path: str) -> File | None:
+    """None where the lock can be had in no way. Raises BlockingIOError where a node has it."""
+    try:
+        return file_system.lock(path)
+    except PermissionError:
+        pass
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+    try:
+        file = file_system.open_read_only(path)
+    except OSError:
+        return None
+    try:
+        # The two kinds that nodes take (`SystemFileSystem.lock`): ours takes both, Java the second. To share them a right to read is enough.
+        fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.lockf(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise
+    except OSError:
+        file.close()
+        return None  # a disk of the network, which knows no locks
+    return file
 
 
 def _show_progress(text: str) -> None:
@@ -117,11 +145,10 @@ def _show_progress(text: str) -> None:
         click.echo(f"\r\x1b[K{printable(text)}", err=True, nl=False)
 
 
-def _check_topics(topics: tuple[str, ...], names: list[str]) -> None:
+def _check_topics(topics: tuple[str, ...], known: set[str]) -> None:
     """Raises ConfigError for a topic of which nothing is here."""
     from millstream.cli.suggestions import or_near
 
-    known = {name.rpartition("-")[0] for name in names}
     for topic in topics:
         if topic not in known:
             raise ConfigError(f"there is no partition of {topic} here{or_near(topic, known)}")

@@ -1,15 +1,20 @@
-"""Reads what the checkpoints of a data directory say of its logs, against which their files are held. A checkpoint that cannot be read is a finding."""
+"""Reads what the checkpoints of a data directory say of its logs, against which their files are held. A file that cannot be read is a finding."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
-from millstream.cli.verify.findings import Finding, Remedy
+from millstream.cli.verify.findings import Finding, Remedy, unreadable
 from millstream.errors import MillstreamError
-from millstream.log.directory.segment_checkpoint import SEGMENT_FILE, LogMark, decode_segments
+from millstream.log.directory.segment_checkpoint import (
+    SEGMENT_FILE,
+    LogMark,
+    SegmentCheckpoint,
+    decode_segments,
+)
 from millstream.log.directory.text_checkpoints import (
     CLEAN_SHUTDOWN_FILE,
     CLEANER_OFFSET_FILE,
@@ -17,6 +22,7 @@ from millstream.log.directory.text_checkpoints import (
     LOG_START_OFFSET_FILE,
     META_PROPERTIES_FILE,
     RECOVERY_POINT_FILE,
+    DamagedFile,
     decode_clean_shutdown,
     decode_meta_properties,
     decode_offsets,
@@ -24,8 +30,13 @@ from millstream.log.directory.text_checkpoints import (
 from millstream.model import TopicPartition
 from millstream.runtime import FileSystem
 
-PARTITION_DIRECTORY: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<number>0|[1-9][0-9]*)")
+_PARTITION_DIRECTORY: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<number>0|[1-9][0-9]*)")
+_FUTURE_DIRECTORY: Final = re.compile(
+    r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<number>0|[1-9][0-9]*)\.[0-9a-f]{32}-future"
+)
 _METADATA_TOPIC: Final = "__cluster_metadata"
+
+Decoded = TypeVar("Decoded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,8 @@ class Expected:
     """The sizes of its segments at a stop in order."""
     is_metadata_log: bool = False
     """No checkpoint tells of it, and Kafka's controllers never note that they stopped in order."""
+    is_future: bool = False
+    """A replica on its way here from another directory."""
 
 
 @dataclass(slots=True)
@@ -54,8 +67,13 @@ class DataDirectory:
     marks: dict[TopicPartition, LogMark] = field(default_factory=dict)
 
     def expected(self, name: str) -> Expected:
-        """Returns what is known of the log in the directory `name`. The metadata log is in none of the checkpoints."""
-        found = PARTITION_DIRECTORY.fullmatch(name)
+        """Returns what is known of the log in the directory `name`. The metadata log is in none of the checkpoints.
+
+        Nor are replicas on their way here in those of our nodes, which begin such a move anew.
+        """
+        if _FUTURE_DIRECTORY.fullmatch(name):
+            return Expected(was_clean=self.was_clean, is_future=True)
+        found = _PARTITION_DIRECTORY.fullmatch(name)
         assert found is not None, "only directories of partitions are looked at"
         key = TopicPartition(found["topic"], int(found["number"]))
         if key.topic == _METADATA_TOPIC:
@@ -69,49 +87,65 @@ class DataDirectory:
         )
 
 
+def topic_of(name: str) -> str | None:
+    """Returns the topic of a partition's directory, also where a replica is on its way here; None for other names."""
+    found = _PARTITION_DIRECTORY.fullmatch(name) or _FUTURE_DIRECTORY.fullmatch(name)
+    return found["topic"] if found else None
+
+
 def is_data_directory(file_system: FileSystem, path: str) -> bool:
     return file_system.exists(f"{path}/{META_PROPERTIES_FILE}")
 
 
 def read_data_directory(file_system: FileSystem, path: str) -> DataDirectory:
-    """Raises OSError."""
     found = DataDirectory()
+    findings = found.findings
     meta_path = f"{path}/{META_PROPERTIES_FILE}"
-    try:
-        decode_meta_properties(meta_path, file_system.read(meta_path))
-    except MillstreamError as error:
-        found.findings.append(_damaged(meta_path, error, Remedy.RESTORE))
+    _decoded(file_system, meta_path, decode_meta_properties, findings, Remedy.RESTORE)
     clean_path = f"{path}/{CLEAN_SHUTDOWN_FILE}"
     found.was_clean = file_system.exists(clean_path)
     for name in (RECOVERY_POINT_FILE, HIGH_WATERMARK_FILE, LOG_START_OFFSET_FILE, CLEANER_OFFSET_FILE):  # fmt: skip
-        found.offsets[name] = {}
-        checkpoint = f"{path}/{name}"
-        if not file_system.exists(checkpoint):
-            continue
-        try:
-            found.offsets[name] = decode_offsets(checkpoint, file_system.read(checkpoint))
-        except MillstreamError as error:
-            found.findings.append(_damaged(checkpoint, error, Remedy.START))
-    if found.was_clean:
-        found.marks.update(_exact_marks(file_system, path, clean_path))
+        offsets = _decoded(file_system, f"{path}/{name}", decode_offsets, findings, Remedy.START)
+        found.offsets[name] = offsets or {}
+    segment_path = f"{path}/{SEGMENT_FILE}"
+    noted = _decoded(file_system, segment_path, _decode_segments, findings, Remedy.START)
+    if found.was_clean and noted is not None:
+        found.marks.update(_exact_marks(file_system, clean_path, noted))
     return found
 
 
+def _decoded(
+    file_system: FileSystem,
+    path: str,
+    decode: Callable[[str, bytes], Decoded],
+    findings: list[Finding],
+    remedy: Remedy,
+) -> Decoded | None:
+    """None, and a finding, where the file cannot be read; None where there is none."""
+    if not file_system.exists(path):
+        return None
+    try:
+        return decode(path, file_system.read(path))
+    except MillstreamError as error:
+        findings.append(Finding(path, str(error).removeprefix(f"{path} "), remedy))
+    except OSError as error:
+        findings.append(unreadable(path, error))
+    return None
+
+
+def _decode_segments(path: str, data: bytes) -> SegmentCheckpoint:
+    noted = decode_segments(data)
+    if noted is None:
+        raise DamagedFile(f"{path} is damaged: what stands in it is not what its checksum says")
+    return noted
+
+
 def _exact_marks(
-    file_system: FileSystem, path: str, clean_path: str
-) -> Iterator[tuple[TopicPartition, LogMark]]:
-    """Yields what was noted by the stop that was the last thing to happen; nothing where Apache Kafka ran since, which does not note it."""
-    segment_path = f"{path}/{SEGMENT_FILE}"
-    if not file_system.exists(segment_path):
-        return
-    noted = decode_segments(file_system.read(segment_path))
+    file_system: FileSystem, clean_path: str, noted: SegmentCheckpoint
+) -> Mapping[TopicPartition, LogMark]:
+    """Returns what was noted by the stop that was the last thing to happen; nothing where Apache Kafka ran since, which does not note it."""
     try:
         broker_epoch = decode_clean_shutdown(file_system.read(clean_path))
     except (MillstreamError, OSError):
-        return  # that it is there is what counts: a node looks at no more either
-    if noted is not None and noted.clean_epoch == broker_epoch:
-        yield from noted.logs.items()
-
-
-def _damaged(path: str, error: MillstreamError, remedy: Remedy) -> Finding:
-    return Finding(path, str(error).removeprefix(f"{path} "), remedy)
+        return {}  # that it is there is what counts: a node looks at no more either
+    return noted.logs if noted.clean_epoch == broker_epoch else {}

@@ -21,6 +21,12 @@ class Remedy(Enum):
     )
     """Nothing tells a node that a transaction index lacks an entry: without one a segment looks as if nothing was aborted in it."""
     START = "start the node: it mends this by itself"
+    UNREADABLE = (
+        "see to it that this user may read the file. Where the disk refuses, move what can be read to another one, and remove there the directory of "
+        "the partition and let replicas fill a new one, or restore the file from a copy"
+    )
+    COPY = "remove the directory: the replica is still where it was, and is copied anew, by itself or when the move is asked for again"
+    """Of a replica on its way to another directory."""
     RESTORE = "restore the file from a copy, or move the data directory away and let replicas fill a new one"
 
 
@@ -35,3 +41,7 @@ class Finding(NamedTuple):
     def sentence(self) -> str:
         place = "" if self.position is None else f"position {self.position}: "
         return f"{self.path}: {place}{self.reason}"
+
+
+def unreadable(path: str, error: OSError) -> Finding:
+    return Finding(path, f"cannot be read: {error.strerror or error}", Remedy.UNREADABLE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from millstream.cli.dump.index_files import (
     time_index_damage,
 )
 from millstream.cli.verify.expectations import Expected
-from millstream.cli.verify.findings import Finding, Remedy
+from millstream.cli.verify.findings import Finding, Remedy, unreadable
 from millstream.errors import KafkaError, MillstreamError
 from millstream.log.directory.text_checkpoints import LEADER_EPOCH_FILE, decode_epochs
 from millstream.log.header_scan import read_batch, scan_batches
@@ -38,11 +39,16 @@ from millstream.log.segments.files import (
     offset_of,
     segment_path,
 )
-from millstream.log.segments.transaction_index import AbortedTransaction
+from millstream.log.segments.index_file import SegmentMark
+from millstream.log.segments.transaction_index import AbortedTransaction, mark_of
 from millstream.records.batch import BATCH_HEADER_BYTES, BatchHeader, read_header, validate_batch
+from millstream.records.control import ControlType, read_control_type
+from millstream.records.record import iterate_records
 from millstream.runtime import File, FileSystem
 
 _WINDOW_BYTES = 1024 * 1024
+_LACKING = frozenset({Remedy.REPLACE, Remedy.UNREADABLE})
+"""What is wrong with a log of which not all could be followed."""
 _LIKE_A_HEADER = re.compile(rb"(?=\0\0.{6}\0.{7}\x02)", re.DOTALL)
 """An offset below 2**48, less than 16 MiB, format 2: so looks every batch of a metadata log, of which the largest has 8 MiB."""
 
@@ -75,8 +81,12 @@ class _Damage(NamedTuple):
 def verify_partition(
     file_system: FileSystem, directory: str, expected: Expected
 ) -> PartitionReport:
-    """Raises OSError."""
-    return _Verification(file_system, directory, expected).run()
+    """What cannot be read is a finding, too."""
+    try:
+        verification = _Verification(file_system, directory, expected)
+    except OSError as error:
+        return PartitionReport(findings=[unreadable(directory, error)])
+    return verification.run()
 
 
 class _Verification:
@@ -111,10 +121,12 @@ class _Verification:
         report.end_offset = max(self._next_offset, bases[-1] if bases else 0)
         if self._torn_at is not None:
             report.end_offset = self._torn_at
-        if not any(each.remedy in {Remedy.REPLACE, Remedy.START} for each in report.findings):
+        if not any(each.remedy in {*_LACKING, Remedy.START} for each in report.findings):
             self._compare_snapshots(snapshots, bases[0] if bases else 0)
         self._verify_metadata_snapshots()
         self._compare_checkpoints(bases)
+        if self._expected.is_future:
+            report.findings = [each._replace(remedy=Remedy.COPY) for each in report.findings]
         return report
 
     # --- the log
@@ -125,8 +137,7 @@ class _Verification:
         if self._next_offset >= 0 and base < self._next_offset:
             self._add(path, f"begins before offset {self._next_offset}, where the segment before it ends", Remedy.REPLACE)  # fmt: skip
         self._has_gaps |= 0 <= self._next_offset < base
-        file = self._file_system.open_read_only(path)
-        try:
+        with self._reading(path), closing(self._file_system.open_read_only(path)) as file:
             before = len(self._report.findings)
             aborted, aborts, torn = self._walk(path, file, base, following)
             if torn is not None:
@@ -136,8 +147,6 @@ class _Verification:
             if is_sound:
                 self._verify_indexes(base, file, is_open=is_open)
                 self._verify_transaction_index(base, aborted, aborts, is_open=is_open)
-        finally:
-            file.close()
 
     def _walk(
         self, path: str, file: File, base: int, following: int | None
@@ -210,13 +219,14 @@ class _Verification:
                 # Readers do without: a node makes it in memory, and Kafka at its start. Nothing is lost by it.
                 self._add(path, "is missing, and made anew from the log when that is read", Remedy.START, is_expected=True)  # fmt: skip
                 continue
-            try:
-                first = next(damage(path, base, log), None)
-            except MillstreamError as error:
-                self._add(path, str(error).removeprefix(f"{path} "), Remedy.REMOVE)
-                continue
-            if first is not None:
-                self._add(path, first[1], Remedy.REMOVE, first[0])
+            with self._reading(path):
+                try:
+                    first = next(damage(path, base, log), None)
+                except MillstreamError as error:
+                    self._add(path, str(error).removeprefix(f"{path} "), Remedy.REMOVE)
+                    continue
+                if first is not None:
+                    self._add(path, first[1], Remedy.REMOVE, first[0])
 
     def _offset_index_damage(self, path: str, base: int, log: File) -> Iterator[tuple[int, str]]:
         return offset_index_damage(read_offset_index(self._file_system, path), base, log)
@@ -241,6 +251,9 @@ class _Verification:
         except MillstreamError:
             self._add(path, "is no list of aborted transactions", Remedy.READ_AGAIN)
             return
+        except OSError as error:
+            self._report.findings.append(unreadable(path, error))
+            return
         named = {(entry.producer_id, entry.last_offset) for entry in entries}
         for producer_id, offset in sorted(named - aborts):
             self._add(path, f"names a transaction of producer {producer_id} that was aborted at offset {offset}, and the log does not", Remedy.READ_AGAIN)  # fmt: skip
@@ -259,6 +272,9 @@ class _Verification:
             entries = decode_epochs(path, self._file_system.read(path))
         except MillstreamError as error:
             self._add(path, str(error).removeprefix(f"{path} "), Remedy.REMOVE)
+            return None
+        except OSError as error:
+            self._report.findings.append(unreadable(path, error))
             return None
         if any(not (a[0] < b[0] and a[1] <= b[1]) for a, b in pairwise(entries)):  # fmt: skip
             self._add(path, "its epochs do not ascend", Remedy.REMOVE)
@@ -286,6 +302,9 @@ class _Verification:
             except MillstreamError as error:
                 self._add(path, str(error), Remedy.REMOVE)
                 continue
+            except OSError as error:
+                self._report.findings.append(unreadable(path, error))
+                continue
             found.append((offset, [_Entry(each.producer_id, each.last_offset) for each in entries if each.last_offset >= 0]))  # fmt: skip
         return found
 
@@ -311,23 +330,32 @@ class _Verification:
             if not name.endswith(".checkpoint"):
                 continue
             path = f"{self._directory}/{name}"
-            file, position = self._file_system.open_read_only(path), 0
-            try:
-                for start, header, view in scan_batches(file, 0, file.size, _WINDOW_BYTES):
-                    position = start
-                    validate_batch(header, view)
-                    position = start + header.size_bytes
-            except KafkaError as error:
-                self._add(path, str(error), Remedy.RESTORE, position)
-            finally:
-                file.close()
+            with self._reading(path), closing(self._file_system.open_read_only(path)) as file:
+                self._verify_metadata_snapshot(path, file)
+
+    def _verify_metadata_snapshot(self, path: str, file: File) -> None:
+        position, is_whole = 0, False
+        try:
+            for start, header, view in scan_batches(file, 0, file.size, _WINDOW_BYTES):
+                position = start
+                validate_batch(header, view)
+                is_whole = header.is_control and any(
+                    read_control_type(record.key) is ControlType.SNAPSHOT_FOOTER
+                    for record in iterate_records(header, view)
+                )
+                position = start + header.size_bytes
+        except MillstreamError as error:
+            self._add(path, str(error), Remedy.RESTORE, position)
+            return
+        if not is_whole:
+            self._add(path, "does not end with the footer of a snapshot: it is not whole", Remedy.RESTORE, position)  # fmt: skip
 
     # --- checkpoints
 
     def _compare_checkpoints(self, bases: Sequence[int]) -> None:
         """A log that is shorter than what was on the disk has lost records, however sound the rest of it is."""
         expected, end_offset = self._expected, self._report.end_offset
-        has_damage = any(each.remedy is Remedy.REPLACE for each in self._report.findings)
+        has_damage = any(each.remedy in _LACKING for each in self._report.findings)
         if end_offset < expected.recovery_point and not has_damage:
             self._add(self._directory, f"ends at offset {end_offset}, {expected.recovery_point} were on the disk", Remedy.REPLACE)  # fmt: skip
         elif end_offset < expected.high_watermark and not has_damage:
@@ -338,10 +366,31 @@ class _Verification:
             path = segment_path(self._directory, mark.base_offset, LOG_SUFFIX)
             if mark.base_offset not in bases:
                 self._add(path, "is missing", Remedy.REPLACE)
-            elif (size := self._file_system.size(path)) != mark.log_bytes:
-                self._add(path, f"has {size} bytes of {mark.log_bytes}", Remedy.REPLACE)
+                continue
+            with self._reading(path):
+                if (size := self._file_system.size(path)) != mark.log_bytes:
+                    self._add(path, f"has {size} bytes of {mark.log_bytes}", Remedy.REPLACE)
+            self._compare_transaction_index(mark)
+
+    def _compare_transaction_index(self, mark: SegmentMark) -> None:
+        """One entry may stand for another: then the log agrees with both of them."""
+        path = segment_path(self._directory, mark.base_offset, TRANSACTION_INDEX_SUFFIX)
+        if any(each.path == path for each in self._report.findings):
+            return
+        with self._reading(path):
+            data = self._file_system.read(path) if self._file_system.exists(path) else b""
+            if mark_of(data) != mark.transaction_index:
+                self._add(path, f"is not what it was when the node stopped: {len(data)} bytes of {mark.transaction_index.size_bytes}", Remedy.READ_AGAIN)  # fmt: skip
 
     # --- what all of them use
+
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[None]:
+        """Goes on with other files where this one cannot be read."""
+        try:
+            yield
+        except OSError as error:
+            self._report.findings.append(unreadable(path, error))
 
     def _may_be_torn(self, following: int | None) -> bool:
         """Whether the segment reaches beyond what is known to have been on the disk."""

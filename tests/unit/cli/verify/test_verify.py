@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import tarfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
+from crc32c import crc32c
 
 from millstream.cli.main import main
 from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.log.directory.segment_checkpoint import LogMark, SegmentCheckpoint, encode_segments
+from millstream.log.directory.text_checkpoints import decode_clean_shutdown
+from millstream.log.header_scan import scan_headers
+from millstream.log.segments.index_file import NOTHING_ABORTED, IndexMark, SegmentMark
 from millstream.metadata.topic_config import LogConfig
-from millstream.model import TopicPartition
-from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+from millstream.model import ZERO_UUID, TopicPartition
+from millstream.runtime import File
+from millstream.runtime.system import SystemClock, SystemFile, SystemFileSystem, SystemRandom
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CODECS, TRANSACTIONS = "codecs-0", "transactions-0"
@@ -284,6 +291,144 @@ def test_a_node_that_runs_is_not_looked_at(data: Path) -> None:
     lock.close()
     assert result.exit_code == 2
     assert "stop it first" in result.stderr
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_who_may_only_read_shares_the_lock(
+    data: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    (data / ".lock").touch()
+    held = SystemFileSystem().lock(str(data / ".lock"))
+
+    def refuse(_: SystemFileSystem, path: str) -> NoReturn:
+        raise OSError(number, "no right to write", path)
+
+    monkeypatch.setattr(SystemFileSystem, "lock", refuse)
+    result = verify(data)
+    assert result.exit_code == 2
+    assert "stop it first" in result.stderr
+    held.close()
+    result = verify(data)
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_a_lock_of_another_user_is_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (data / ".lock").touch()
+    refusing(monkeypatch, ".lock")
+    monkeypatch.setattr(SystemFileSystem, "lock", SystemFileSystem.open_read_only)
+    result = verify(data)
+    assert result.exit_code == 0
+    assert "whether a node of another user runs with it is not known" in result.stderr
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, *ends: str) -> None:
+    """Has files with these ends refuse to be opened, as those of another user."""
+    opened, read = SystemFileSystem.open_read_only, SystemFileSystem.read
+
+    def refuse(path: str) -> None:
+        if path.endswith(ends):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    def open_read_only(self: SystemFileSystem, path: str) -> File:
+        refuse(path)
+        return opened(self, path)
+
+    def read_whole(self: SystemFileSystem, path: str) -> bytes:
+        refuse(path)
+        return read(self, path)
+
+    monkeypatch.setattr(SystemFileSystem, "open_read_only", open_read_only)
+    monkeypatch.setattr(SystemFileSystem, "read", read_whole)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "codecs-0/00000000000000000405.log",
+        "codecs-0/00000000000000000405.index",
+        "codecs-0/00000000000000000405.snapshot",
+        "codecs-0/leader-epoch-checkpoint",
+        "transactions-0/00000000000000000010.txnindex",
+        "data/recovery-point-offset-checkpoint",
+        "data/meta.properties",
+    ],
+)
+def test_a_file_that_cannot_be_read_hides_no_other_fault(
+    data: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    turn(segments(data, "__consumer_offsets-0", ".log")[0], 100)
+    refusing(monkeypatch, end)
+    found = findings(data)
+    (unread,) = (each for each in found if each["file"].endswith(end))
+    assert unread["reason"] == "cannot be read: Permission denied"
+    assert "this user may read the file" in unread["remedy"]
+    assert any("__consumer_offsets-0" in each["file"] for each in found)
+    assert len(found) == 2
+
+
+def test_a_disk_that_fails_under_a_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then no error names the file."""
+    at = SystemFile.read_at
+
+    def fail(self: SystemFile, position: int, length: int) -> bytes:
+        if self.size == (data / CODECS / "00000000000000000405.log").stat().st_size:
+            raise OSError(errno.EIO, "Input/output error")
+        return at(self, position, length)
+
+    monkeypatch.setattr(SystemFile, "read_at", fail)
+    (found,) = findings(data)
+    assert found["file"].endswith("codecs-0/00000000000000000405.log")
+    assert "Input/output error" in found["reason"]
+
+
+def test_a_replica_on_its_way_to_another_directory(data: Path) -> None:
+    name = f"{CODECS}.{'0' * 31}f-future"
+    (data / CODECS).rename(data / name)
+    (data / "recovery-point-offset-checkpoint").unlink()
+    assert findings(data, "--topic", "codecs") == []
+    turn(segments(data, name, ".log")[1], 5000)
+    (found,) = findings(data, "--topic", "codecs")
+    assert name in found["file"]
+    assert found["remedy"].startswith("remove the directory: the replica is still where it was")
+
+
+def test_a_segment_checkpoint_that_is_none(data: Path) -> None:
+    (data / "segment-checkpoint").write_text("0\n12\nrunning\n")
+    (found,) = findings(data)
+    assert (found["file"], found["is_expected"]) == (str(data / "segment-checkpoint"), False)
+    assert found["remedy"].startswith("start the node")
+
+
+def test_a_transaction_index_that_is_not_what_was_noted(data: Path) -> None:
+    """An entry too many, of which nothing but the note knows: it names the same marker twice."""
+    (path,) = (path for path in segments(data, TRANSACTIONS, ".txnindex") if path.stat().st_size)
+    content = path.read_bytes()
+    marks = [
+        SegmentMark(int(log.stem), log.stat().st_size, 0, IndexMark(len(content), crc32c(content)) if log.stem == path.stem else NOTHING_ABORTED)
+        for log in segments(data, TRANSACTIONS, ".log")
+    ]  # fmt: skip
+    clean = data / ".kafka_cleanshutdown"
+    epoch = decode_clean_shutdown(clean.read_bytes())
+    noted = SegmentCheckpoint({TopicPartition("transactions", 0): LogMark(ZERO_UUID, 0, 0, tuple(marks))}, epoch)  # fmt: skip
+    (data / "segment-checkpoint").write_bytes(encode_segments(noted))
+    assert findings(data) == []
+    path.write_bytes(content + content)
+    (found,) = findings(data)
+    assert "is not what it was when the node stopped" in found["reason"]
+
+
+def test_a_snapshot_of_the_metadata_log_without_its_footer(data: Path, tmp_path: Path) -> None:
+    with tarfile.open(FIXTURES / "kafka-4.3.1-dumps.tar.gz") as archive:
+        archive.extractall(tmp_path / "dumps", filter="data")
+    for directory in ("metadata-0", "voters-0"):
+        (snapshot,) = (tmp_path / "dumps" / directory).glob("*.checkpoint")
+        path = data / METADATA / snapshot.name
+        path.write_bytes(snapshot.read_bytes())
+        assert findings(data) == []
+    *_, (last, _) = scan_headers(SystemFileSystem().open_read_only(str(path)), 0, path.stat().st_size)  # fmt: skip
+    path.write_bytes(path.read_bytes()[:last])
+    (found,) = findings(data)
+    assert "does not end with the footer" in found["reason"]
 
 
 def test_what_is_no_data_directory_and_what_is_not_here(data: Path, tmp_path: Path) -> None:
