@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from millstream.cli.dump.log_files import LogReading
     from millstream.cli.dump.output import Report
     from millstream.cli.dump.text import TextStyle
+    from millstream.log.producers.snapshot import ProducerSnapshotEntry
 
 _VERB_OF: Final = {
     ".log": "log",
@@ -76,7 +78,8 @@ def log_command(
     style = TextStyle(with_metadata=not skip_record_metadata)
     with reporting(output) as report:
         for file in files:
-            _dump_batches(report, file, reading, style)
+            with report.going_on():
+                _dump_batches(report, file, reading, style)
 
 
 @dump.command()
@@ -96,7 +99,8 @@ def metadata(
     style = TextStyle(with_metadata=not skip_record_metadata)
     with reporting(output) as report:
         for file in files:
-            _dump_batches(report, file, reading, style)
+            with report.going_on():
+                _dump_batches(report, file, reading, style)
 
 
 @dump.command()
@@ -109,7 +113,8 @@ def index(files: tuple[str, ...], *, output: str) -> None:
     _check_files(files, "index")
     with reporting(output) as report:
         for file in files:
-            report_index(report, file)
+            with report.going_on():
+                report_index(report, file)
 
 
 @dump.command()
@@ -124,11 +129,12 @@ def snapshot(files: tuple[str, ...], *, output: str) -> None:
     with reporting(output) as report:
         for file in files:
             report.begin(file)
-            try:
-                entries = decode_producer_snapshot(Path(file).read_bytes())
-            except CorruptSnapshot as error:
-                report.damage(f"{error}: a node replaces it from the log when it starts")
-                continue
+            entries: Sequence[ProducerSnapshotEntry] = ()
+            with report.going_on():
+                try:
+                    entries = decode_producer_snapshot(Path(file).read_bytes())
+                except CorruptSnapshot as error:
+                    report.damage(f"{error}: a node replaces it from the log when it starts")
             for entry in entries:
                 report.add_line(partial(producer_row, entry), partial(producer_line, entry))
 

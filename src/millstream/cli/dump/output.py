@@ -60,7 +60,7 @@ class Report:
     def add_line(self, row: Callable[[], Row], line: Callable[[], str]) -> None:
         self.add(row, lambda: (line(),))
 
-    def damage(self, reason: str, position: int | None = None) -> None:
+    def damage(self, reason: str, position: int | None = None, *, name: str = "damaged") -> None:
         """Says on standard error what is wrong with the file that is read."""
         self._damaged_count += 1
         place = "" if position is None else f"position {position}: "
@@ -68,12 +68,22 @@ class Report:
             click.echo(f"error: {printable(f'{self._file}: {place}{reason}')}", err=True)
         else:
             row: dict[str, object] = {
-                "error": "damaged",
+                "error": name,
                 "file": self._file,
                 "position": position,
                 "message": reason,
             }
             click.echo(json.dumps(row), err=True)
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Tells a file that cannot be read to its end as a damaged one: those behind it are dumped all the same."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise  # nobody reads what is written
+        except OSError as error:
+            self.damage(f"cannot be read: {error.strerror or error}", name="unreadable")
 
     def end(self) -> None:
         """Closes the array of JSON, and exits with 1 where a file was damaged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import tarfile
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millstream.cli.main import main
+from millstream.runtime.system import SystemFileSystem
 
 FIXTURE = Path(__file__).parents[3] / "fixtures" / "kafka-4.3.1-dumps.tar.gz"
 LOG = "00000000000000000000.log"
@@ -157,3 +159,37 @@ def test_every_turned_byte_is_noticed_or_harmless_and_never_a_traceback(files: P
         result = dump("log", "--records", f"codecs-0/{LOG}")
         is_checked = (at - 184) % 140 >= 17 or at >= 324 + 17
         assert result.exit_code == 1 or not is_checked
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [
+        ("log", LOG),
+        ("index", "00000000000000000000.index"),
+        ("snapshot", "00000000000000000001.snapshot"),
+    ],
+)
+def test_a_file_that_cannot_be_read_does_not_end_the_others(
+    files: Path, monkeypatch: pytest.MonkeyPatch, verb: str, name: str
+) -> None:
+    (kept,) = list(files.glob(f"codecs-0/*{Path(name).suffix}"))[:1]
+    refused = files / "refused" / kept.name
+    refused.parent.mkdir()
+    refused.write_bytes(kept.read_bytes())
+
+    def refuse(path: object) -> None:
+        if str(path) == str(refused):
+            raise OSError(errno.EIO, "Input/output error")
+
+    for owner, method in ((SystemFileSystem, "open_read_only"), (SystemFileSystem, "read")):
+        real = getattr(owner, method)
+        monkeypatch.setattr(owner, method, lambda self, path, real=real: refuse(path) or real(self, path))  # fmt: skip
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda self: refuse(self) or read_bytes(self))
+    alone = json.loads(dump(verb, str(kept), "--output", "json").stdout)
+    result = dump(verb, str(refused), str(kept), "--output", "json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout) == alone
+    assert json.loads(result.stderr) == {
+        "error": "unreadable", "file": str(refused), "position": None, "message": "cannot be read: Input/output error",
+    }  # fmt: skip
