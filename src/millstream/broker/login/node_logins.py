@@ -63,11 +63,12 @@ class NodeLogins:
     def _rules(self, listener: Listener, login: SaslListener) -> LoginRules:
         names = [each.name for each in login.mechanisms]
         _LOGGER.info("listener %s: clients log in with %s", listener.name, ", ".join(names))
-        for name in {"PLAIN", "OAUTHBEARER"}.intersection(names):
-            _LOGGER.warning(
-                "listener %s: with %s whoever listens on the network can log in later too; keep it on a private one, or use SCRAM",
-                listener.name, name,
-            )  # fmt: skip
+        if not self._config.protection.protocols[listener.name].has_tls:
+            for name in sorted({"PLAIN", "OAUTHBEARER"}.intersection(names)):
+                _LOGGER.warning(
+                    "listener %s has no TLS: with %s whoever listens on the network can log in later too; make it SASL_SSL, keep it on a private network, or use SCRAM",
+                    listener.name, name,
+                )  # fmt: skip
         return LoginRules(
             mechanisms={
                 each.name: Mechanism(self._server(each), each.session_ms_max)
