@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -197,3 +199,30 @@ def test_options_of_the_cluster_may_stand_before_the_verb(
     done = CliRunner().invoke(outer, [*before, *noun, *after])
     assert done.exit_code == 0, done.output
     assert given == [ClusterOptions("h:1", {}, ("a=1",))]
+
+
+GUIDE = (Path(__file__).parents[3] / "docs/guide/cli.md").read_text()
+
+
+def test_the_guide_names_the_verbs_that_need_no_cluster() -> None:
+    (sentence,) = re.findall(r"These need none: (.*?)\.\n", GUIDE, re.DOTALL)
+    named = set(re.findall(r"`([a-z -]+)`", sentence))
+    without = {
+        name for name, each in commands(main, click.Context(main))
+        if not isinstance(each, click.Group) and "--bootstrap-server" not in _options(each)
+    }  # fmt: skip
+    assert {name for name in without if not named & {name, name.split()[0]}} == set()
+    assert named - without <= {name.split()[0] for name in without} | {"cluster"}
+
+
+def test_the_guide_names_the_verbs_that_ask_and_cannot_be_tried() -> None:
+    (sentence,) = re.findall(r"There is no `--dry-run` in (.*?);", GUIDE, re.DOTALL)
+    named = set(re.findall(r"`([a-z -]+)`", sentence))
+    options = {name: _options(each) for name, each in commands(main, click.Context(main))}
+    assert {name for name in named if "--dry-run" in options[name]} == set()
+    asking = {name for name, each in options.items() if "--yes" in each and "--dry-run" not in each}
+    assert asking <= named
+
+
+def _options(command: click.Command) -> set[str]:
+    return {name for each in command.params for name in each.opts}
