@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from millstream.cli.dump.index_files import (
 from millstream.cli.verify.expectations import Expected
 from millstream.cli.verify.findings import Finding, Remedy, unreadable
 from millstream.errors import KafkaError, MillstreamError
+from millstream.log.cut_notes import CutNotes
 from millstream.log.directory.text_checkpoints import LEADER_EPOCH_FILE, decode_epochs
 from millstream.log.header_scan import read_batch, scan_batches
 from millstream.log.producers.producer_state import ProducerStates
@@ -93,8 +94,8 @@ class _Verification:
     def __init__(self, file_system: FileSystem, directory: str, expected: Expected) -> None:
         self._file_system = file_system
         self._directory = directory
-        self._expected = expected
         self._names = file_system.list(directory)
+        self._expected = _limited(expected, CutNotes(file_system, directory, self._names).lowest)
         self._report = PartitionReport()
         self._producers = ProducerStates()
         self._next_offset = -1
@@ -415,6 +416,18 @@ class _Verification:
         is_expected: bool = False,
     ) -> None:
         self._report.findings.append(Finding(path, reason, remedy, position, is_expected))
+
+
+def _limited(expected: Expected, cut_at: int | None) -> Expected:
+    """After a crash nothing that checkpoints say beyond a cut of the log counts; a stop in order has written them after it."""
+    if cut_at is None or expected.was_clean:
+        return expected
+    return replace(
+        expected,
+        recovery_point=min(expected.recovery_point, cut_at),
+        high_watermark=min(expected.high_watermark, cut_at),
+        log_start_offset=min(expected.log_start_offset, cut_at),
+    )
 
 
 def sound_batch_follows(file: File, position: int, next_offset: int) -> bool:

@@ -265,6 +265,14 @@ def test_a_log_that_ends_before_its_high_watermark_has_lost_records(data: Path) 
     assert "ends at offset 1000, consumers may have read up to 1001" in found["reason"]
 
 
+def test_beyond_a_cut_no_checkpoint_counts(data: Path) -> None:
+    """A follower that was cut back to 1000 and crashed before its checkpoints were written anew."""
+    crashed(data, 1200, 1100)
+    assert len(findings(data, "--topic", "codecs")) == 1
+    (data / CODECS / f"{1000:020d}-0.cut").touch()
+    assert findings(data, "--topic", "codecs") == []
+
+
 METADATA = "__cluster_metadata-0"
 
 
