@@ -1,4 +1,4 @@
-"""`millstream verify`: reads all files of a stopped node, and says what is wrong with them. It changes none."""
+"""`millstream verify`: reads the logs of a stopped node, and says what is wrong with them. It changes none."""
 
 from __future__ import annotations
 
