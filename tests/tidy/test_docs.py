@@ -167,3 +167,18 @@ def test_what_a_handler_does_not_support_is_on_the_compatibility_page() -> None:
     page = (ROOT / "docs/compatibility.md").read_text()
     assert "**AlterConfigs.** Not supported: policies" in page
     assert "**ListOffsets.** Not supported: tiered positions (-5, -6)" in page
+
+
+LOCK = re.compile(r"\b(?:asyncio|threading)\.R?Lock\(")
+LOCK_BY_ANOTHER_NAME = re.compile(r"from (?:asyncio|threading) import[^\n]*\bR?Lock\b")
+
+
+def test_every_file_with_a_lock_is_named_on_the_page_of_concurrency() -> None:
+    """Whoever adds one says there what it keeps apart."""
+    page = (ROOT / "docs/concurrency.md").read_text()
+    source = ROOT / "src/millstream"
+    texts = {path.relative_to(source).as_posix(): path.read_text() for path in source.rglob("*.py")}
+    made = {path for path, text in texts.items() if LOCK.search(text)}
+    assert len(made) > 20, "the pattern finds the locks"
+    assert sorted(path for path in made if f"`{path}`" not in page) == []
+    assert [path for path, text in texts.items() if LOCK_BY_ANOTHER_NAME.search(text)] == []

@@ -82,7 +82,7 @@ class _Damage(NamedTuple):
 def verify_partition(
     file_system: FileSystem, directory: str, expected: Expected
 ) -> PartitionReport:
-    """What cannot be read is a finding, too."""
+    """Reads all of a partition; what cannot be read is a finding, too."""
     try:
         verification = _Verification(file_system, directory, expected)
     except OSError as error:
