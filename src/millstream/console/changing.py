@@ -20,7 +20,7 @@ from starlette.routing import Route
 from millstream.console.entrance.entrance import Entrance
 from millstream.console.entrance.forms import TOKEN, address_of, read_form
 from millstream.console.entrance.logins import check_form
-from millstream.console.entrance.refusals import one_line
+from millstream.console.entrance.refusal_log import one_line
 from millstream.console.pages import Changes
 from millstream.console.rendering import page_url
 from millstream.errors import (

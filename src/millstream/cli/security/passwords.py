@@ -105,7 +105,6 @@ class PasswordOptions:
         if self.client_file is None:
             return
         from millstream.clients.config import ClientConfig
-        from millstream.clients.properties_file import plain
 
         kept = {
             key: value

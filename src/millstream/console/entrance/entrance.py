@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from millstream.console.entrance.forms import address_of, form_named
-from millstream.console.entrance.refusals import Refusals
+from millstream.console.entrance.refusal_log import RefusalLog
 from millstream.console.entrance.visitor import Role, Visitor
 from millstream.console.pages import Pages
 from millstream.console.rendering import Renderer
@@ -49,7 +49,7 @@ class Everybody:
     def __init__(self, pages: Pages, clock: Clock) -> None:
         self._visitor = Visitor(None, Role.READER, pages)
         self._clock = clock
-        self._refusals = Refusals()
+        self._refusals = RefusalLog()
 
     def visitor(self, _request: Request) -> Visitor:
         return self._visitor

@@ -28,7 +28,7 @@ from millstream.console.entrance.failed_logins import (
     FailedLogins,
 )
 from millstream.console.entrance.forms import TOKEN, address_of, form_named, read_form
-from millstream.console.entrance.refusals import Refusals
+from millstream.console.entrance.refusal_log import RefusalLog
 from millstream.console.entrance.sessions import Sessions, TooManySessions
 from millstream.console.entrance.signatures import Signatures, is_same
 from millstream.console.entrance.visitor import Role, Visitor
@@ -94,7 +94,7 @@ class Logins:
         self._failed = FailedLogins(
             USER_WAIT_MAX_MS if door.is_behind_proxy else ADDRESS_WAIT_MAX_MS
         )
-        self._refusals = Refusals()
+        self._refusals = RefusalLog()
         self._under_way = 0
         # Over TLS the prefix has browsers refuse what a neighbouring host, or a page without TLS, would plant (RFC 6265bis).
         self._cookie = "__Host-millstream" if door.has_secure_cookies else "millstream"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Coroutine
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from typing import cast
 
 import pytest
 
 from millstream.broker.http.pages import start_http
+from millstream.broker.metrics.node_view import NodeView
+from millstream.net.server.http_server import HttpServer
 
 
 class Tasks:
@@ -19,8 +21,23 @@ class Tasks:
         coroutine.close()
 
 
-async def serve(_respond: object) -> None:
+@dataclass(frozen=True)
+class Server:
     """Serves nobody."""
+
+    is_reachable_from_outside: bool
+    asks_for_certificates: bool
+    url: str = "http://0.0.0.0:9404"
+
+    async def serve(self, _respond: object) -> None:
+        """Returns at once."""
+
+
+class Node:
+    """Has nothing to show."""
+
+    metrics = None
+    clock = None
 
 
 @pytest.mark.parametrize(
@@ -38,15 +55,9 @@ async def test_who_may_read_is_told(
     asks_for_certificates: bool,
     who: str | None,
 ) -> None:
-    server: Any = SimpleNamespace(
-        url="http://0.0.0.0:9404",
-        serve=serve,
-        is_reachable_from_outside=is_reachable,
-        asks_for_certificates=asks_for_certificates,
-    )
-    node: Any = SimpleNamespace(metrics=None, clock=None)
+    server = Server(is_reachable, asks_for_certificates)
     with caplog.at_level(logging.INFO):
-        start_http(server, node, Tasks())
+        start_http(cast("HttpServer", server), cast("NodeView", Node()), Tasks())
     told = [each for each in caplog.messages if "may read" in each]
     assert len(told) == (0 if who is None else 1)
     for each in told:

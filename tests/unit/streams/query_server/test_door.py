@@ -10,7 +10,7 @@ import pytest
 from millstream.errors import ConfigError
 from millstream.streams.query_server import QueryServer, QueryTls, forwarding
 from millstream.streams.query_server.application import create_query_application
-from millstream.streams.query_server.door import check_door
+from millstream.streams.query_server.door import check_door, check_token
 from millstream.streams.query_server.forwarding import FORWARDED, HttpForwarder
 from tests.unit.streams.query_server.two_instances import HOSTS, Instances, called
 
@@ -132,7 +132,9 @@ def test_a_token_that_can_be_guessed_or_that_nobody_could_show_is_refused(
 
 
 def test_the_shortest_token_is_one() -> None:
-    check_door("0.0.0.0", token="x" * 16, tls=None, open_to_all=False)
+    with pytest.raises(ConfigError, match="16 characters"):
+        check_token("x" * 15)
+    check_token("x" * 16)
 
 
 def test_the_server_itself_looks_at_its_address(instances: Instances) -> None:

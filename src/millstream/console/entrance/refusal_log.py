@@ -24,7 +24,7 @@ class _Said:
     left_out: int = 0
 
 
-class Refusals:
+class RefusalLog:
     """The refusals of the last moments, by address. Times are given."""
 
     def __init__(self) -> None:

@@ -6,13 +6,13 @@ import logging
 
 import pytest
 
-from millstream.console.entrance.refusals import ADDRESSES_MAX, Refusals, one_line
+from millstream.console.entrance.refusal_log import ADDRESSES_MAX, RefusalLog, one_line
 
 
 def test_an_address_has_a_line_a_second_and_the_next_says_how_many_had_none(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    refusals = Refusals()
+    refusals = RefusalLog()
     with caplog.at_level(logging.INFO):
         for now_ms in (0, 1, 999, 1_000, 1_001, 2_001):
             refusals.say("10.0.0.9", "form", "why", now_ms)
@@ -26,7 +26,7 @@ def test_an_address_has_a_line_a_second_and_the_next_says_how_many_had_none(
 
 
 def test_no_more_addresses_are_remembered_than_fit() -> None:
-    refusals = Refusals()
+    refusals = RefusalLog()
     for number in range(ADDRESSES_MAX + 50):
         refusals.say(f"address {number}", "form", "why", 0)
     assert len(refusals._said) == ADDRESSES_MAX
