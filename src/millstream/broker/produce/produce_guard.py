@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Set as AbstractSet
+from typing import Final, Protocol, TypeVar
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
@@ -21,7 +22,8 @@ from millstream.records.batch import is_transactional_batch
 from millstream.security.acl import Operation, ResourceType
 
 Answered = ProduceResponse | Awaitable[ProduceResponse | None] | None
-_TOPIC_ID_VERSION = 13
+_TOPIC_ID_VERSION: Final = 13
+_NONE: Final = frozenset[str]()
 
 
 class GuardServices(Protocol):
@@ -93,7 +95,7 @@ def _handle(
                 is_transactional = True
     if is_transactional:
         _check_transactional_id(request, context, services.access)
-    denied = services.access.denied(context, Operation.WRITE, ResourceType.TOPIC, names)
+    denied = _denied(names, context, services.access)
     if not denied:
         return produce(request, context, services)
     allowed: list[TopicProduceData] = []
@@ -107,6 +109,14 @@ def _handle(
         context.version,
         refuse,
     )
+
+
+def _denied(names: list[str], context: RequestContext, access: Access) -> AbstractSet[str]:
+    """Returns the topics that the client may not write to."""
+    if len(names) == 1:  # mostly, and in half the time
+        is_allowed = access.allows(context, Operation.WRITE, ResourceType.TOPIC, names[0])
+        return _NONE if is_allowed else {names[0]}
+    return access.denied(context, Operation.WRITE, ResourceType.TOPIC, names)
 
 
 async def _with_refused(
