@@ -22,6 +22,7 @@ API = ApiSpec(
     ApiKey.ALTER_PARTITION,
     versions=range(2, 4),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="planned in a thread, by the number of partitions",
 )
 
 

@@ -22,6 +22,7 @@ API = ApiSpec(
     ApiKey.ASSIGN_REPLICAS_TO_DIRS,
     versions=range(1),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="planned in a thread, by the number of partitions",
 )
 
 

@@ -22,6 +22,7 @@ API = ApiSpec(
     ApiKey.BROKER_HEARTBEAT,
     versions=range(3),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="one broker says all of itself, planned in a thread",
 )
 
 

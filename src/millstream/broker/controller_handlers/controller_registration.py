@@ -22,6 +22,7 @@ API = ApiSpec(
     ApiKey.CONTROLLER_REGISTRATION,
     versions=range(1),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="one controller says all of itself",
 )
 
 

@@ -23,6 +23,7 @@ API = ApiSpec(
     ApiKey.END_QUORUM_EPOCH,
     versions=range(2),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="about one partition, and where one leader listens",
 )
 
 

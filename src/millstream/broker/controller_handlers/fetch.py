@@ -26,6 +26,9 @@ API = ApiSpec(
     ApiKey.FETCH,
     versions=range(4, 19),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="a session is one whole; it is read in turns",
+    tells_all=True,
+    answer_lists=("responses", "partitions"),
 )
 
 

@@ -26,6 +26,7 @@ API = ApiSpec(
     ApiKey.FETCH_SNAPSHOT,
     versions=range(2),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="about one partition",
 )
 
 

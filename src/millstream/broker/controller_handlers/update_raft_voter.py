@@ -23,6 +23,7 @@ API = ApiSpec(
     ApiKey.UPDATE_RAFT_VOTER,
     versions=range(1),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="one voter says all of itself",
 )
 
 

@@ -21,6 +21,7 @@ API = ApiSpec(
     ApiKey.VOTE,
     versions=range(3),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    kept_whole="about one partition",
 )
 
 

@@ -18,7 +18,7 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
 from millstream.broker.transactions.errors import error_code
@@ -51,6 +51,7 @@ API = ApiSpec(
         Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
         Permission(Operation.WRITE, ResourceType.TOPIC),
     ),
+    lists=(Lists(("transactions",), ("results_by_transaction",)),),
 )
 _BATCHED_VERSION: Final = 4
 _KNOWS_FENCED_FROM: Final = 2

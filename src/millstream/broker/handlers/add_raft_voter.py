@@ -32,6 +32,7 @@ API = ApiSpec(
     versions=range(2),
     permissions=(cluster_permission(Operation.ALTER),),
     is_forwarded=True,
+    kept_whole="about one voter, and where it listens",
 )
 
 

@@ -14,7 +14,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.own_changes import refusals
 from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.config_permissions import (
     config_refusal,
     config_refusals,
@@ -42,6 +42,7 @@ API = ApiSpec(
         Permission(Operation.ALTER_CONFIGS, ResourceType.TOPIC),
         Permission(Operation.ALTER_CONFIGS, ResourceType.GROUP),
     ),
+    lists=(Lists(("resources",), ("responses",), 20, lambda each: len(each.configs)),),
 )
 
 

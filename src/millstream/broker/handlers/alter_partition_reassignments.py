@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import ALTER_PARTITION_REASSIGNMENTS
 from millstream.errors import KafkaError
@@ -28,6 +28,7 @@ API = ApiSpec(
     versions=range(2),
     permissions=(cluster_permission(Operation.ALTER),),
     is_forwarded=True,
+    lists=(Lists(("topics", "partitions"), ("responses", "partitions")),),
 )
 
 

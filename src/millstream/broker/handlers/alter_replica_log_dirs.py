@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.broker.node.services import Partitions
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
@@ -30,6 +30,7 @@ API = ApiSpec(
     ApiKey.ALTER_REPLICA_LOG_DIRS,
     versions=range(1, 3),
     permissions=(cluster_permission(Operation.ALTER),),
+    lists=(Lists(("dirs", "topics", "partitions"), ("results", "partitions")),),
 )
 
 

@@ -7,7 +7,7 @@ and not finished is forgotten.
 from __future__ import annotations
 
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
@@ -31,6 +31,7 @@ API = ApiSpec(
         Permission(Operation.READ, ResourceType.GROUP),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    lists=(Lists(("topics", "partitions"), ("responses", "partitions")),),
 )
 
 

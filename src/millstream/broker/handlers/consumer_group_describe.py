@@ -14,7 +14,7 @@ from millstream.broker.coordination.group_protocols import check_consumer_protoc
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access, withhold_groups
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidGroupId, KafkaError, TopicAuthorizationFailed
 from millstream.protocol.api import ApiKey
@@ -32,6 +32,8 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.GROUP),
         Permission(Operation.DESCRIBE, ResourceType.TOPIC),
     ),
+    lists=(Lists(("group_ids",), ("groups",)),),
+    tells_all=True,
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_ACLS
 from millstream.errors import KafkaError, SecurityDisabled
@@ -28,6 +28,7 @@ API = ApiSpec(
     versions=range(1, 4),
     permissions=(cluster_permission(Operation.ALTER),),
     is_forwarded=True,
+    lists=(Lists(("creations",), ("results",), records=lambda _each: 1),),
 )
 
 

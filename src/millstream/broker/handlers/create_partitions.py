@@ -12,7 +12,7 @@ from collections import Counter
 
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_PARTITIONS
 from millstream.errors import KafkaError, TopicAuthorizationFailed
@@ -29,6 +29,7 @@ API = ApiSpec(
     versions=range(4),
     permissions=(Permission(Operation.ALTER, ResourceType.TOPIC),),
     is_forwarded=True,
+    lists=(Lists(("topics",), ("results",), 20),),
 )
 
 

@@ -15,18 +15,25 @@ from collections.abc import Set as AbstractSet
 
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import CREATE_TOPICS
 from millstream.errors import KafkaError, TopicAuthorizationFailed
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_topics import (
+    CreatableTopic,
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
 from millstream.security.acl import Operation, ResourceType
+
+
+def _records_of_topic(topic: CreatableTopic) -> int:
+    partitions = len(topic.assignments) or max(topic.num_partitions, 1)
+    return 1 + partitions + len(topic.configs)
+
 
 API = ApiSpec(
     ApiKey.CREATE_TOPICS,
@@ -37,6 +44,7 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC),
     ),
     is_forwarded=True,
+    lists=(Lists(("topics",), ("topics",), 20, _records_of_topic),),
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import DELETE_ACLS
 from millstream.errors import KafkaError, SecurityDisabled
@@ -27,6 +27,7 @@ API = ApiSpec(
     versions=range(1, 4),
     permissions=(cluster_permission(Operation.ALTER),),
     is_forwarded=True,
+    lists=(Lists(("filters",), ("filter_results",)),),
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.errors import KafkaError
@@ -23,6 +23,7 @@ API = ApiSpec(
     ApiKey.DELETE_GROUPS,
     versions=range(3),
     permissions=(Permission(Operation.DELETE, ResourceType.GROUP),),
+    lists=(Lists(("groups_names",), ("results",)),),
 )
 
 

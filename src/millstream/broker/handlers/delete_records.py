@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
@@ -41,6 +41,7 @@ API = ApiSpec(
     ApiKey.DELETE_RECORDS,
     versions=range(3),
     permissions=(Permission(Operation.DELETE, ResourceType.TOPIC),),
+    lists=(Lists(("topics", "partitions"), ("topics", "partitions")),),
 )
 
 _UNKNOWN_LOW_WATERMARK = -1

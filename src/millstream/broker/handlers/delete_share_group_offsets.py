@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
@@ -30,6 +30,7 @@ API = ApiSpec(
         Permission(Operation.DELETE, ResourceType.GROUP),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    lists=(Lists(("topics",), ("responses",)),),
 )
 
 

@@ -5,7 +5,7 @@ Version 0. Between brokers. Each partition has its own error; what is not there 
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.requests import DeleteState
@@ -24,6 +24,7 @@ API = ApiSpec(
     ApiKey.DELETE_SHARE_GROUP_STATE,
     versions=range(1),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    lists=(Lists(("topics", "partitions"), ("results", "partitions")),),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.apis import DELETE_TOPICS
 from millstream.errors import (
@@ -40,6 +40,10 @@ API = ApiSpec(
         Permission(Operation.DELETE, ResourceType.TOPIC),
     ),
     is_forwarded=True,
+    lists=(
+        Lists(("topics",), ("responses",), 20),
+        Lists(("topic_names",), ("responses",), 20),
+    ),
 )
 
 _KNOWS_DELETION_DISABLED: Final = 3

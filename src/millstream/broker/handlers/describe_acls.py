@@ -28,6 +28,7 @@ API = ApiSpec(
     ApiKey.DESCRIBE_ACLS,
     versions=range(1, 4),
     permissions=(cluster_permission(Operation.DESCRIBE),),
+    tells_all=True,
 )
 
 

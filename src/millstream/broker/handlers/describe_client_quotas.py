@@ -31,6 +31,8 @@ API = ApiSpec(
     ApiKey.DESCRIBE_CLIENT_QUOTAS,
     versions=range(2),
     permissions=(cluster_permission(Operation.DESCRIBE_CONFIGS),),
+    kept_whole="components are of three kinds at most",
+    tells_all=True,
 )
 
 _Condition = Callable[[str | None], bool]

@@ -18,7 +18,7 @@ from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.config_permissions import config_refusal
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
@@ -57,6 +57,8 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC),
         Permission(Operation.DESCRIBE_CONFIGS, ResourceType.GROUP),
     ),
+    lists=(Lists(("resources",), ("results",), 2),),
+    tells_all=True,
 )
 
 

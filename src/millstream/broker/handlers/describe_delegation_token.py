@@ -40,6 +40,7 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN),
         Permission(Operation.DESCRIBE_TOKENS, ResourceType.USER),
     ),
+    kept_whole="refused over plain connections before its list is looked at",
 )
 
 _KNOWS_REQUESTERS: Final = 3

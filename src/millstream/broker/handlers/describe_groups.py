@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -23,6 +23,8 @@ API = ApiSpec(
     ApiKey.DESCRIBE_GROUPS,
     versions=range(7),
     permissions=(Permission(Operation.DESCRIBE, ResourceType.GROUP),),
+    lists=(Lists(("groups",), ("groups",)),),
+    tells_all=True,
 )
 
 

@@ -35,6 +35,9 @@ API = ApiSpec(
     ApiKey.DESCRIBE_LOG_DIRS,
     versions=range(1, 6),
     permissions=(cluster_permission(Operation.DESCRIBE),),
+    kept_whole="answered by directory, in turns; what is asked for becomes a set",
+    tells_all=True,
+    answer_lists=("results", "topics", "partitions"),
 )
 
 _UNKNOWN_BYTES: Final = -1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
@@ -32,6 +32,9 @@ API = ApiSpec(
     ApiKey.DESCRIBE_PRODUCERS,
     versions=range(1),
     permissions=(Permission(Operation.READ, ResourceType.TOPIC),),
+    lists=(Lists(("topics", "partition_indexes"), ("topics", "partitions")),),
+    tells_all=True,
+    answer_lists=("topics", "partitions", "active_producers"),
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from typing import Final
 
 from millstream.broker.node.services import ControllerClient, Metadata
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnknownTopicOrPartition
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
@@ -35,6 +35,7 @@ API = ApiSpec(
     versions=range(3),
     permissions=(cluster_permission(Operation.DESCRIBE),),
     is_forwarded=True,
+    lists=(Lists(("topics", "partitions"), ("topics", "partitions")),),
 )
 
 _KNOWS_TIMES: Final = 1

@@ -15,7 +15,7 @@ from millstream.broker.forwarding.end_offsets import EndOffsets
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
@@ -44,6 +44,9 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.GROUP),
         Permission(Operation.DESCRIBE, ResourceType.TOPIC),
     ),
+    lists=(Lists(("groups", "topics", "partitions"), ("groups", "topics", "partitions")),),
+    tells_all=True,
+    answer_lists=("groups", "topics", "partitions"),
 )
 _NO_LAG: Final = -1
 

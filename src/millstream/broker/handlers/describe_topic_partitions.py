@@ -39,6 +39,8 @@ API = ApiSpec(
     ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     versions=range(1),
     permissions=(Permission(Operation.DESCRIBE, ResourceType.TOPIC),),
+    kept_whole="answers 2000 partitions at most, and a cursor",
+    tells_all=True,
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.requests import DescribeTransaction
 from millstream.errors import InvalidRequest, KafkaError
@@ -27,6 +27,8 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),
         Permission(Operation.DESCRIBE, ResourceType.TOPIC),
     ),
+    lists=(Lists(("transactional_ids",), ("transaction_states",)),),
+    tells_all=True,
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import DuplicateResource, KafkaError, ResourceNotFound
 from millstream.metadata.image import MetadataImage
@@ -26,6 +26,7 @@ API = ApiSpec(
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
     versions=range(1),
     permissions=(cluster_permission(Operation.DESCRIBE),),
+    lists=(Lists(("users",), ("results",)),),
 )
 
 

@@ -84,6 +84,9 @@ API = ApiSpec(
         Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    kept_whole="a session is one whole; it is read in turns",
+    tells_all=True,
+    answer_lists=("responses", "partitions"),
 )
 
 _READ_COMMITTED: Final = 1

@@ -21,7 +21,7 @@ from millstream.broker.coordination.internal_topics import (
 )
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     CoordinatorNotAvailable,
@@ -47,6 +47,7 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),
         Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
     ),
+    lists=(Lists(("coordinator_keys",), ("coordinators",)),),
 )
 _SEVERAL_KEYS_VERSION = 4
 _SHARE_VERSION = 6

@@ -5,7 +5,7 @@ Version 0. Between brokers. Each partition has its own error.
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.requests import InitializeState
@@ -25,6 +25,7 @@ API = ApiSpec(
     ApiKey.INITIALIZE_SHARE_GROUP_STATE,
     versions=range(1),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    lists=(Lists(("topics", "partitions"), ("results", "partitions")),),
 )
 
 

@@ -20,6 +20,8 @@ API = ApiSpec(
     ApiKey.JOIN_GROUP,
     versions=range(10),
     permissions=(Permission(Operation.READ, ResourceType.GROUP),),
+    kept_whole="one member says all that it wants, to its shard in a thread",
+    tells_all=True,
 )
 _NULL_PROTOCOL_VERSION = 7
 

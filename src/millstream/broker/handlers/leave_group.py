@@ -22,6 +22,7 @@ API = ApiSpec(
     ApiKey.LEAVE_GROUP,
     versions=range(6),
     permissions=(Permission(Operation.READ, ResourceType.GROUP),),
+    kept_whole="members that leave together cause one rebalance, planned in a thread",
 )
 _SEVERAL_MEMBERS_VERSION = 3
 

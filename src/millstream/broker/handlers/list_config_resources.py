@@ -27,6 +27,7 @@ API = ApiSpec(
     ApiKey.LIST_CONFIG_RESOURCES,
     versions=range(2),
     permissions=(cluster_permission(Operation.DESCRIBE_CONFIGS),),
+    kept_whole="kinds of resources, made a set",
 )
 
 _LISTED: Final = (

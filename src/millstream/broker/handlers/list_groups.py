@@ -24,6 +24,8 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.CLUSTER),
         Permission(Operation.DESCRIBE, ResourceType.GROUP),
     ),
+    kept_whole="filters, made sets",
+    tells_all=True,
 )
 
 

@@ -18,7 +18,7 @@ from millstream.broker.fetch.time_search import first_found
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
@@ -47,6 +47,7 @@ API = ApiSpec(
     ApiKey.LIST_OFFSETS,
     versions=range(1, 12),
     permissions=(Permission(Operation.DESCRIBE, ResourceType.TOPIC),),
+    lists=(Lists(("topics", "partitions"), ("topics", "partitions")),),
 )
 
 LATEST: Final = -1

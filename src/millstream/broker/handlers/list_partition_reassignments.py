@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable
 
 from millstream.broker.node.services import ControllerClient, Metadata
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.partitions.replica_health import is_reassigning
 from millstream.metadata.image import MetadataImage, PartitionImage
@@ -27,6 +27,7 @@ API = ApiSpec(
     versions=range(1),
     permissions=(cluster_permission(Operation.DESCRIBE),),
     is_forwarded=True,
+    lists=(Lists(("topics", "partition_indexes"), ("topics", "partitions")),),
 )
 
 

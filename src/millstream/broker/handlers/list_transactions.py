@@ -27,6 +27,8 @@ API = ApiSpec(
     ApiKey.LIST_TRANSACTIONS,
     versions=range(3),
     permissions=(Permission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),),
+    kept_whole="filters, made sets",
+    tells_all=True,
 )
 
 

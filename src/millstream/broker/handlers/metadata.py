@@ -28,7 +28,7 @@ from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import AT_ONCE
 from millstream.errors import (
@@ -65,6 +65,9 @@ API = ApiSpec(
         Permission(Operation.CREATE, ResourceType.TOPIC),
         Permission(Operation.DESCRIBE, ResourceType.CLUSTER),
     ),
+    lists=(Lists(("topics",), ("topics",)),),
+    tells_all=True,
+    answer_lists=("topics", "partitions"),
 )
 
 _KNOWS_LISTENER_NOT_FOUND: Final = 6

@@ -10,7 +10,7 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     KafkaError,
@@ -36,6 +36,7 @@ API = ApiSpec(
         Permission(Operation.READ, ResourceType.GROUP),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    lists=(Lists(("topics", "partitions"), ("topics", "partitions"), 200),),
 )
 _TOPIC_ID_VERSION = 10
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import TopicAuthorizationFailed, UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage
@@ -31,6 +31,7 @@ API = ApiSpec(
         Permission(Operation.DELETE, ResourceType.GROUP),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    lists=(Lists(("topics", "partitions"), ("topics", "partitions"), 200),),
 )
 
 

@@ -17,7 +17,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.result import Caller
 from millstream.errors import (
@@ -48,6 +48,12 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.GROUP),
         Permission(Operation.DESCRIBE, ResourceType.TOPIC),
     ),
+    lists=(
+        Lists(("groups", "topics", "partition_indexes"), ("groups", "topics", "partitions")),
+        Lists(("topics", "partition_indexes"), ("topics", "partitions")),
+    ),
+    tells_all=True,
+    answer_lists=("groups", "topics", "partitions"),
 )
 _ERROR_VERSION = 2
 _SEVERAL_GROUPS_VERSION = 8

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError, TopicAuthorizationFailed
@@ -34,6 +34,7 @@ API = ApiSpec(
         Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
         Permission(Operation.DESCRIBE, ResourceType.TOPIC),
     ),
+    lists=(Lists(("topics", "partitions"), ("topics", "partitions")),),
 )
 
 

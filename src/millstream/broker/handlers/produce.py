@@ -33,7 +33,7 @@ from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.produce.produce_guard import handle_what_is_allowed
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
@@ -104,6 +104,7 @@ API = ApiSpec(
         Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
         Permission(Operation.WRITE, ResourceType.TOPIC),
     ),
+    lists=(Lists(("topic_data", "partition_data"), ("responses", "partition_responses")),),
 )
 
 ADMIN_CLIENT_ID: Final = "__admin_client"

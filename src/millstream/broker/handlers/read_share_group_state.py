@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
@@ -30,6 +30,9 @@ API = ApiSpec(
     ApiKey.READ_SHARE_GROUP_STATE,
     versions=range(1),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    lists=(Lists(("topics", "partitions"), ("results", "partitions")),),
+    tells_all=True,
+    answer_lists=("results", "partitions", "state_batches"),
 )
 
 

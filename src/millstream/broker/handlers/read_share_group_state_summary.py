@@ -6,7 +6,7 @@ from the start offset on are finished.
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.requests import ReadStateSummary
@@ -26,6 +26,7 @@ API = ApiSpec(
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     versions=range(2),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    lists=(Lists(("topics", "partitions"), ("results", "partitions")),),
 )
 
 

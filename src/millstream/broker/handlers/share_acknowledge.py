@@ -48,6 +48,7 @@ API = ApiSpec(
         Permission(Operation.READ, ResourceType.GROUP),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    kept_whole="a session is one whole",
 )
 _LOCK_DURATION_VERSION: Final = 2
 

@@ -75,6 +75,7 @@ API = ApiSpec(
         Permission(Operation.READ, ResourceType.GROUP),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    kept_whole="a session is one whole",
 )
 _BATCH_OPTIMIZED: Final = 0
 _RECORD_LIMIT: Final = 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.access import Access, withhold_groups
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
@@ -29,6 +29,8 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.GROUP),
         Permission(Operation.DESCRIBE, ResourceType.TOPIC),
     ),
+    lists=(Lists(("group_ids",), ("groups",)),),
+    tells_all=True,
 )
 
 

@@ -30,6 +30,7 @@ API = ApiSpec(
         Permission(Operation.READ, ResourceType.GROUP),
         Permission(Operation.DESCRIBE, ResourceType.TOPIC),
     ),
+    kept_whole="one member says all that it wants, to its shard in a thread",
 )
 
 

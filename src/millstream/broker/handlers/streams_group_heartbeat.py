@@ -49,6 +49,7 @@ API = ApiSpec(
         Permission(Operation.CREATE, ResourceType.CLUSTER),
         Permission(Operation.CREATE, ResourceType.TOPIC),
     ),
+    kept_whole="one member says all that it wants, to its shard in a thread",
 )
 _FAILURES_TOLD_MAX: Final = 3
 _HEARTBEATS_BETWEEN_ATTEMPTS: Final = 2

@@ -19,6 +19,7 @@ API = ApiSpec(
     ApiKey.SYNC_GROUP,
     versions=range(6),
     permissions=(Permission(Operation.READ, ResourceType.GROUP),),
+    kept_whole="one generation's assignment, taken in a thread",
 )
 _PROTOCOL_VERSION = 5
 

@@ -17,7 +17,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.verification import (
@@ -55,6 +55,7 @@ API = ApiSpec(
         Permission(Operation.READ, ResourceType.GROUP),
         Permission(Operation.READ, ResourceType.TOPIC),
     ),
+    lists=(Lists(("topics", "partitions"), ("topics", "partitions"), 200),),
 )
 _ADDS_VERSION: Final = 5
 _KNOWS_ABORTABLE_VERSION: Final = 4

@@ -26,6 +26,7 @@ API = ApiSpec(
     versions=range(3),
     permissions=(cluster_permission(Operation.ALTER),),
     is_forwarded=True,
+    kept_whole="all features or none",
 )
 
 _KNOWS_UPGRADE_TYPES: Final = 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
@@ -31,6 +31,7 @@ API = ApiSpec(
     ApiKey.WRITE_SHARE_GROUP_STATE,
     versions=range(2),
     permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+    lists=(Lists(("topics", "partitions"), ("results", "partitions")),),
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
 from millstream.broker.transactions.markers import TransactionMarkers
@@ -35,6 +35,7 @@ API = ApiSpec(
         Permission(Operation.ALTER, ResourceType.CLUSTER),
         Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
     ),
+    lists=(Lists(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions")),),
 )
 
 

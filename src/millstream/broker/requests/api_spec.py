@@ -1,15 +1,24 @@
-"""The declaration of an API in its handler module: key, versions served, and the permissions that clients need.
+"""The declaration of an API in its handler module: key, versions served, the permissions that clients need, and which of its lists may be long.
 
 ApiVersions, dispatch and the compatibility page read it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from millstream.protocol.api import ApiKey
 from millstream.security.acl import Operation, ResourceType
+
+ELEMENTS_PER_PART: Final = 50
+"""Of a request that is cut: handled in some milliseconds."""
+Element: TypeAlias = (
+    Any  # Any: whatever a list of a message holds; paths name fields of any generated class
+)
+Path = tuple[str, ...]
+"""Names of lists, from the outermost in."""
 
 
 class Permission(NamedTuple):
@@ -30,6 +39,19 @@ def cluster_permission(operation: Operation) -> Permission:
 
 
 @dataclass(frozen=True, slots=True)
+class Lists:
+    """The lists of a request that hold its elements, and the lists of the response that answer them, in the same order."""
+
+    asked: Path
+    answered: Path
+    per_part: int = ELEMENTS_PER_PART
+    """Fewer where an element costs much; more where each part waits for the disk."""
+    records: Callable[[Element], int] = lambda _element: 0
+    """How many records an element of the outermost list asks the metadata log for, at least. Of a whole request that many are
+    too many, as in Kafka, although the parts would do."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApiSpec:
     """One API as this broker serves it. `versions` is a half-open range: `range(1, 12)` is 1-11."""
 
@@ -39,6 +61,14 @@ class ApiSpec:
     """As Kafka asks for them, in its order; empty for an API that every client may use."""
     is_forwarded: bool = False
     """A broker passes the request on to the active controller as it came, where that is another node, and asks for nothing itself."""
+    lists: tuple[Lists, ...] = ()
+    """Where a long request is cut into parts: the elements do not depend on each other (`long_requests`)."""
+    kept_whole: str = ""
+    """Why its lists are handled together, where it has some that are not cut, and do not hold the loop."""
+    tells_all: bool = False
+    """A short request may have a long answer: all that there is of something."""
+    answer_lists: Path = ()
+    """Where an answer has its elements, if that is deep inside it or has to be looked up fast."""
 
     @property
     def lowest(self) -> int:

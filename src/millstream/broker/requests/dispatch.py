@@ -19,7 +19,7 @@ from millstream.broker.produce.request_width import has_many_partitions
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.handler_services import BoundHandle, NodeServices, bound
-from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
+from millstream.broker.requests.long_requests import has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
@@ -49,6 +49,7 @@ class _Route:
     """The parts of one API that dispatch needs, looked up once."""
 
     __slots__ = (
+        "api",
         "decode",
         "failed",
         "handle",
@@ -59,11 +60,11 @@ class _Route:
         "metrics",
         "response_class",
         "short_bytes",
-        "tells_all",
         "tells_throttle_time",
     )
 
     def __init__(self, handler: Handler, services: NodeServices) -> None:
+        self.api = handler.api
         self.key = handler.api.key
         self.metrics: ApiMetrics = services.metrics.requests.api(
             handler.api.key, handler.api.versions
@@ -80,7 +81,6 @@ class _Route:
         self.short_bytes = (
             _SHORT_PRODUCE_BYTES if handler.api.key is ApiKey.PRODUCE else _SHORT_FRAME_BYTES
         )
-        self.tells_all = handler.api.key in TELLS_ALL
         answer = self.response_class()
         self.has_error_code = hasattr(answer, "error_code")
         self.tells_throttle_time = hasattr(answer, "throttle_time_ms")
@@ -271,7 +271,7 @@ class Dispatcher:
             if answer is None:
                 return None
             encode = partial(encode_response, route.key, version, header.correlation_id, answer)
-            is_long = in_thread or (route.tells_all and has_long_lists(answer, route.key))
+            is_long = in_thread or (route.api.tells_all and has_long_lists(answer, route.api))
             response: Response = await self._in_thread(encode) if is_long else encode()
             if route.has_error_code:
                 _count_error(route, answer)
@@ -341,7 +341,7 @@ async def _answer_in_parts(
     route: _Route, message: Message, context: RequestContext, long_work: LongWork
 ) -> Message | None:
     """A turn for each part."""
-    cut = in_parts(message, route.key)
+    cut = in_parts(message, route.api)
     if cut is None:
         return await _answer(route, message, context)
     lists, parts = cut

@@ -15,7 +15,7 @@ from millstream.broker.handlers.metadata import failed as failed_metadata
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.quotas.node_quotas import NodeClocks, NodeQuotas
 from millstream.broker.quotas.throttled_clients import QuotaKind
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Lists
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.failure import NoAnswer, error_at_the_top
 from millstream.broker.requests.registry import Handler
@@ -347,7 +347,9 @@ async def test_of_a_request_in_parts_each_part_is_charged_and_no_turn_of_others(
         now_ns[0] += 50_000_000_000  # others, before the next part
 
     key = ApiKey.METADATA
-    handler = Handler(ApiSpec(key, versions=range(14), permissions=()), metadata, failed_metadata)
+    lists = (Lists(("topics",), ("topics",)),)
+    spec = ApiSpec(key, versions=range(14), permissions=(), lists=lists)
+    handler = Handler(spec, metadata, failed_metadata)
     services = handler_services(
         clock=StillClock(), metrics=NodeMetrics(lambda: 0), controller=GivenQuorum(1)
     )

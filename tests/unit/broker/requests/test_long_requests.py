@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.requests.long_requests import (
-    LISTS,
-    WHOLE,
-    Path,
-    has_long_lists,
-    in_parts,
-    joined,
-)
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Path
+from millstream.broker.requests.long_requests import has_long_lists, in_parts, joined
+from millstream.broker.requests.registry import BROKER_HANDLERS, CONTROLLER_HANDLERS, HANDLERS
 from millstream.errors import PolicyViolation
 from millstream.protocol.api import ApiKey, request_class, response_class
 from millstream.protocol.diagnosis import schema_of
@@ -43,7 +37,12 @@ from millstream.protocol.generated.offset_commit import (
 from millstream.protocol.generated.offset_delete import OffsetDeleteResponse
 from millstream.protocol.json_form import struct_class
 
-CUT = [(key, lists) for key, several in LISTS.items() for lists in several]
+APIS = [each.api for each in (*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values())]
+CUT = [(key, lists) for key, handler in HANDLERS.items() for lists in handler.api.lists]
+
+
+def spec(key: ApiKey) -> ApiSpec:
+    return HANDLERS[key].api
 
 
 def commit(*counts: int) -> OffsetCommitRequest:
@@ -62,7 +61,7 @@ def commit(*counts: int) -> OffsetCommitRequest:
 
 def parts_of(request: OffsetCommitRequest) -> list[list[tuple[str, int]]]:
     """Of each part the topics, with the number of their partitions."""
-    cut = in_parts(request, ApiKey.OFFSET_COMMIT)
+    cut = in_parts(request, spec(ApiKey.OFFSET_COMMIT))
     assert cut is not None
     return [[(topic.name, len(topic.partitions)) for topic in part.topics] for part in cut[1]]
 
@@ -82,8 +81,8 @@ def answer_to(request: Any) -> OffsetCommitResponse:
 
 
 def test_a_short_request_stays_whole() -> None:
-    assert in_parts(commit(50, 50, 100), ApiKey.OFFSET_COMMIT) is None
-    assert in_parts(commit(), ApiKey.OFFSET_COMMIT) is None
+    assert in_parts(commit(50, 50, 100), spec(ApiKey.OFFSET_COMMIT)) is None
+    assert in_parts(commit(), spec(ApiKey.OFFSET_COMMIT)) is None
 
 
 def test_topics_are_cut_where_they_are_too_long() -> None:
@@ -100,7 +99,7 @@ def test_topics_are_cut_where_they_are_too_long() -> None:
 
 def test_what_is_beside_the_list_is_in_every_part_and_the_request_is_left_alone() -> None:
     request = commit(450)
-    cut = in_parts(request, ApiKey.OFFSET_COMMIT)
+    cut = in_parts(request, spec(ApiKey.OFFSET_COMMIT))
     assert cut is not None
     assert [part.group_id for part in cut[1]] == ["g", "g", "g"]  # type: ignore[attr-defined]  # Message
     assert request == commit(450)
@@ -111,25 +110,25 @@ def test_the_answers_of_the_parts_are_one_answer_in_the_order_of_the_request(
     counts: tuple[int, ...],
 ) -> None:
     request = commit(*counts)
-    cut = in_parts(request, ApiKey.OFFSET_COMMIT)
+    cut = in_parts(request, spec(ApiKey.OFFSET_COMMIT))
     assert cut is not None
     lists, parts = cut
     assert joined([answer_to(part) for part in parts], lists) == answer_to(request)
 
 
 def test_an_error_of_the_whole_is_the_answer() -> None:
-    lists = LISTS[ApiKey.OFFSET_DELETE][0]
+    lists = spec(ApiKey.OFFSET_DELETE).lists[0]
     refused = OffsetDeleteResponse(error_code=69)
     assert joined([OffsetDeleteResponse(), refused, OffsetDeleteResponse()], lists) is refused
 
 
 def test_a_request_for_everything_is_whole() -> None:
-    assert in_parts(MetadataRequest(topics=None), ApiKey.METADATA) is None
+    assert in_parts(MetadataRequest(topics=None), spec(ApiKey.METADATA)) is None
 
 
 def test_a_list_of_values_is_cut() -> None:
     topics = [MetadataRequestTopic(name=str(number)) for number in range(450)]
-    cut = in_parts(MetadataRequest(topics=topics), ApiKey.METADATA)
+    cut = in_parts(MetadataRequest(topics=topics), spec(ApiKey.METADATA))
     assert cut is not None
     assert [len(part.topics) for part in cut[1]] == [50] * 9  # type: ignore[attr-defined]  # Message
 
@@ -138,8 +137,10 @@ def test_parts_do_not_get_what_the_whole_would_be_refused() -> None:
     """Kafka 4.3.1 refuses 9000 topics of one partition: 18000 records."""
     topics = [CreatableTopic(name=str(number), num_partitions=1) for number in range(9_000)]
     with pytest.raises(PolicyViolation, match="excessively large batch operation"):
-        in_parts(CreateTopicsRequest(topics=topics), ApiKey.CREATE_TOPICS)
-    assert in_parts(CreateTopicsRequest(topics=topics[:5_000]), ApiKey.CREATE_TOPICS) is not None
+        in_parts(CreateTopicsRequest(topics=topics), spec(ApiKey.CREATE_TOPICS))
+    assert (
+        in_parts(CreateTopicsRequest(topics=topics[:5_000]), spec(ApiKey.CREATE_TOPICS)) is not None
+    )
 
 
 def _lists(kind: type, layout: Any) -> Iterator[Path]:
@@ -151,20 +152,26 @@ def _lists(kind: type, layout: Any) -> Iterator[Path]:
                 yield (each.attribute, *inner)
 
 
-def test_every_list_that_a_client_may_fill_is_cut_or_has_a_reason_not_to_be() -> None:
-    with_lists = {
-        key
-        for key in HANDLERS
-        if any(_lists(request_class(key), schema_of(request_class(key)).root))
-    }
-    assert LISTS.keys() | WHOLE.keys() == with_lists
-    assert not LISTS.keys() & WHOLE.keys()
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.key.name)
+def test_every_list_that_a_client_may_fill_is_cut_or_has_a_reason_not_to_be(api: ApiSpec) -> None:
+    kind = request_class(api.key)
+    has_lists = any(_lists(kind, schema_of(kind).root))
+    assert bool(api.lists) + bool(api.kept_whole) == has_lists
 
 
 @pytest.mark.parametrize(("key", "lists"), CUT)
-def test_a_cut_goes_where_the_messages_have_lists(key: ApiKey, lists: Any) -> None:
+def test_a_cut_goes_where_the_messages_have_lists(key: ApiKey, lists: Lists) -> None:
     for kind, path in ((request_class(key), lists.asked), (response_class(key), lists.answered)):
         assert path in set(_lists(kind, schema_of(kind).root))
+
+
+@pytest.mark.parametrize(
+    "api", [api for api in APIS if api.answer_lists], ids=lambda api: api.key.name
+)
+def test_elements_of_an_answer_are_looked_for_where_it_has_lists(api: ApiSpec) -> None:
+    kind = response_class(api.key)
+    assert api.tells_all
+    assert api.answer_lists in set(_lists(kind, schema_of(kind).root))
 
 
 @pytest.mark.parametrize(("count", "is_long"), [(1_000, False), (1_001, True)])
@@ -172,7 +179,7 @@ def test_a_long_answer_is_seen_however_deep_its_elements_are(count, is_long):
     fetched = FetchResponse(
         responses=[FetchableTopicResponse(partitions=[PartitionData()] * count)]
     )
-    assert has_long_lists(fetched, ApiKey.FETCH) is is_long
+    assert has_long_lists(fetched, spec(ApiKey.FETCH)) is is_long
     topic = DescribeLogDirsTopic(partitions=[DescribeLogDirsPartition()] * count)
     described = DescribeLogDirsResponse(results=[DescribeLogDirsResult(topics=[topic])])
-    assert has_long_lists(described, ApiKey.DESCRIBE_LOG_DIRS) is is_long
+    assert has_long_lists(described, spec(ApiKey.DESCRIBE_LOG_DIRS)) is is_long
