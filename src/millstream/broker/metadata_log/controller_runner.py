@@ -22,9 +22,8 @@ from millstream.broker.metrics.controller_metrics import ControllerMetrics
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.apis import ControllerApi
+from millstream.controller.apis import ControllerApi, every_partition
 from millstream.controller.controller import Controller
-from millstream.controller.request_size import partitions_concerned
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import (
@@ -129,7 +128,7 @@ class ControllerRunner:
         if isinstance(request, BrokerHeartbeatRequest) and self._controller is not None:
             # Noted before the request waits: a plan that takes long would otherwise end the sessions of all brokers.
             self._controller.note_contact(request, self._clock.now().monotonic_ms)
-        return await self.submit(api.handle, request, caller)
+        return await self.submit(api.handle, request, caller, api.partitions)
 
     async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
         """Raises NotLeaderOrFollower: a controller passes nothing on. Whoever asked finds the one that leads."""
@@ -149,8 +148,9 @@ class ControllerRunner:
         handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
         request: RequestT,
         caller: RequestContext | None = None,
+        partitions: Callable[[RequestT, MetadataImage], int] = every_partition,
     ) -> ResponseT:
-        """Has the controller of this node handle what no API asks for, too. Raises as `ask`."""
+        """Has the controller of this node handle what no API asks for, too. `partitions`: how many it is about. Raises as `ask`."""
         asked_ms = self._clock.now().monotonic_ms
         async with self._planning:
             begun_ms = self._clock.now().monotonic_ms
@@ -160,7 +160,7 @@ class ControllerRunner:
             self.metrics.queue_time.observe((begun_ms - asked_ms) * _US_IN_MS)
             self.metrics.operations_started += 1
             try:
-                result = await self._written(controller, handle, request, caller)
+                result = await self._written(controller, handle, request, caller, partitions)
             except EncodeError as error:
                 raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
             finally:
@@ -182,13 +182,15 @@ class ControllerRunner:
         handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
         request: RequestT,
         caller: RequestContext | None,
+        partitions: Callable[[RequestT, MetadataImage], int],
     ) -> ControllerResult[ResponseT]:
         """Plans and writes. Plans again where the quorum has written records of its own meanwhile: offsets stand in some plans."""
         while True:
             context = self._context(caller)
-            concerned = partitions_concerned(request, controller.image)
             result = await self._planned(
-                controller, partial(handle, controller, request, context), concerned
+                controller,
+                partial(handle, controller, request, context),
+                partitions(request, controller.image),
             )
             if self._end_offset != context.next_offset:
                 continue
