@@ -348,6 +348,63 @@ def share_group_offsets(s: Session) -> None:
 
 
 @case(
+    "AlterShareGroupOffsets",
+    "DeleteShareGroupOffsets",
+    "ShareGroupDescribe",
+    "ShareGroupHeartbeat",
+    "OffsetCommit",
+    "OffsetDelete",
+)
+def offsets_of_nothing_that_exists(s: Session) -> None:
+    """Which verbs make a group although nothing of what they name exists, and what is known of it then."""
+    topic = s.known_topic(partitions=2)
+    no = Topic(s.name("no"), UNKNOWN_ID)
+    partition = {"partition_index": 9, "start_offset": 2}
+    both = [{"topic_name": topic.name}, {"topic_name": no.name}]
+
+    def known(note: str, group: str) -> None:
+        listed = s.quietly("ListGroups", 5).groups
+        found = [[each.group_type, each.group_state] for each in listed if each.group_id == group]
+        s.note("ListGroups", 5, note, found)
+
+    for note, group, topics in (
+        ("unknown partition", s.name("partition"), [{"topic_name": topic.name, "partitions": [partition]}]),
+        ("unknown topic", s.name("topic"), [{"topic_name": no.name, "partitions": [partition]}]),
+        ("no partitions", s.name("empty"), [{"topic_name": topic.name, "partitions": []}]),
+        ("no topics", s.name("nothing"), []),
+    ):  # fmt: skip
+        s.ask("AlterShareGroupOffsets", 0, note, group_id=group, topics=topics)
+        known(f"{note}, altered", group)
+        s.ask("ShareGroupDescribe", 1, note, group_ids=[group])
+        s.ask("DescribeGroups", 6, note, groups=[group])
+        everything = [{"group_id": group, "topics": None}]
+        s.ask("DescribeShareGroupOffsets", 1, note, groups=everything)
+        s.ask("DeleteShareGroupOffsets", 0, note, group_id=group, topics=both)
+        known(f"{note}, offsets deleted", group)
+        s.ask("DeleteGroups", 2, note, groups_names=[group])
+        known(f"{note}, deleted", group)
+    for note, group, named in (("unknown partition", s.name("p"), topic), ("unknown topic", s.name("t"), no)):  # fmt: skip
+        s.ask("OffsetCommit", 9, note, group_id=group, generation_id_or_member_epoch=-1, member_id="", topics=[
+            named.partition(9, committed_offset=1)])  # fmt: skip
+        known(f"{note}, committed", group)
+        s.ask("OffsetDelete", 0, note, group_id=group, topics=[named.partition(9)])
+    s.ask("AlterShareGroupOffsets", 0, "before it is read", group_id=s.name(), topics=[
+        {"topic_name": topic.name, "partitions": [partition]}])  # fmt: skip
+    s.produce(topic, b"a")
+    joined(s, topic)
+    fetch(s, "it is read as any other", 0, of(topic, 0))
+
+
+@case("ShareGroupHeartbeat", "DeleteShareGroupOffsets")
+def offsets_of_a_group_that_never_had_any(s: Session) -> None:
+    topic = s.known_topic()
+    beat(s, "reads what does not exist", MEMBER, 0, Topic(s.name("no"), UNKNOWN_ID))
+    beat(s, "leaves", MEMBER, -1)
+    s.ask("DeleteShareGroupOffsets", 0, "", group_id=s.name(), topics=[
+        {"topic_name": topic.name}, {"topic_name": s.name("no")}])  # fmt: skip
+
+
+@case(
     "InitializeShareGroupState",
     "ReadShareGroupState",
     "WriteShareGroupState",

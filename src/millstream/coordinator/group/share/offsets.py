@@ -17,7 +17,7 @@ from millstream.coordinator.group.share.initialization import (
     write_state_partitions,
 )
 from millstream.coordinator.group.share.requests import DeleteGroupState, OffsetsDeleted
-from millstream.coordinator.group.share.state_partitions import of_topics, union
+from millstream.coordinator.group.share.state_partitions import of_topics
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import NonEmptyGroup, UnknownTopicOrPartition
 from millstream.metadata.image import TopicImage
@@ -58,26 +58,33 @@ class DeleteOutcome:
 def alter_offsets(
     context: GroupContext, request: AlterShareGroupOffsetsRequest
 ) -> CoordinatorResult:
-    """Replies with an AlterOutcome. Raises GroupIdNotFound for a group of another kind, NonEmptyGroup. A group that does not exist is made."""
+    """Replies with an AlterOutcome. Raises GroupIdNotFound for a group of another kind, NonEmptyGroup.
+
+    As in Kafka, a group that does not exist is made as soon as one of the topics exists, whichever of its partitions are named; what is
+    written then names the topic with no partitions.
+    """
     group = group_to_change(context.groups, request.group_id)
     _check_is_empty(group)
     response = AlterShareGroupOffsetsResponse()
     start_offsets: dict[tuple[Uuid, int], int] = {}
+    named: dict[Uuid, set[int]] = {}
     for asked in request.topics:
         topic = context.image.topic(asked.topic_name)
         response.responses.append(_altered(asked, topic))
         if topic is not None:
-            start_offsets.update(
-                ((topic.topic_id, partition.partition_index), partition.start_offset)
+            known = {
+                (topic.topic_id, partition.partition_index): partition.start_offset
                 for partition in asked.partitions
                 if 0 <= partition.partition_index < len(topic.partitions)
-            )
+            }
+            start_offsets |= known
+            named.setdefault(topic.topic_id, set()).update(number for _, number in known)
+    partitions = {topic_id: frozenset(numbers) for topic_id, numbers in named.items()}
+    if partitions:
+        state = group.state_partitions.with_initializing(partitions)
+        write_state_partitions(context, group, state)
     if not start_offsets:
         return context.reply(AlterOutcome(response, None))
-    partitions: Partitions = {}
-    for topic_id, number in start_offsets:
-        partitions = union(partitions, {topic_id: frozenset((number,))})
-    write_state_partitions(context, group, group.state_partitions.with_initializing(partitions))
     to_initialize = Initialization(group.group_id, group.epoch, partitions, start_offsets)
     return context.reply(AlterOutcome(response, to_initialize))
 

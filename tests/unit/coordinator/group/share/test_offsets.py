@@ -21,7 +21,12 @@ from millstream.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequestTopic,
 )
-from tests.support.coordinators.coordinator import topics_image
+from millstream.protocol.generated.group_records import (
+    ShareGroupStatePartitionMetadataValue,
+    TopicPartitionsInfo,
+)
+from millstream.protocol.record_frames import decode_group_record
+from tests.support.coordinators.coordinator import LogEntry, topics_image
 from tests.support.coordinators.share_group import GROUP, SimShareGroup
 
 ORDERS = topics_image({"orders": 1}).by_name["orders"].topic_id
@@ -78,6 +83,40 @@ def test_offsets_of_what_does_not_exist(group: SimShareGroup) -> None:
     assert outcome.to_initialize is None
     codes = [p.error_code for topic in outcome.response.responses for p in topic.partitions]
     assert codes == [UnknownTopicOrPartition.code] * 2
+
+
+def test_unknown_partitions_of_a_topic_make_the_group(group: SimShareGroup) -> None:
+    """What Kafka 4.3.1 writes (kafka-dump-log): record 15 with the topic to initialise and no partitions of it."""
+    alter(group, ("orders", 9, 1), ("orders", -1, 1))
+    described = group.describe()
+    assert (described.error_code, described.group_state, described.group_epoch) == (0, "Empty", 1)
+    (entry,) = group.coordinator.log
+    assert isinstance(entry, LogEntry)
+    _, value = decode_group_record(entry.key, entry.value)
+    assert value == ShareGroupStatePartitionMetadataValue(
+        initializing_topics=[TopicPartitionsInfo(ORDERS, "orders", [])]
+    )
+
+
+def test_unknown_topics_make_no_group(group: SimShareGroup) -> None:
+    alter(group, ("nothing", 0, 1))
+    alter(group)
+    assert group.describe().error_code == GroupIdNotFound.code
+
+
+def test_a_group_that_unknown_partitions_made_is_used_like_any_other(group: SimShareGroup) -> None:
+    alter(group, ("orders", 9, 1))
+    refused = delete(group, "orders").refused
+    assert [each.error_code for each in refused] == [UnknownTopicOrPartition.code]
+    group.join("ann")
+    assert group.settle() == {"ann": "orders:0 orders:1 orders:2 orders:3"}
+
+
+def test_a_topic_named_twice_has_the_partitions_of_both(group: SimShareGroup) -> None:
+    asked = alter(group, ("orders", 0, 40), ("orders", 1, 41)).to_initialize
+    assert asked is not None
+    assert asked.partitions == {ORDERS: {0, 1}}
+    assert asked.start_offsets == {(ORDERS, 0): 40, (ORDERS, 1): 41}
 
 
 def test_a_group_with_members_is_left_alone(group: SimShareGroup) -> None:
