@@ -29,6 +29,11 @@ from millstream.protocol.frames import (
     encode_response,
 )
 from millstream.protocol.generated.headers import RequestHeader
+from millstream.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
 from millstream.protocol.generated.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -51,6 +56,8 @@ _SIZE: Final = Struct(">i")
 _HANDSHAKE_KEY: Final = ApiKey.SASL_HANDSHAKE.to_bytes(2, "big")
 _LOGIN_AGAIN_MS_MIN: Final = 1_000
 """Kafka's least time between two logins of a connection, so that a client cannot keep a broker busy with them."""
+_METADATA_BYTES_MAX: Final = 16 * 1024
+"""Of a request whose topics are told one by one. Nobody who has not logged in has a broker look at more of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +216,7 @@ class Login:
             told = IllegalSaslState(
                 f"Unexpected Kafka request of type {_name(key)} during SASL authentication."
             )
-            return TurnAway(str(told), _refusal_of_any(header, told))
+            return TurnAway(str(told), _refusal_of_any(header, frame, told))
         _, request = decode_request(frame)
         assert isinstance(request, SaslAuthenticateRequest), "the key says so"
         return self._token(bytes(request.auth_bytes), now, header)
@@ -299,8 +306,13 @@ def _encoded(header: RequestHeader, answer: Message) -> list[Piece]:
     return encode_response(key, header.request_api_version, header.correlation_id, answer)
 
 
-def _refusal_of_any(header: RequestHeader, error: IllegalSaslState) -> list[Piece] | None:
-    """The answer of another API than the one that was expected; None where it has no place for an error of all of it."""
+def _refusal_of_any(
+    header: RequestHeader, frame: memoryview, error: IllegalSaslState
+) -> list[Piece] | None:
+    """The answer of another API than the one that was expected; None where it has no place for an error of all of it.
+
+    Metadata says it of each topic, as in Kafka: clients that do not look at the refusal of a bearer token ask for theirs next.
+    """
     key = ApiKey(header.request_api_key)
     answer = response_class(key)()
     if not hasattr(answer, "error_code") or not VERSIONS[key].supports(header.request_api_version):
@@ -308,7 +320,18 @@ def _refusal_of_any(header: RequestHeader, error: IllegalSaslState) -> list[Piec
     answer.error_code = error.code
     if hasattr(answer, "error_message"):
         answer.error_message = str(error)
+    if isinstance(answer, MetadataResponse) and len(frame) <= _METADATA_BYTES_MAX:
+        answer.topics = _refused_topics(frame, error)
     return _encoded(header, answer)
+
+
+def _refused_topics(frame: memoryview, error: IllegalSaslState) -> list[MetadataResponseTopic]:
+    _, request = decode_request(frame)
+    assert isinstance(request, MetadataRequest), "the key says so"
+    return [
+        MetadataResponseTopic(error.code, topic.name or "", topic.topic_id)
+        for topic in request.topics or ()
+    ]
 
 
 def _name(key: int) -> str:

@@ -11,7 +11,11 @@ from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.frames import Piece, decode_response, encode_request
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from millstream.protocol.generated.metadata import MetadataRequest
+from millstream.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from millstream.protocol.generated.produce import ProduceRequest
 from millstream.protocol.generated.sasl_authenticate import (
     SaslAuthenticateRequest,
@@ -230,6 +234,20 @@ def test_another_request_in_the_exchange_is_refused_in_its_own_words() -> None:
     assert isinstance(action, TurnAway)
     answer = told(action.response, ApiKey.LIST_GROUPS, 4, ListGroupsResponse)
     assert answer.error_code == IllegalSaslState.code
+
+
+@pytest.mark.parametrize(("count", "told_of"), [(3, 3), (3_000, 0)])
+def test_metadata_in_the_exchange_is_refused_topic_by_topic(count: int, told_of: int) -> None:
+    """As by Kafka 4.3.1, unless there are very many: kafkajs asks so after a bearer token that was refused."""
+    topics = [MetadataRequestTopic(name=f"topic-{number}") for number in range(count)]
+    request = frame(ApiKey.METADATA, 6, MetadataRequest(topics=topics))
+    action = after_handshake(login()).receive(request, NOW)
+    assert isinstance(action, TurnAway)
+    answer = told(action.response, ApiKey.METADATA, 6, MetadataResponse)
+    assert answer.brokers == []
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == [
+        (topic.name, IllegalSaslState.code) for topic in topics[:told_of]
+    ]
 
 
 @pytest.mark.parametrize(
