@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin/python
 # Three on the two processors of CI: one of them mostly waits, for Spark or for a broker.
 PYTEST_FLAGS ?= -n 3 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-rights oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-rights oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python compat-logins attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -84,6 +84,10 @@ oracle-connector: setup-dev  ## the same jobs through our format and through Spa
 
 compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page; FLAGS=--three: one of three nodes
 	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write) $(FLAGS)
+
+compat-logins: setup-dev  ## franz-go and kafkajs log in at our broker, and at Apache Kafka (MILLSTREAM_KAFKA_CLASSPATH); needs Go, Node.js and their registries
+	@scripts/setup-logins
+	@$(PYTHON_BIN) -m pytest -n 0 tests/compat/logins
 
 faults: setup-dev  ## clients behind a proxy that injects seeded faults; `make faults SEEDS=0-99`, or one seed to repeat it
 	@MILLSTREAM_FAULT_SEEDS=$(or $(SEEDS),0-19) MILLSTREAM_CANCEL_STRIDE=1 $(PYTHON_BIN) -m pytest tests/integration/clients/faults tests/integration/clients/test_cancellation*.py

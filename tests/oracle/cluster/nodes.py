@@ -105,7 +105,8 @@ class Nodes:
     ) -> None:
         """`is_dynamic`: the voters are in the log (KIP-853), not in the settings; `release`: the metadata.version of the format.
 
-        In `settings`, those of all nodes, `{client}` stands for the address at which clients reach each.
+        In `settings`, those of all nodes, `{client}` stands for the address at which clients reach each, `{controller}` for that of its
+        controller.
         """
         self._directory = directory
         self._nodes = {node.number: node for node in nodes}
@@ -292,7 +293,9 @@ class Nodes:
             "log.dirs": str(self.data(node.number)),
             **quorum,
             **{
-                key: value.replace("{client}", self.client_address(node.number))
+                key: value.replace("{client}", self.client_address(node.number)).replace(
+                    "{controller}", self.controller_address(node.number)
+                )
                 for key, value in {**self._settings, **node.settings}.items()
             },
         }
