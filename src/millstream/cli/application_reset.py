@@ -8,6 +8,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
+from millstream.cli.completion.names import group_names
 from millstream.cli.rows import confirm, output_option, print_rows, yes_option
 from millstream.errors import GroupIdNotFound, MillstreamError, NonEmptyGroup
 from millstream.quoting import some_of
@@ -26,7 +27,7 @@ class ApplicationRuns(MillstreamError):
 @cluster_options
 @output_option
 @yes_option
-@click.argument("application_id", metavar="APPLICATION")
+@click.argument("application_id", metavar="APPLICATION", shell_complete=group_names)
 def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: bool) -> None:
     """Delete the committed offsets and the internal topics of an application, so that it begins anew.
 

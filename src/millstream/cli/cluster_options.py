@@ -1,6 +1,6 @@
 """Options of every verb that talks to a cluster: its address, and the settings of the client.
 
-What an option says beats what a property says, which beats the file (KIP-1137). Names are Kafka's dotted ones or ours.
+What an option says beats what a property says, which beats the file (KIP-1137), which beats the profile. Names are Kafka's dotted ones or ours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 import click
 
 from millstream.cli.arguments import as_text
-from millstream.cli.suggestions import CLUSTER_OPTIONS, CONFIG_OPTION
+from millstream.cli.completion.names import client_settings, profile_names
+from millstream.cli.suggestions import CLUSTER_OPTIONS, CONFIG_OPTION, PROFILE_OPTION
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
 from millstream.quoting import some_of
@@ -29,6 +30,7 @@ _WAITS: Final = ("default_api_timeout_ms", "max_block_ms")
 _WAIT_MS: Final = 15_000
 """A person waits at the terminal: the clients' own minute is too long for a wrong address."""
 
+_BOOTSTRAPS: Final = frozenset({"bootstrap.servers", "bootstrap.controllers"})
 _NOTED: Final = "millstream.client_properties"
 
 Given: TypeAlias = Any  # Any: what click made of an option, as its declaration says
@@ -37,7 +39,7 @@ Settings: TypeAlias = dict[str, Given]
 
 Returned = TypeVar("Returned")
 
-_ADDRESS, _PROPERTY = (
+address_option, property_option = (
     click.option(
         *CLUSTER_OPTIONS[0],
         "bootstrap",
@@ -49,6 +51,7 @@ _ADDRESS, _PROPERTY = (
         "client_properties",
         multiple=True,
         metavar="KEY=VALUE",
+        shell_complete=client_settings,
         help="A setting of the client, such as client.id=me; may be repeated.",
     ),
 )
@@ -56,7 +59,10 @@ _ADDRESS, _PROPERTY = (
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """The options as they were given; `settings` makes a client's keyword arguments of them."""
+    """The options as they were given; `settings` makes a client's keyword arguments of them.
+
+    `file_settings` are those of the file, and of the profile where the file has none.
+    """
 
     bootstrap: str | None = None
     file_settings: Mapping[str, str] = field(default_factory=dict)
@@ -150,28 +156,65 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
         bootstrap: str | None,
         config_file: str | None,
         client_properties: tuple[str, ...],
+        profile: str | None,
         **options: Given,
     ) -> Returned:
-        noted = click.get_current_context().meta.get(_NOTED, ())
-        settings = read_client_file(config_file)
-        cluster = ClusterOptions(bootstrap, settings, (*noted, *client_properties))
+        cluster = given_cluster(bootstrap, config_file, client_properties, profile)
         return command(*arguments, cluster=cluster, **options)
 
-    return _ADDRESS(_file_option(command)(_PROPERTY(gathered)))
+    return address_option(file_option(command)(property_option(_profile_option(command)(gathered))))
 
 
-def _file_option(
-    command: Callable[..., Given],
+def given_cluster(
+    bootstrap: str | None, config_file: str | None, properties: tuple[str, ...], profile: str | None
+) -> ClusterOptions:
+    """Returns the options of a verb together with what they name. Raises ConfigError, and BadParameter."""
+    from millstream.cli.profiles.files import settings_of_profile
+
+    context = click.get_current_context()
+    given = (*context.meta.get(_NOTED, ()), *properties)
+    says_where = {key.replace("_", ".") for key in pairs(given, "-X")} & _BOOTSTRAPS
+    names_cluster = bool(
+        bootstrap
+        or config_file
+        or says_where
+        or context.params.get("controllers")
+        or os.environ.get(ENVIRONMENT)
+    )
+    settings = settings_of_profile(profile, os.environ, names_cluster=names_cluster)
+    return ClusterOptions(bootstrap, settings | read_client_file(config_file), given)
+
+
+def file_option(
+    command: Callable[..., Given] | None,
 ) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
-    """The option is `--config`, too, unless the verb has another one of that name, which is Kafka's then: `topics create --config KEY=VALUE`."""
-    own = {name for each in getattr(command, "__click_params__", ()) for name in each.opts}
-    names = CLUSTER_OPTIONS[1] if CONFIG_OPTION in own else (CONFIG_OPTION, *CLUSTER_OPTIONS[1])
+    """Returns the option that names a file; `--config`, too, unless the `command` has another one of that name: `topics create --config KEY=VALUE`."""
     return click.option(
-        *names,
+        *_unless_taken(CONFIG_OPTION, command),
+        *CLUSTER_OPTIONS[1],
         "config_file",
         type=click.Path(exists=True, dir_okay=False),
         help="Properties file with settings of the client, such as the login; as for Kafka's tools.",
     )
+
+
+def _profile_option(
+    command: Callable[..., Given],
+) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
+    return click.option(
+        *CLUSTER_OPTIONS[3],
+        *_unless_taken(PROFILE_OPTION, command),
+        "profile",
+        metavar="NAME",
+        shell_complete=profile_names,
+        help="Settings that `millstream profile add` has kept.  [default: $MILLSTREAM_PROFILE]",
+    )
+
+
+def _unless_taken(option: str, command: Callable[..., Given] | None) -> tuple[str, ...]:
+    """Kafka's tools have other meanings for some names, which are theirs then."""
+    own = {name for each in getattr(command, "__click_params__", ()) for name in each.opts}
+    return () if option in own else (option,)
 
 
 def kafka_options(

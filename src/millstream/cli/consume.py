@@ -21,6 +21,7 @@ from millstream.cli.cluster_options import (
     pairs,
 )
 from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
+from millstream.cli.completion.names import group_names, topic_names
 from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of
 
 if TYPE_CHECKING:
@@ -68,9 +69,16 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 
 
 @click.command(cls=ClientCommand)
-@click.argument("topics", nargs=-1, metavar="TOPIC|^REGEX...")
+@click.argument("topics", nargs=-1, metavar="TOPIC|^REGEX...", shell_complete=topic_names)
 @cluster_options
-@click.option("--topic", "-t", "more_topics", multiple=True, help="Same as the argument.")
+@click.option(
+    "--topic",
+    "-t",
+    "more_topics",
+    multiple=True,
+    help="Same as the argument.",
+    shell_complete=topic_names,
+)
 @click.option(
     "--include",
     "pattern",
@@ -79,7 +87,10 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     help="Read all topics whose whole name matches.",
 )
 @click.option(
-    "--group", "-G", help="Join this group and commit offsets. Default: no group, all partitions."
+    "--group",
+    "-G",
+    shell_complete=group_names,
+    help="Join this group and commit offsets. Default: no group, all partitions.",
 )
 @click.option(
     "--group-protocol",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from millstream.cli.suggestions import SuggestingGroup
 from millstream.cli.version import version_option
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Verb(NamedTuple):
@@ -30,6 +34,11 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
             "millstream.cli.certs.command", "certs", "Make certificates to try TLS with."
         ),
         "cluster": Verb("millstream.cli.cluster.command", "cluster", "Start and show a cluster."),
+        "completion": Verb(
+            "millstream.cli.completion.command",
+            "completion",
+            "Have the Tab key complete names.",
+        ),
         "consume": Verb("millstream.cli.consume", "consume", "Read records of topics."),
         "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
         "configs": Verb(
@@ -49,6 +58,11 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "perf": Verb("millstream.cli.perf.command", "perf", "Measure a cluster."),
         "pipeline": Verb(
             "millstream.cli.pipeline", "pipeline", "Show and reset applications on Spark."
+        ),
+        "profile": Verb(
+            "millstream.cli.profiles.command",
+            "profile",
+            "Keep addresses and logins under names.",
         ),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "quotas": Verb(
@@ -81,8 +95,27 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
 )
 
 
+_COMPLETE: Final = "_MILLSTREAM_COMPLETE"
+"""Set by a shell whose Tab key was pressed: click looks for it."""
+
+
 class _Verbs(SuggestingGroup):
     """A group that imports a verb's module when the verb is used, and not for the list of verbs."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:  # Any: click's own signature
+        if _COMPLETE in os.environ:
+            import_module("millstream.cli.completion.shells")  # tells click of our bash
+        return super().main(*args, **extra)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(name, help=verb.summary)
+            for name, verb in VERBS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
         return list(VERBS)

@@ -9,6 +9,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
+from millstream.cli.completion.names import topic_names
 from millstream.cli.rows import Row, finish, note, output_option, print_rows
 from millstream.errors import KafkaError
 
@@ -37,8 +38,10 @@ _DIRECTORIES_MS: Final = 10_000
 @click.command(cls=ClientCommand)
 @cluster_options
 @output_option
-@click.argument("items", nargs=-1, metavar="[TOPIC[:P,P]]...")
-@click.option("--topic", "-t", "more", multiple=True, help="Same as the argument.")
+@click.argument("items", nargs=-1, metavar="[TOPIC[:P,P]]...", shell_complete=topic_names)
+@click.option(
+    "--topic", "-t", "more", multiple=True, help="Same as the argument.", shell_complete=topic_names
+)
 @click.option(
     "--at",
     "--time",

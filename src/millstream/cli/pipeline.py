@@ -11,6 +11,7 @@ import click
 from millstream.cli.application_reset import require_application, reset
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
+from millstream.cli.completion.names import group_names, topic_names
 from millstream.cli.rows import note, output_option, print_rows
 from millstream.quoting import some_of
 
@@ -33,7 +34,7 @@ _QUERY_COLUMNS: Final = (
 )
 _STATE_COLUMNS: Final = ("application", "state")
 
-_application = click.argument("application_id", metavar="APPLICATION")
+_application = click.argument("application_id", metavar="APPLICATION", shell_complete=group_names)
 
 
 @click.group(cls=ClientGroup)
@@ -91,7 +92,7 @@ def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None
     "--last", "records_max", type=click.IntRange(1), default=10_000, show_default=True, metavar="N",
     help="How many records to look through at the end of each partition.",
 )  # fmt: skip
-@click.argument("topic")
+@click.argument("topic", shell_complete=topic_names)
 def queries(topic: str, *, cluster: ClusterOptions, output: str, records_max: int) -> None:
     """Show how far each query on Spark was when it last wrote its metrics to TOPIC.
 

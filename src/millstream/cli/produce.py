@@ -21,6 +21,7 @@ from millstream.cli.cluster_options import (
     pairs,
 )
 from millstream.cli.command import ClientCommand, leaving_soon
+from millstream.cli.completion.names import topic_names, topic_then_files
 from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 
 
 @click.command(cls=ClientCommand)
-@click.argument("arguments", nargs=-1, metavar="TOPIC [FILE]...")
+@click.argument("arguments", nargs=-1, metavar="TOPIC [FILE]...", shell_complete=topic_then_files)
 @cluster_options
-@click.option("--topic", "-t", help="Same as the argument.")
+@click.option("--topic", "-t", help="Same as the argument.", shell_complete=topic_names)
 @click.option("--key", "-k", type=ANY_BYTES, help="The key of every record.")
 @click.option(
     "--key-separator", "-K", type=ANY_BYTES, metavar="TEXT",

@@ -19,11 +19,17 @@ CLUSTER_OPTIONS: Final = (
     ("--bootstrap-server", "--bootstrap-servers", "--brokers", "-b"),
     ("--config-file", "--command-config", "--consumer.config", "--producer.config", "-F"),
     ("--client-property", "--command-property", "--consumer-property", "--producer-property", "-X"),
+    ("--profile",),
 )
-"""Names of the options of every verb that talks to a cluster: where it is, a file of settings, one setting."""
+"""Names of the options of every verb that talks to a cluster: where it is, a file of settings, one setting, a profile."""
 CONFIG_OPTION: Final = "--config"
-"""A name of the second one, where the verb has no other option of that name."""
-_HOISTED: Final = (*(name for names in CLUSTER_OPTIONS for name in names), CONFIG_OPTION)
+PROFILE_OPTION: Final = "-p"
+"""Names of the second and the fourth one, where the verb has no other option of these names."""
+_HOISTED: Final = (
+    *(name for names in CLUSTER_OPTIONS for name in names),
+    CONFIG_OPTION,
+    PROFILE_OPTION,
+)
 
 
 class SuggestingGroup(click.Group):
@@ -59,7 +65,13 @@ def _behind_the_verb(args: list[str]) -> list[str]:
 def _as_everywhere(argument: str) -> str:
     """Returns the name of an option that it has with every verb."""
     option, equals, value = argument.partition("=")
-    return f"{CLUSTER_OPTIONS[1][1]}{equals}{value}" if option == CONFIG_OPTION else argument
+    if option == CONFIG_OPTION:
+        return f"{CLUSTER_OPTIONS[1][1]}{equals}{value}"
+    if argument == PROFILE_OPTION:
+        return CLUSTER_OPTIONS[3][0]
+    if _is_short(argument, PROFILE_OPTION):
+        return f"{CLUSTER_OPTIONS[3][0]}={argument[2:]}"
+    return argument
 
 
 def _width(argument: str) -> int:
@@ -67,5 +79,10 @@ def _width(argument: str) -> int:
     if argument in _HOISTED:
         return 2
     long = argument.partition("=")[0]
-    is_joined = argument.startswith(("-b", "-F", "-X")) and not argument.startswith("--")
+    is_joined = any(_is_short(argument, short) for short in ("-b", "-F", "-X", PROFILE_OPTION))
     return int(is_joined or (long in _HOISTED and long != argument))
+
+
+def _is_short(argument: str, option: str) -> bool:
+    """Whether an argument is a short option with its value behind it: `-bhost:1`."""
+    return argument.startswith(option) and argument != option

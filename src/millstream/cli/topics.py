@@ -11,6 +11,7 @@ import click
 from millstream.cli.arguments import PATTERN
 from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
 from millstream.cli.command import ClientGroup
+from millstream.cli.completion.names import topic_config_changes, topic_names
 from millstream.cli.rows import (
     Row,
     confirm,
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
     from millstream.errors import KafkaError
 
-_names = click.argument("names", nargs=-1, metavar="[TOPIC]...")
-_topic = click.option("--topic", "-t", "more", multiple=True, help="Same as the argument.")
+_names = click.argument("names", nargs=-1, metavar="[TOPIC]...", shell_complete=topic_names)
+_topic = click.option(
+    "--topic", "-t", "more", multiple=True, help="Same as the argument.", shell_complete=topic_names
+)
 _dry_run = click.option(
     "--dry-run",
     "--validate-only",
@@ -211,6 +214,7 @@ def _print_topic(row: Row) -> None:
     "configs",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=topic_config_changes,
     help="A setting of the topic; may be repeated.",
 )
 @click.option(
@@ -295,6 +299,7 @@ def _assignments(text: str | None) -> list[list[int]] | None:
     "configs",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=topic_config_changes,
     help="Set a setting of the topic; may be repeated.",
 )
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import Field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -94,17 +95,27 @@ def settings_for(
 
 def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
     """Returns the keys that no client has. Serializers are classes of Java, which every file for Kafka's tools may name."""
-    known = {
-        name
-        for configs in _CONFIGS.values()
-        for config in configs
-        for name in setting_names(config)
-    }
+    known = _fields()
     return [
         key
         for key in settings
         if plain(key) not in known and not key.endswith((".serializer", ".deserializer"))
     ]
+
+
+def public_names() -> set[str]:
+    """Returns the names of the settings of any client that may be shown: no secrets."""
+    return {name for name, field in _fields().items() if field.repr}
+
+
+def _fields() -> dict[str, Field[object]]:
+    """The settings that any client has, by all their names."""
+    return {
+        name: field
+        for configs in _CONFIGS.values()
+        for config in configs
+        for name, field in setting_names(config).items()
+    }
 
 
 def plain(key: str) -> str:

@@ -201,6 +201,72 @@ def test_options_of_the_cluster_may_stand_before_the_verb(
     assert given == [ClusterOptions("h:1", {}, ("a=1",))]
 
 
+ARGUMENTS = {
+    "acls add": "--allow-principal a --operation Read --topic a",
+    "acls explain": "a Read topic:a",
+    "acls remove": "--topic a",
+    "cluster brokers unregister": "1",
+    "cluster elect-leaders": "preferred a",
+    "cluster features downgrade": "--feature metadata.version=20",
+    "cluster features upgrade": "--feature metadata.version=20",
+    "cluster quorum remove-controller": "--controller-id 1 --controller-directory-id J8aAPcfLQt2bqs1JT_rMgQ",
+    "cluster reassign cancel": "--all",
+    "cluster reassign execute": "{moves}",
+    "cluster reassign plan": "a",
+    "cluster reassign verify": "{moves}",
+    "configs explain": "topic:a k",
+    "configs get": "topic:a",
+    "configs set": "topic:a k=1",
+    "configs unset": "topic:a k",
+    "consume": "a",
+    "groups delete": "a",
+    "groups delete-offsets": "a --topic a",
+    "groups describe": "a",
+    "groups reset-offsets": "a --topic a --to-latest",
+    "perf consume": "a",
+    "perf latency": "a",
+    "perf produce": "a",
+    "pipeline pause": "a",
+    "pipeline queries": "a",
+    "pipeline reset": "a",
+    "pipeline resume": "a",
+    "pipeline status": "a",
+    "produce": "a",
+    "quotas remove": "--user a producer_byte_rate",
+    "quotas set": "--user a producer_byte_rate=1",
+    "records delete": "a --before 1",
+    "streams reset": "a",
+    "tokens expire": "a",
+    "tokens renew": "a",
+    "topics alter": "a -p 2",
+    "topics create": "a",
+    "topics delete": "a",
+    "transactions abort": "a",
+    "transactions describe": "a",
+    "users add": "a --generate",
+    "users password": "a --generate",
+    "users remove": "a",
+}
+"""What verbs need said that ask a cluster."""
+OF_ANOTHER_TEST = {"profile add", "cluster quorum add-controller"}
+"""One asks nobody; one looks for a formatted directory first."""
+
+
+def test_every_verb_refuses_a_setting_that_no_client_has(tmp_path: Path) -> None:
+    """Before it asks anybody: this is what makes a misspelt password, or a limit, known."""
+    moves = tmp_path / "moves.json"
+    moves.write_text('{"version":1,"partitions":[{"topic":"a","partition":0,"replicas":[1]}]}')
+    silent = {}
+    for name, command in commands(main, click.Context(main)):
+        if "-X" not in _options(command) or name in OF_ANOTHER_TEST:
+            continue
+        given = ARGUMENTS.get(name, "").format(moves=moves).split()
+        done = CliRunner().invoke(main, [*name.split(), *given, "-X", "clientt.id=5"])
+        if done.exit_code != 2 or "clientt.id; did you mean client_id?" not in done.stderr:
+            silent[name] = done.stderr
+    assert silent == {}
+
+
 GUIDE = (Path(__file__).parents[3] / "docs/guide/cli.md").read_text()
 
 

@@ -23,6 +23,8 @@ def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the words name, and what stands behind it."""
     command: click.Command = main
     context = click.Context(main)
+    while words[0] == "-p":  # before the verb as behind it
+        words = [*words[2:], "--profile", words[1]]
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         below = command.get_command(context, words[0])
         if below is None:

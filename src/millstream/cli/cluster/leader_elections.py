@@ -11,6 +11,7 @@ from millstream.cli.cluster.given_values import file_text
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.cluster.reassignment.files import read_partitions
 from millstream.cli.command import ClientCommand
+from millstream.cli.completion.names import topic_names
 from millstream.cli.rows import Row, confirm, finish, note, output_option, print_rows, yes_option
 from millstream.errors import ElectionNotNeeded, KafkaError
 from millstream.model import TopicPartition
@@ -28,7 +29,7 @@ _UNCLEAN: Final = "unclean"
 @output_option
 @yes_option
 @click.argument("kind", type=click.Choice([_PREFERRED, _UNCLEAN]))
-@click.argument("topics", nargs=-1, metavar="[TOPIC]...")
+@click.argument("topics", nargs=-1, metavar="[TOPIC]...", shell_complete=topic_names)
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="This partition of the one TOPIC, and not all; may be repeated.")  # fmt: skip
 @click.option("--path-to-json-file", "file", type=click.Path(exists=True, dir_okay=False), help="A file that names partitions, as for Kafka's tool.")  # fmt: skip
 @click.option("--all", "--all-topic-partitions", "everything", is_flag=True, help="All partitions of all topics.")  # fmt: skip

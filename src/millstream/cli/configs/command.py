@@ -10,6 +10,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
+from millstream.cli.completion.names import config_changes, config_names, resource_names
 from millstream.cli.configs.resources import RESOURCE, parse_type, resource_text
 from millstream.cli.rows import Row, finish, note, output_option, print_rows
 from millstream.cli.terminal import printable
@@ -35,7 +36,9 @@ _CHANGED: Final = ("resource", "key", "result")
 _NOT_LISTED: Final = (
     "brokers before Kafka 4.1 list neither groups nor client metrics: name one, as group:readers"
 )
-_resource = click.argument("resource", type=RESOURCE, metavar="RESOURCE")
+_resource = click.argument(
+    "resource", type=RESOURCE, metavar="RESOURCE", shell_complete=resource_names
+)
 _dry_run = click.option("--dry-run", is_flag=True, help="Have the change checked, and do not make it.")  # fmt: skip
 
 
@@ -89,7 +92,7 @@ def _list_by_hand(
 @cluster_options
 @output_option
 @_resource
-@click.argument("keys", nargs=-1, metavar="[KEY]...")
+@click.argument("keys", nargs=-1, metavar="[KEY]...", shell_complete=config_names)
 @click.option("--all", "-a", "all_keys", is_flag=True, help="Defaults too, and not only what was set somewhere.")  # fmt: skip
 def get(
     resource: ConfigResource,
@@ -112,7 +115,9 @@ def get(
 @cluster_options
 @output_option
 @_resource
-@click.argument("changes", nargs=-1, metavar="KEY=VALUE...", required=True)
+@click.argument(
+    "changes", nargs=-1, metavar="KEY=VALUE...", required=True, shell_complete=config_changes
+)
 @_dry_run
 def set_command(
     resource: ConfigResource,
@@ -130,7 +135,7 @@ def set_command(
 @cluster_options
 @output_option
 @_resource
-@click.argument("keys", nargs=-1, metavar="KEY...", required=True)
+@click.argument("keys", nargs=-1, metavar="KEY...", required=True, shell_complete=config_names)
 @_dry_run
 def unset(
     resource: ConfigResource,
@@ -151,7 +156,7 @@ def unset(
 @cluster_options
 @output_option
 @_resource
-@click.argument("key")
+@click.argument("key", shell_complete=config_names)
 def explain(resource: ConfigResource, key: str, *, cluster: ClusterOptions, output: str) -> None:
     """Show every level at which a setting has a value, which one counts, and what it does."""
     with cluster.admin() as admin:

@@ -9,6 +9,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
 from millstream.cli.command import ClientCommand
+from millstream.cli.completion.names import topic_names
 from millstream.cli.groups.kinds import (
     current_offsets,
     described_groups,
@@ -39,6 +40,7 @@ _topic = click.option(
     "topics",
     multiple=True,
     metavar="TOPIC[:P,P]",
+    shell_complete=topic_names,
     help="A topic, or some of its partitions; may be repeated.",
 )
 _RESET_COLUMNS: Final = ("group", "topic", "partition", "new_offset")

@@ -16,6 +16,7 @@ from millstream.cli.cluster_options import (
     cluster_options,
 )
 from millstream.cli.command import ClientCommand, leaving_soon
+from millstream.cli.completion.names import topic_names
 from millstream.cli.perf.statistics import HEADER, Read
 from millstream.cli.rows import output_option
 from millstream.errors import RequestTimedOut
@@ -48,9 +49,9 @@ class _Options:
 
 
 @click.command(cls=ClientCommand)
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=topic_names)
 @cluster_options
-@click.option("--topic", "-t", "named", help="Same as the argument.")
+@click.option("--topic", "-t", "named", help="Same as the argument.", shell_complete=topic_names)
 @click.option(
     "--num-records",
     "--messages",

@@ -15,6 +15,7 @@ from millstream.cli.cluster_options import (
     cluster_options,
 )
 from millstream.cli.command import ClientCommand, TerminationRequested
+from millstream.cli.completion.names import topic_names
 from millstream.cli.perf.statistics import Latencies
 from millstream.cli.rows import output_option
 from millstream.errors import RequestTimedOut
@@ -28,9 +29,9 @@ _REPORTED_EVERY: Final = 1_000
 
 
 @click.command(cls=ClientCommand)
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=topic_names)
 @cluster_options
-@click.option("--topic", "-t", "named", help="Same as the argument.")
+@click.option("--topic", "-t", "named", help="Same as the argument.", shell_complete=topic_names)
 @click.option(
     "--num-records",
     "--num-messages",
@@ -74,6 +75,7 @@ def latency(
     import asyncio
 
     from millstream.clients.config import ConsumerConfig, ProducerConfig
+    from millstream.clients.config.settings import parse_settings
 
     topic = topic or named
     if topic is None:
@@ -91,6 +93,8 @@ def latency(
         fetch_max_wait_ms=_TIMEOUT_MS // 2,
         request_timeout_ms=_TIMEOUT_MS,
     )
+    parse_settings(ProducerConfig, producing)  # before anybody is asked
+    parse_settings(ConsumerConfig, consuming)
     check_reachable(producing)
     latencies = Latencies()
     try:

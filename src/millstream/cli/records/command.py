@@ -12,6 +12,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
+from millstream.cli.completion.names import topic_names
 from millstream.cli.rows import Row, confirm, finish, note, output_option, print_rows, yes_option
 from millstream.errors import KafkaError, OffsetOutOfRange
 from millstream.quoting import counted
@@ -40,8 +41,10 @@ def records() -> None:
 @cluster_options
 @output_option
 @yes_option
-@click.argument("items", nargs=-1, metavar="[TOPIC[:P,P]]...")
-@click.option("--topic", "-t", "more", multiple=True, help="Same as the argument.")
+@click.argument("items", nargs=-1, metavar="[TOPIC[:P,P]]...", shell_complete=topic_names)
+@click.option(
+    "--topic", "-t", "more", multiple=True, help="Same as the argument.", shell_complete=topic_names
+)
 @click.option(
     "--before",
     metavar="POSITION",

@@ -10,13 +10,14 @@ from typing import Final, TypeVar
 import click
 
 from millstream.cli.cluster_options import Given
+from millstream.cli.completion.names import topic_names
 from millstream.cli.security.words import PRINCIPAL
 from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
 
 Returned = TypeVar("Returned")
 
 _OPTIONS: Final = (
-    click.option("--topic", "topics", multiple=True, help="A topic, or `*` for all. May be repeated, as those below."),
+    click.option("--topic", "topics", multiple=True, shell_complete=topic_names, help="A topic, or `*` for all. May be repeated, as those below."),
     click.option("--group", "groups", multiple=True, help="A group, or `*` for all."),
     click.option("--transactional-id", "transactional_ids", multiple=True, help="A transactional id, or `*` for all."),
     click.option("--cluster", "the_cluster", is_flag=True, help="The cluster itself."),

@@ -28,6 +28,7 @@ from millstream.cli.cluster.reassignment.progress import (
     progress_rows,
 )
 from millstream.cli.command import FAILED, ClientGroup
+from millstream.cli.completion.names import topic_names
 from millstream.cli.rows import confirm, finish, note, output_option, print_rows, yes_option
 from millstream.cli.terminal import printable
 from millstream.model import TopicPartition
@@ -59,7 +60,7 @@ def reassign() -> None:
 
 @reassign.command()
 @whom_to_ask
-@click.argument("topics", nargs=-1, metavar="[TOPIC]...")
+@click.argument("topics", nargs=-1, metavar="[TOPIC]...", shell_complete=topic_names)
 @click.option("--topics-to-move-json-file", "topics_file", type=click.Path(exists=True, dir_okay=False), help="A file that names the topics, as for Kafka's tool.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All topics, internal ones too.")
 @click.option("--broker-list", "broker_list", metavar="ID,...", help="Brokers that shall have the replicas. Default: all that are up and take new ones.")  # fmt: skip

@@ -1,0 +1,1 @@
+"""`millstream profile`: named settings of a client, for `--profile NAME`."""
