@@ -9,7 +9,9 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
 from millstream.cli.completion.names import group_names
-from millstream.cli.rows import confirm, output_option, print_rows, yes_option
+from millstream.cli.groups.kinds import described_groups
+from millstream.cli.rows import confirm, dry_run_option, output_option, print_rows, yes_option
+from millstream.cli.suggestions import or_near
 from millstream.errors import GroupIdNotFound, MillstreamError, NonEmptyGroup
 from millstream.quoting import some_of
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
 
 _COLUMNS: Final = ("kind", "name", "result")
+_RUNS: Final = "application {} runs: end its instances first; one that was killed is missed after the time-out of its session"
 
 
 class ApplicationRuns(MillstreamError):
@@ -27,8 +30,11 @@ class ApplicationRuns(MillstreamError):
 @cluster_options
 @output_option
 @yes_option
+@dry_run_option
 @click.argument("application_id", metavar="APPLICATION", shell_complete=group_names)
-def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: bool) -> None:
+def reset(
+    application_id: str, *, cluster: ClusterOptions, output: str, yes: bool, dry_run: bool
+) -> None:
     """Delete the committed offsets and the internal topics of an application, so that it begins anew.
 
     It is for KafkaStreams, SparkStreams and applications in Java alike. Stop the application first. Its input and output topics stay
@@ -36,19 +42,23 @@ def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: boo
     """
     with cluster.admin() as admin:
         groups, topics = require_application(admin, application_id)
-        what = f"the offsets of group {application_id}"
-        confirm(
-            f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}",
-            yes=yes,
-        )
-        rows = []
-        if application_id in groups:
-            _delete_group(admin, application_id)
-            rows.append({"kind": "group", "name": application_id, "result": "deleted"})
-        if topics:
-            admin.delete_topics(topics).raise_errors()
-            rows += [{"kind": "topic", "name": name, "result": "deleted"} for name in topics]
-    print_rows(rows, output, _COLUMNS)
+        has_group = application_id in groups
+        if dry_run:
+            if has_group:
+                _check_ended(admin, application_id)
+        else:
+            what = f"the offsets of group {application_id}"
+            confirm(f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}", yes=yes)
+            if has_group:
+                _delete_group(admin, application_id)
+            if topics:
+                admin.delete_topics(topics).raise_errors()
+    gone = [("group", application_id)] if has_group else []
+    gone += [("topic", name) for name in topics]
+    done = "would be deleted" if dry_run else "deleted"
+    print_rows(
+        [{"kind": kind, "name": name, "result": done} for kind, name in gone], output, _COLUMNS
+    )
 
 
 def require_application(admin: Admin, application_id: str) -> tuple[list[str], tuple[str, ...]]:
@@ -58,8 +68,16 @@ def require_application(admin: Admin, application_id: str) -> tuple[list[str], t
     groups = [each.group_id for each in admin.list_groups()]
     topics = internal_topics(application_id, admin.list_topics(), groups)
     if application_id not in groups and not topics:
-        raise GroupIdNotFound(f"there is nothing of an application {application_id}")
+        near = or_near(application_id, groups)
+        raise GroupIdNotFound(f"there is nothing of an application {application_id}{near}")
     return groups, topics
+
+
+def _check_ended(admin: Admin, application_id: str) -> None:
+    """Raises ApplicationRuns."""
+    group = described_groups(admin, [application_id]).result(application_id)
+    if group.members:
+        raise ApplicationRuns(_RUNS.format(application_id))
 
 
 def _delete_group(admin: Admin, application_id: str) -> None:
@@ -67,7 +85,4 @@ def _delete_group(admin: Admin, application_id: str) -> None:
     try:
         admin.delete_groups([application_id]).raise_errors()
     except NonEmptyGroup as error:
-        raise ApplicationRuns(
-            f"application {application_id} runs: end its instances first; one that was killed is missed after the time-out of its session. "
-            "Nothing was deleted"
-        ) from error
+        raise ApplicationRuns(f"{_RUNS.format(application_id)}. Nothing was deleted") from error

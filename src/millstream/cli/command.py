@@ -21,7 +21,7 @@ import click
 
 from millstream.cli.arguments import refuse_bytes
 from millstream.cli.suggestions import SuggestingGroup
-from millstream.cli.terminal import printable
+from millstream.cli.terminal import coloured_word, printable
 from millstream.errors import ConfigError, KafkaError, MillstreamError
 
 FAILED: Final = 1
@@ -135,7 +135,7 @@ def report_error(error: Exception, *, as_json: bool = False) -> None:
     if as_json:
         click.echo(json.dumps({"error": name, "message": sentence}), err=True)
     else:
-        click.echo(f"error: {sentence}", err=True)
+        click.echo(f"{coloured_word('error:', 'red')} {sentence}", err=True)
 
 
 def _sentence(error: Exception) -> str:
@@ -180,5 +180,6 @@ def client_log_on_terminal() -> Iterator[None]:
 
 class _TerminalHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        word = "warning" if record.levelno >= logging.WARNING else "note"
-        click.echo(f"{word}: {printable(record.getMessage())}", err=True)
+        is_warning = record.levelno >= logging.WARNING
+        word = coloured_word("warning:", "yellow") if is_warning else "note:"
+        click.echo(f"{word} {printable(record.getMessage())}", err=True)

@@ -12,6 +12,7 @@ from millstream.cli.application_reset import require_application, reset
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.completion.names import group_names, topic_names
+from millstream.cli.near_names import with_near_topics
 from millstream.cli.rows import note, output_option, print_rows
 from millstream.quoting import some_of
 
@@ -103,7 +104,7 @@ def queries(topic: str, *, cluster: ClusterOptions, output: str, records_max: in
     from millstream.clients.config import ConsumerConfig
 
     with cluster.admin() as admin:
-        admin.describe_topics([topic]).raise_errors()
+        with_near_topics(admin, admin.describe_topics([topic])).raise_errors()
     with Consumer(**cluster.settings(ConsumerConfig)) as consumer:
         rows = list(partition_rows(last_documents(consumer, topic, records_max)))
     print_rows(rows, output, _QUERY_COLUMNS)

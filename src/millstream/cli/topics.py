@@ -12,14 +12,17 @@ from millstream.cli.arguments import PATTERN
 from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
 from millstream.cli.command import ClientGroup
 from millstream.cli.completion.names import topic_config_changes, topic_names
+from millstream.cli.near_names import with_near_topics
 from millstream.cli.rows import (
     Row,
     confirm,
+    dry_run_option,
     finish,
+    for_people,
     named,
     output_option,
     print_rows,
-    table,
+    print_table,
     yes_option,
 )
 from millstream.cli.suggestions import or_near
@@ -110,7 +113,7 @@ def describe(
     """Show partitions with leaders and replicas, and the settings of the topic itself. Without TOPIC: all topics."""
     with cluster.admin() as admin:
         wanted = [*names, *more] or sorted(admin.list_topics())
-        found = admin.describe_topics(wanted)
+        found = with_near_topics(admin, admin.describe_topics(wanted))
         good = [found.result(name) for name in wanted if name not in found.errors()]
         overrides = _overrides(admin, [topic.name for topic in good])
     described = []
@@ -123,11 +126,11 @@ def describe(
         ]
         if partitions or not (under_replicated_partitions or unavailable_partitions):
             described.append(_topic_row(topic, partitions, overrides[topic.name]))
-    if output != "table":
+    if not for_people(output):
         print_rows(described, output, ())
     else:
         for row in described:
-            _print_topic(row)
+            _print_topic(row, output)
     finish(found.errors(), output)
 
 
@@ -178,7 +181,7 @@ def _overrides(admin: Admin, names: list[str]) -> dict[str, dict[str, str | None
     }
 
 
-def _print_topic(row: Row) -> None:
+def _print_topic(row: Row, output: str) -> None:
     configs, partitions, total = row["configs"], row["partitions"], row["partition_count"]
     assert isinstance(configs, dict), "made by _topic_row"
     assert isinstance(partitions, list), "made by _topic_row"
@@ -187,9 +190,9 @@ def _print_topic(row: Row) -> None:
     head = f"{row['topic']}  id {row['topic_id']}  {counted(total, 'partition')}{settings}"
     click.echo(printable(head))
     eligible = any(each["elr"] or each["last_known_elr"] for each in partitions)
-    columns = (*_PARTITION_COLUMNS, *_ELIGIBLE_COLUMNS) if eligible else _PARTITION_COLUMNS
-    for line in table(partitions, columns):
-        click.echo(f"  {line}")
+    is_wide = eligible or output == "wide"
+    columns = (*_PARTITION_COLUMNS, *_ELIGIBLE_COLUMNS) if is_wide else _PARTITION_COLUMNS
+    print_table(partitions, columns, indent="  ")
 
 
 @topics.command()
@@ -338,14 +341,17 @@ def alter(
     with cluster.admin() as admin:
         if partitions is not None:
             totals = dict.fromkeys(wanted, partitions)
-            results.update(admin.create_partitions(totals, validate_only=dry_run).errors())
+            answered = admin.create_partitions(totals, validate_only=dry_run)
+            results.update(with_near_topics(admin, answered).errors())
         rest = [name for name, result in results.items() if isinstance(result, str)]
         if changes and rest:
             of = {ConfigResource(ConfigResourceType.TOPIC, name): changes for name in rest}
-            answered = admin.incremental_alter_configs(of, validate_only=dry_run)
+            altered = with_near_topics(
+                admin, admin.incremental_alter_configs(of, validate_only=dry_run)
+            )
             names_of = [change.name for change in changes]
             results.update(
-                {key.name: _with_hint(error, names_of) for key, error in answered.errors().items()}
+                {key.name: _with_hint(error, names_of) for key, error in altered.errors().items()}
             )
     _report(results, output)
 
@@ -357,6 +363,7 @@ def alter(
 @_topic
 @click.option("--if-exists", is_flag=True, help="Do not fail if the topic does not exist.")
 @yes_option
+@dry_run_option
 def delete(
     names: tuple[str, ...],
     *,
@@ -365,15 +372,21 @@ def delete(
     more: tuple[str, ...],
     if_exists: bool,
     yes: bool,
+    dry_run: bool,
 ) -> None:
     """Delete topics and all their records."""
     from millstream.errors import UnknownTopicOrPartition
 
     wanted = named(names, more, "TOPIC")
-    confirm(f"Delete {some_of(wanted)} and all their records", yes=yes)
+    if not dry_run:
+        confirm(f"Delete {some_of(wanted)} and all their records", yes=yes)
     with cluster.admin() as admin:
-        errors = admin.delete_topics(wanted).errors()
-    results: dict[str, str | KafkaError] = dict.fromkeys(wanted, "deleted")
+        if dry_run:
+            errors = with_near_topics(admin, admin.describe_topics(wanted)).errors()
+        else:
+            errors = with_near_topics(admin, admin.delete_topics(wanted)).errors()
+    done = "would be deleted" if dry_run else "deleted"
+    results: dict[str, str | KafkaError] = dict.fromkeys(wanted, done)
     for name, error in errors.items():
         expected = if_exists and isinstance(error, UnknownTopicOrPartition)
         results[name] = "did not exist" if expected else error
@@ -386,7 +399,7 @@ def _done(verb: str, *, dry_run: bool) -> str:
 
 def _report(results: dict[str, str | KafkaError], output: str) -> None:
     good = {name: result for name, result in results.items() if isinstance(result, str)}
-    if output != "table":
+    if not for_people(output):
         rows = [{"topic": name, "result": result} for name, result in good.items()]
         print_rows(rows, output, ())
     else:

@@ -9,9 +9,11 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
+from millstream.cli.near_names import with_near_transactional_ids
 from millstream.cli.rows import (
     Row,
     confirm,
+    dry_run_option,
     finish,
     note,
     output_option,
@@ -84,7 +86,7 @@ def describe(transactional_ids: tuple[str, ...], *, cluster: ClusterOptions, out
         raise click.UsageError("name one transactional id or more: millstream transactions list")
     now_ms = time.time_ns() // 1_000_000
     with cluster.admin() as admin:
-        found = admin.describe_transactions(transactional_ids)
+        found = with_near_transactional_ids(admin, admin.describe_transactions(transactional_ids))
     good = [name for name in transactional_ids if name not in found.errors()]
     print_rows([_described(name, found.result(name), now_ms) for name in good], output, _DESCRIBED)
     finish(found.errors(), output)
@@ -94,6 +96,7 @@ def describe(transactional_ids: tuple[str, ...], *, cluster: ClusterOptions, out
 @cluster_options
 @output_option
 @yes_option
+@dry_run_option
 @click.option("--prefix", help="All ids that begin so and have an open transaction.")
 @_ids
 def abort(
@@ -102,6 +105,7 @@ def abort(
     cluster: ClusterOptions,
     output: str,
     yes: bool,
+    dry_run: bool,
     prefix: str | None,
 ) -> None:
     """Abort open transactions, and fence the producers that have them.
@@ -116,16 +120,25 @@ def abort(
         if not wanted:
             note(f"no id that begins with {prefix!r} has an open transaction", output)
             return
-        confirm(f"Abort what is open and fence the producers of {some_of(wanted)}", yes=yes)
-        known = admin.describe_transactions(wanted)
-        unknown = known.errors()
-        fenced = admin.fence_producers([name for name in wanted if name not in unknown])
-    errors = unknown | fenced.errors()
+        if not dry_run:
+            confirm(f"Abort what is open and fence the producers of {some_of(wanted)}", yes=yes)
+        known = with_near_transactional_ids(admin, admin.describe_transactions(wanted))
+        errors = known.errors()
+        if not dry_run:
+            fenced = admin.fence_producers([name for name in wanted if name not in errors])
+            errors |= fenced.errors()
     rows = [
-        {"transactional_id": name, "result": "aborted"} for name in wanted if name not in errors
+        {"transactional_id": name, "result": _planned(known.result(name)) if dry_run else "aborted"}
+        for name in wanted
+        if name not in errors
     ]
     print_rows(rows, output, _ABORTED)
     finish(errors, output)
+
+
+def _planned(found: TransactionDescription) -> str:
+    is_open = str(found.state) == "Ongoing"
+    return "would be aborted" if is_open else "nothing is open; its producer would be fenced"
 
 
 def _open(admin: Admin, prefix: str) -> list[str]:

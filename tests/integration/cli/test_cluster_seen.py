@@ -105,6 +105,10 @@ def test_disks_plans_and_elections(world: World) -> None:
     assert world.told("reassign", "list") == []
     (row,) = world.told("elect-leaders", "preferred", "t", "--partition", "1")
     assert (row["partition"], row["result"], row["leader"]) == (1, "not needed", 1)
+    tried = world.told("elect-leaders", "preferred", "t", "--dry-run")
+    assert [(row["result"], row["leader"]) for row in tried] == [("not needed", 1)] * 3
+    alive = world.run("brokers", "unregister", "1", "--dry-run")
+    assert (alive.exit_code, "Broker 1 is alive" in alive.stderr) == (1, True)
     unknown = world.run("elect-leaders", "unclean", "zz", "--yes")
     assert (unknown.exit_code, unknown.stderr.startswith("error: zz: ")) == (3, True)
 
@@ -112,6 +116,9 @@ def test_disks_plans_and_elections(world: World) -> None:
 def test_what_is_as_wanted_moves_nowhere(world: World, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text(world.run("reassign", "plan", "t").stdout)
+    tried = world.run("reassign", "execute", str(file), "--throttle", "1000", "--dry-run")
+    assert (tried.exit_code, tried.stdout) == (0, file.read_text())
+    assert tried.stderr == "0 partitions would move; without --dry-run they do\n"
     begun = world.run("reassign", "execute", str(file), "--throttle", "1000")
     assert (begun.exit_code, begun.stdout) == (0, file.read_text())
     assert world.run("reassign", "verify", str(file)).exit_code == 0

@@ -45,6 +45,10 @@ def test_a_transaction_is_described(run: Run, topic: str) -> None:
 def test_what_is_open_is_aborted_and_its_producer_fenced(
     run: Run, topic: str, opened: Producer
 ) -> None:
+    tried = run("transactions", "abort", "--prefix", topic, "--dry-run", "--output", "json")
+    assert json.loads(tried.stdout) == [{"transactional_id": topic, "result": "would be aborted"}]
+    near = run("transactions", "abort", f"{topic}x", "--yes")
+    assert (near.returncode, f"; did you mean {topic}?" in near.stderr) == (3, True)
     done = run("transactions", "abort", "--prefix", topic, "--yes")
     assert (done.returncode, done.stdout.splitlines()[1].split()) == (0, [topic, "aborted"])
     again = run("transactions", "abort", "--prefix", topic, "--yes")

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 
 import pytest
 
 from millstream.cli.rows import print_rows, table
+from millstream.cli.terminal import bold
 
 ROWS = [
     {"topic": "flights", "lag": 5, "isr": [1, 2], "more": "x"},
@@ -38,3 +40,40 @@ def test_json_has_all_that_rows_hold(capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out) == ROWS
     print_rows(ROWS, "jsonl", ("topic",))
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == ROWS
+
+
+def test_a_wide_table_has_all_that_rows_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"topic": "a", "configs": {"retention.ms": "1", "x": None}}, {"topic": "b", "lag": 3}]
+    print_rows(rows, "wide", ("topic",))
+    assert capsys.readouterr().out.splitlines() == [
+        "TOPIC  CONFIGS                LAG",
+        "a      retention.ms=1,x=None    -",
+        "b      -                        3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "environment", "expected"),
+    [
+        (True, {}, "\x1b[1mTOPIC\x1b[0m"),
+        (True, {"NO_COLOR": ""}, "\x1b[1mTOPIC\x1b[0m"),
+        (True, {"NO_COLOR": "1"}, "TOPIC"),
+        (True, {"TERM": "dumb"}, "TOPIC"),
+        (False, {}, "TOPIC"),
+    ],
+)
+def test_colours_are_for_terminals_that_want_them(
+    monkeypatch: pytest.MonkeyPatch,
+    is_terminal: bool,
+    environment: dict[str, str],
+    expected: str,
+) -> None:
+    for name, value in ({"NO_COLOR": "", "TERM": "xterm"} | environment).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", Terminal() if is_terminal else StringIO())
+    assert bold("TOPIC") == expected
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True

@@ -13,9 +13,17 @@ import click
 
 from millstream.cli.cluster.options import AskedNodes, DescribingGroup, whom_to_ask
 from millstream.cli.command import report_error
-from millstream.cli.rows import Row, confirm, output_option, print_rows, yes_option
+from millstream.cli.rows import (
+    Row,
+    confirm,
+    dry_run_option,
+    for_people,
+    output_option,
+    print_rows,
+    yes_option,
+)
 from millstream.clients.admin.cluster.nodes import broker_state
-from millstream.errors import KafkaError
+from millstream.errors import BrokerIdNotRegistered, InvalidRequest, KafkaError
 
 if TYPE_CHECKING:
     from millstream.clients.admin import (
@@ -52,7 +60,7 @@ def describe(*, asked: AskedNodes, output: str) -> None:
     print_rows(broker_rows(cluster, described, directories), output, _COLUMNS)
     failed = [found for found in directories.values() if isinstance(found, KafkaError)]
     for error in failed:
-        report_error(error, as_json=output != "table")
+        report_error(error, as_json=not for_people(output))
     if failed:
         sys.exit(1)
 
@@ -60,13 +68,27 @@ def describe(*, asked: AskedNodes, output: str) -> None:
 @brokers.command()
 @whom_to_ask
 @yes_option
+@dry_run_option
 @click.argument("broker_id", type=click.IntRange(min=0))
-def unregister(broker_id: int, *, asked: AskedNodes, yes: bool) -> None:
+def unregister(broker_id: int, *, asked: AskedNodes, yes: bool, dry_run: bool) -> None:
     """Forget a broker that is gone for good. One that is alive is refused."""
+    if dry_run:
+        with asked.admin() as admin:
+            check_forgettable(admin.describe_cluster(include_fenced_brokers=True), broker_id)
+        click.echo(f"broker {broker_id} would no longer be registered")
+        return
     confirm(f"Forget broker {broker_id}", yes=yes)
     with asked.admin() as admin:
         admin.unregister_broker(broker_id)
     click.echo(f"broker {broker_id} is no longer registered")
+
+
+def check_forgettable(cluster: ClusterDescription, broker_id: int) -> None:
+    """Raises what a controller of ours would: Kafka's cuts a broker off that is alive."""
+    if broker_id not in {node.node_id for node in cluster.nodes}:
+        raise BrokerIdNotRegistered(f"Broker ID {broker_id} is not currently registered")
+    if broker_id not in cluster.fenced_broker_ids:
+        raise InvalidRequest(f"Broker {broker_id} is alive: stop it before it is forgotten")
 
 
 def broker_rows(

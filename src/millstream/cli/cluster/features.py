@@ -8,7 +8,15 @@ import click
 
 from millstream.cli.arguments import whole_number
 from millstream.cli.cluster.options import AskedNodes, DescribingGroup, whom_to_ask
-from millstream.cli.rows import Row, confirm, finish, output_option, print_rows, yes_option
+from millstream.cli.rows import (
+    Row,
+    confirm,
+    finish,
+    for_people,
+    output_option,
+    print_rows,
+    yes_option,
+)
 
 if TYPE_CHECKING:
     from millstream.clients.admin import FeatureMetadata
@@ -42,7 +50,7 @@ def describe(*, asked: AskedNodes, output: str, node_id: int | None) -> None:
     """Show each feature: which levels the node that is asked supports, and which is in force."""
     with asked.admin() as admin:
         found = admin.describe_features(node_id=node_id)
-    print_rows(feature_rows(found, as_text=output == "table"), output, _COLUMNS)
+    print_rows(feature_rows(found, as_text=for_people(output)), output, _COLUMNS)
 
 
 @features.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,11 +12,22 @@ from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.cluster.reassignment.files import read_partitions
 from millstream.cli.command import ClientCommand
 from millstream.cli.completion.names import topic_names
-from millstream.cli.rows import Row, confirm, finish, note, output_option, print_rows, yes_option
+from millstream.cli.near_names import with_near_topics
+from millstream.cli.rows import (
+    Row,
+    confirm,
+    dry_run_option,
+    finish,
+    note,
+    output_option,
+    print_rows,
+    yes_option,
+)
 from millstream.errors import ElectionNotNeeded, KafkaError
 from millstream.model import TopicPartition
 
 if TYPE_CHECKING:
+    from millstream.clients.admin import PartitionDescription, TopicDescription
     from millstream.clients.blocking import Admin
 
 _COLUMNS: Final = ("topic", "partition", "result", "leader")
@@ -28,6 +39,7 @@ _UNCLEAN: Final = "unclean"
 @whom_to_ask
 @output_option
 @yes_option
+@dry_run_option
 @click.argument("kind", type=click.Choice([_PREFERRED, _UNCLEAN]))
 @click.argument("topics", nargs=-1, metavar="[TOPIC]...", shell_complete=topic_names)
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="This partition of the one TOPIC, and not all; may be repeated.")  # fmt: skip
@@ -40,6 +52,7 @@ def elect_leaders(
     asked: AskedNodes,
     output: str,
     yes: bool,
+    dry_run: bool,
     partitions: tuple[int, ...],
     file: str | None,
     everything: bool,
@@ -55,10 +68,14 @@ def elect_leaders(
     if asked.asks_controllers:
         raise click.UsageError("controllers do not tell who leads: give --bootstrap-server")
     named = None if file is None else read_partitions(file_text(file), file)
-    if kind == _UNCLEAN:
+    if kind == _UNCLEAN and not dry_run:
         confirm("Elect leaders that may lack acknowledged records, which are lost then", yes=yes)
     with asked.admin() as admin:
         wanted = _wanted(admin, topics, partitions) if topics else named
+        if dry_run:
+            elections = planned_elections(_described(admin, wanted), kind, wanted)
+            print_rows(elections, output, _COLUMNS)
+            return
         results = _elected(admin, kind, wanted)
         errors = {
             key: each
@@ -89,13 +106,50 @@ def election_rows(
     ]
 
 
+def planned_elections(
+    described: Iterable[TopicDescription], kind: str, wanted: Collection[TopicPartition] | None
+) -> list[Row]:
+    """Returns a row for each partition, with what an election would do and the leader that it has now."""
+    return [
+        {
+            "topic": topic.name,
+            "partition": each.partition,
+            "result": _planned(each, kind),
+            "leader": None if each.leader < 0 else each.leader,
+        }
+        for topic in described
+        for each in topic.partitions
+        if wanted is None or TopicPartition(topic.name, each.partition) in wanted
+    ]
+
+
+def _planned(partition: PartitionDescription, kind: str) -> str:
+    """A preferred leader must be in sync; an unclean one must only be up, and there must be no leader."""
+    first = partition.replicas[0]
+    if kind == _PREFERRED:
+        if partition.leader == first:
+            return "not needed"
+        return f"{first} would be elected" if first in partition.isr else f"{first} is not in sync"
+    if partition.leader >= 0:
+        return "not needed"
+    up = [each for each in partition.replicas if each not in partition.offline_replicas]
+    return f"one of {', '.join(map(str, up))} would be elected" if up else "no replica is up"
+
+
+def _described(admin: Admin, wanted: Collection[TopicPartition] | None) -> list[TopicDescription]:
+    """Raises the error of a topic that is not there."""
+    names = admin.list_topics(include_internal=True) if wanted is None else {key.topic for key in wanted}  # fmt: skip
+    found = with_near_topics(admin, admin.describe_topics(sorted(names))).raise_errors()
+    return [found.result(name) for name in found]
+
+
 def _wanted(
     admin: Admin, topics: Sequence[str], partitions: Sequence[int]
 ) -> Sequence[TopicPartition]:
     """The partitions of the topics. Raises the error of a topic that is not there."""
     if partitions:
         return [TopicPartition(topics[0], each) for each in dict.fromkeys(partitions)]
-    described = admin.describe_topics(dict.fromkeys(topics)).raise_errors()
+    described = with_near_topics(admin, admin.describe_topics(dict.fromkeys(topics))).raise_errors()
     return [
         TopicPartition(topic.name, each.partition)
         for topic in described.values()

@@ -12,7 +12,8 @@ from millstream.cli.cluster.brokers import ANSWER_MS
 from millstream.cli.cluster.given_values import broker_ids
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.command import FAILED, ClientCommand, report_error
-from millstream.cli.rows import Row, print_rows
+from millstream.cli.near_names import with_near_topics
+from millstream.cli.rows import Row, for_people, print_rows
 from millstream.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _REPLICA_COLUMNS: Final = ("topic", "partition", "broker", "log_dir", "bytes", "
 
 @click.command("log-dirs", cls=ClientCommand, short_help="Show what lies where on the disks.")
 @whom_to_ask
-@click.option("--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True, help="A table for people, or JSON for programs, as kafka-log-dirs prints it; or one object for each broker.")  # fmt: skip
+@click.option("--output", type=click.Choice(["table", "wide", "json", "jsonl"]), default="table", show_default=True, help="A table for people, or JSON for programs, as kafka-log-dirs prints it; or one object for each broker.")  # fmt: skip
 @click.option("--broker-list", metavar="ID,...", help="Ask these brokers. Default: all that are up.")  # fmt: skip
 @click.option("--topic-list", metavar="TOPIC,...", help="Tell the replicas of these topics. Default: of all.")  # fmt: skip
 @click.option("--replicas", is_flag=True, help="A line for each replica, and not for each directory.")  # fmt: skip
@@ -45,6 +46,8 @@ def log_dirs(
     wanted = None if broker_list is None else broker_ids(broker_list, "--broker-list")
     topics = None if topic_list is None else _names(topic_list)
     with asked.admin() as admin:
+        if topics is not None:
+            with_near_topics(admin, admin.describe_topics(topics)).raise_errors()
         cluster = admin.describe_cluster(include_fenced_brokers=True)
         known = sorted(node.node_id for node in cluster.nodes)
         unknown = sorted(set(wanted or ()) - set(known))
@@ -53,14 +56,14 @@ def log_dirs(
         if wanted is None:
             wanted = [each for each in known if each not in cluster.fenced_broker_ids]
         found: Answers = admin.describe_log_dirs(wanted, timeout_ms=ANSWER_MS)
-    if output == "table":
+    if for_people(output):
         rows = replica_rows(found, topics) if replicas else directory_rows(found, topics)
         print_rows(rows, output, _REPLICA_COLUMNS if replicas else _COLUMNS)
     else:
         _print_json(found, topics, output)
     errors = [each for each in found.values() if isinstance(each, KafkaError)]
     for error in errors:
-        report_error(error, as_json=output != "table")
+        report_error(error, as_json=not for_people(output))
     if errors:
         sys.exit(FAILED)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from millstream.cli.cluster.options import AskedNodes, DescribingGroup, whom_to_ask
-from millstream.cli.rows import Row, confirm, output_option, print_rows, yes_option
+from millstream.cli.rows import Row, confirm, for_people, output_option, print_rows, yes_option
 from millstream.model import ZERO_UUID, Uuid, uuid_from_text, uuid_text
 
 if TYPE_CHECKING:
@@ -55,15 +55,15 @@ def describe(
     now_ms = time.time_ns() // 1_000_000
     if status or not replication:
         told = status_row(found, cluster_id)
-        if output == "table":
+        if for_people(output):
             for name, value in told.items():
                 text = value if isinstance(value, str | int | None) else json.dumps(value)
                 click.echo(f"{_heading(name):24}{text}")
         else:
             print_rows([told], output, ())
-    if status == replication and output == "table":
+    if status == replication and for_people(output):
         click.echo()
-    if replication or (not status and output == "table"):
+    if replication or (not status and for_people(output)):
         print_rows(replication_rows(found, now_ms if human_readable else None), output, _COLUMNS)
 
 

@@ -19,7 +19,7 @@ from millstream.cli.cluster.troubled_partitions import (
     troubled_rows,
 )
 from millstream.cli.command import ClientCommand
-from millstream.cli.rows import Row, note, output_option, print_rows, table
+from millstream.cli.rows import Row, for_people, note, output_option, print_rows
 from millstream.clients.admin.cluster.nodes import ClusterNode, cluster_nodes, is_cordoned
 from millstream.quoting import counted
 
@@ -61,14 +61,13 @@ def status(*, asked: AskedNodes, output: str) -> None:
         answers = _answers(admin, of_controllers=asked.asks_controllers)
     nodes = node_rows(answers)
     troubled = troubled_rows(answers.topics or (), answers.min_isr)
-    if output != "table":
+    if not for_people(output):
         print_rows([summary(answers) | {"nodes": nodes, "troubled": troubled}], output, ())
         return
     for line in head_lines(summary(answers)):
         click.echo(line)
     click.echo()
-    for line in table([{name: row[name] for name in _COLUMNS} for row in nodes], _COLUMNS):
-        click.echo(line)
+    print_rows(nodes, output, _COLUMNS)
     if troubled:
         click.echo()
         print_rows(troubled[:_TROUBLED_MAX], output, COLUMNS)

@@ -12,7 +12,8 @@ from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.completion.names import config_changes, config_names, resource_names
 from millstream.cli.configs.resources import RESOURCE, parse_type, resource_text
-from millstream.cli.rows import Row, finish, note, output_option, print_rows
+from millstream.cli.near_names import with_near_topics
+from millstream.cli.rows import Row, finish, for_people, note, output_option, print_rows
 from millstream.cli.terminal import printable
 from millstream.errors import (
     ConfigError,
@@ -104,7 +105,7 @@ def get(
 ) -> None:
     """Show the settings of a resource, and which level each comes from."""
     with cluster.admin() as admin:
-        entries = admin.describe_configs([resource]).result(resource)
+        entries = with_near_topics(admin, admin.describe_configs([resource])).result(resource)
     chosen = chosen_entries(entries, keys, resource, all_keys=all_keys)
     print_rows([_row(resource, each) for each in chosen], output, _COLUMNS)
     if not chosen:
@@ -160,10 +161,13 @@ def unset(
 def explain(resource: ConfigResource, key: str, *, cluster: ClusterOptions, output: str) -> None:
     """Show every level at which a setting has a value, which one counts, and what it does."""
     with cluster.admin() as admin:
-        found = admin.describe_configs([resource], include_synonyms=True, include_documentation=True)  # fmt: skip
+        found = admin.describe_configs(
+            [resource], include_synonyms=True, include_documentation=True
+        )
+        with_near_topics(admin, found)
     (entry,) = chosen_entries(found.result(resource), (key,), resource, all_keys=True)
     levels = level_rows(entry)
-    if output != "table":
+    if not for_people(output):
         head = _row(resource, entry)
         head["type"] = entry.type.name.lower()
         head["documentation"] = entry.documentation
@@ -235,7 +239,8 @@ def _alter(
     dry_run: bool,
 ) -> None:
     with cluster.admin() as admin:
-        errors = admin.incremental_alter_configs({resource: changes}, validate_only=dry_run).errors()  # fmt: skip
+        answered = admin.incremental_alter_configs({resource: changes}, validate_only=dry_run)
+        errors = with_near_topics(admin, answered).errors()
         if resource in errors:
             errors[resource] = _with_hint(admin, resource, changes, errors[resource])
     verb = "unset" if changes[0].operation is AlterOperation.DELETE else "set"

@@ -16,11 +16,22 @@ from millstream.cli.groups.options import (
     group_option,
     wanted_groups,
 )
-from millstream.cli.rows import confirm, finish, named, note, output_option, print_rows, yes_option
-from millstream.quoting import some_of
+from millstream.cli.near_names import with_near_groups
+from millstream.cli.rows import (
+    confirm,
+    dry_run_option,
+    finish,
+    named,
+    note,
+    output_option,
+    print_rows,
+    yes_option,
+)
+from millstream.errors import KafkaError, NonEmptyGroup
+from millstream.quoting import counted, some_of
 
 if TYPE_CHECKING:
-    from millstream.clients.admin import GroupDescription
+    from millstream.clients.admin import GroupDescription, Results
     from millstream.clients.blocking import Admin
 
 Columns = tuple[str, ...]
@@ -121,7 +132,7 @@ def describe(
     """
     with cluster.admin() as admin:
         wanted = wanted_groups(admin, names, more, all_groups=all_groups)
-        found = described_groups(admin, wanted)
+        found = with_near_groups(admin, described_groups(admin, wanted))
         good = [found.result(name) for name in wanted if name not in found.errors()]
         if view == "offsets":
             rows = [row for group in good for row in _offset_rows(admin, group)]
@@ -207,6 +218,7 @@ def _offset_rows(admin: Admin, group: GroupDescription) -> list[dict[str, object
 @group_argument
 @group_option
 @yes_option
+@dry_run_option
 def delete(
     names: tuple[str, ...],
     *,
@@ -214,15 +226,30 @@ def delete(
     output: str,
     more: tuple[str, ...],
     yes: bool,
+    dry_run: bool,
 ) -> None:
     """Delete groups that have no members, together with their committed offsets."""
     wanted = named(names, more, "GROUP")
-    confirm(f"Delete {some_of(wanted)} and what they committed", yes=yes)
+    if not dry_run:
+        confirm(f"Delete {some_of(wanted)} and what they committed", yes=yes)
     with cluster.admin() as admin:
-        errors = admin.delete_groups(wanted).errors()
+        if dry_run:
+            errors = _undeletable(with_near_groups(admin, described_groups(admin, wanted)))
+        else:
+            errors = with_near_groups(admin, admin.delete_groups(wanted)).errors()
     good = [name for name in wanted if name not in errors]
-    print_rows([{"group": name, "result": "deleted"} for name in good], output, ("group", "result"))
+    done = "would be deleted" if dry_run else "deleted"
+    print_rows([{"group": name, "result": done} for name in good], output, ("group", "result"))
     finish(errors, output)
+
+
+def _undeletable(found: Results[str, GroupDescription]) -> dict[str, KafkaError]:
+    """The groups that a deletion would refuse."""
+    errors = found.errors()
+    for name, group in found.items():
+        if not isinstance(group, KafkaError) and group.members:
+            errors[name] = NonEmptyGroup(f"{name}: The group is not empty: it has {counted(len(group.members), 'member')}")  # fmt: skip
+    return errors
 
 
 groups.add_command(reset_offsets)

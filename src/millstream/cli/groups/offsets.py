@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -23,10 +24,19 @@ from millstream.cli.groups.options import (
     group_option,
     wanted_groups,
 )
-from millstream.cli.rows import Row, finish, output_option, print_rows
+from millstream.cli.near_names import or_near_group, with_near_groups, with_near_topics
+from millstream.cli.rows import (
+    Row,
+    confirm,
+    dry_run_option,
+    finish,
+    output_option,
+    print_rows,
+    yes_option,
+)
 from millstream.cli.terminal import printable
-from millstream.errors import KafkaError
-from millstream.quoting import counted
+from millstream.errors import GroupSubscribedToTopic, KafkaError
+from millstream.quoting import counted, some_of
 
 if TYPE_CHECKING:
     from millstream.cli.groups.reset import KnownOffsets, Reset
@@ -123,30 +133,53 @@ def reset_offsets(
     rows: list[Row] = []
     errors: dict[tuple[str, TopicPartition | None], KafkaError] = {}
     with cluster.admin() as admin:
-        for group_id in wanted_groups(admin, names, more, all_groups=all_groups):
-            try:
-                shared = is_share_group(_without_members(admin, group_id))
-                plan = _plan(admin, group_id, reset, where, shared=shared)
-            except KafkaError as error:
-                errors[group_id, None] = (
-                    error  # the other groups are handled, and told of, all the same
-                )
-                continue
-            if export:
-                click.echo(plan_text(plan), nl=False)
-            elif execute:
-                failed = move_offsets(admin, group_id, plan, shared=shared)
+        wanted = wanted_groups(admin, names, more, all_groups=all_groups)
+        try:
+            for group_id in wanted:
+                try:
+                    plan, failed = _moved(admin, group_id, reset, where, execute=execute)
+                except KafkaError as error:
+                    errors[group_id, None] = (
+                        error  # the others are handled, and told of, all the same
+                    )
+                    continue
                 errors |= {(group_id, tp): error for tp, error in failed.items()}
-            rows += [
-                {"group": group_id, "topic": tp.topic, "partition": tp.partition, "new_offset": at}
-                for tp, at in plan.items()
-                if (group_id, tp) not in errors
-            ]
+                if export:
+                    click.echo(plan_text(plan), nl=False)
+                else:
+                    rows += _reset_rows(group_id, plan, failed)
+        except KeyboardInterrupt:
+            print_rows(rows, output, _RESET_COLUMNS)
+            sentence = (
+                f"interrupted: group {group_id} may be moved or not; those before it are told above"
+            )
+            click.echo(printable(sentence), err=True)
+            raise
     if not export:
         print_rows(rows, output, _RESET_COLUMNS)
     if rows and not execute and not export:
         click.echo("nothing was changed; add --execute to change the offsets", err=True)
     finish(errors, output)
+
+
+def _moved(
+    admin: Admin, group_id: str, reset: Reset | None, where: _Options, *, execute: bool
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, KafkaError]]:
+    """Returns the new offsets of a group, and the errors of partitions that could not be moved. Nothing moves unless `execute`."""
+    shared = is_share_group(_without_members(admin, group_id))
+    plan = _plan(admin, group_id, reset, where, shared=shared)
+    failed = move_offsets(admin, group_id, plan, shared=shared) if execute else {}
+    return plan, failed
+
+
+def _reset_rows(
+    group_id: str, plan: Mapping[TopicPartition, int], failed: Container[TopicPartition]
+) -> list[Row]:
+    return [
+        {"group": group_id, "topic": tp.topic, "partition": tp.partition, "new_offset": at}
+        for tp, at in plan.items()
+        if tp not in failed
+    ]
 
 
 def _reset(options: _Options) -> Reset | None:
@@ -188,6 +221,9 @@ def _without_members(admin: Admin, group_id: str) -> GroupDescription | None:
     try:
         group = described_groups(admin, [group_id]).result(group_id)
     except GroupIdNotFound:
+        near = or_near_group(admin, group_id)
+        if near:
+            _warn(f"there is no group {group_id} yet{near}")
         return None
     if group.state not in _CAN_BE_RESET:
         raise NonEmptyGroup(
@@ -238,7 +274,7 @@ def _targets(topics: tuple[str, ...], otherwise: str = "") -> dict[str, set[int]
 def _partitions(admin: Admin, targets: dict[str, set[int] | None]) -> list[TopicPartition]:
     from millstream.model import TopicPartition
 
-    found = admin.describe_topics(targets).raise_errors()
+    found = with_near_topics(admin, admin.describe_topics(targets)).raise_errors()
     partitions = []
     for name, wanted in targets.items():
         existing = {each.partition for each in found.result(name).partitions}
@@ -273,6 +309,8 @@ def _known(
 @group_argument
 @group_option
 @_topic
+@yes_option
+@dry_run_option
 def delete_offsets(
     names: tuple[str, ...],
     *,
@@ -280,6 +318,8 @@ def delete_offsets(
     output: str,
     more: tuple[str, ...],
     topics: tuple[str, ...],
+    yes: bool,
+    dry_run: bool,
 ) -> None:
     """Delete the committed offsets of a group for topics that no member reads."""
     wanted = [*names, *more]
@@ -288,12 +328,33 @@ def delete_offsets(
     targets = _targets(topics)
     with cluster.admin() as admin:
         partitions = _partitions(admin, targets)
-        group = described_groups(admin, wanted).result(wanted[0])
-        errors = forget_offsets(admin, wanted[0], targets, partitions, shared=is_share_group(group))
+        group = with_near_groups(admin, described_groups(admin, wanted)).result(wanted[0])
+        shared = is_share_group(group)
+        if dry_run:
+            there = current_offsets(admin, wanted[0], shared=shared)
+            results, errors = planned_deletion(group, partitions, there)
+        else:
+            confirm(f"Delete what {wanted[0]} has committed for {counted(len(partitions), 'partition')} of {some_of(targets)}", yes=yes)  # fmt: skip
+            errors = forget_offsets(admin, wanted[0], targets, partitions, shared=shared)
+            results = {tp: "deleted" for tp in partitions if tp not in errors}
     rows = [
-        {"group": wanted[0], "topic": tp.topic, "partition": tp.partition, "result": "deleted"}
-        for tp in partitions
-        if tp not in errors
+        {"group": wanted[0], "topic": tp.topic, "partition": tp.partition, "result": result}
+        for tp, result in results.items()
     ]
     print_rows(rows, output, _DELETED_COLUMNS)
     finish(errors, output)
+
+
+def planned_deletion(
+    group: GroupDescription, partitions: Iterable[TopicPartition], there: Container[TopicPartition]
+) -> tuple[dict[TopicPartition, str], dict[TopicPartition, KafkaError]]:
+    """Returns what would become of each partition, and those that would be refused since a member reads their topic. `there`: with an offset."""
+    read = {tp.topic for member in group.members for tp in member.assignment}
+    results: dict[TopicPartition, str] = {}
+    errors: dict[TopicPartition, KafkaError] = {}
+    for tp in partitions:
+        if tp.topic in read:
+            errors[tp] = GroupSubscribedToTopic(f"{tp}: a member of {group.group_id} reads the topic: stop its consumers first")  # fmt: skip
+        else:
+            results[tp] = "would be deleted" if tp in there else "has no offset"
+    return results, errors

@@ -18,7 +18,7 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.completion.names import topic_names
 from millstream.cli.perf.statistics import HEADER, Read
-from millstream.cli.rows import output_option
+from millstream.cli.rows import for_people, output_option
 from millstream.errors import RequestTimedOut
 from millstream.quoting import counted
 from millstream.runtime.system import SystemClock
@@ -138,7 +138,7 @@ def _share_read(read: Read, options: _Options) -> str:
 
 
 def _print(read: Read, options: _Options) -> None:
-    if options.output != "table":
+    if not for_people(options.output):
         import orjson
 
         click.echo(orjson.dumps(read.members()))

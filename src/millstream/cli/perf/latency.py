@@ -17,7 +17,7 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, TerminationRequested
 from millstream.cli.completion.names import topic_names
 from millstream.cli.perf.statistics import Latencies
-from millstream.cli.rows import output_option
+from millstream.cli.rows import for_people, output_option
 from millstream.errors import RequestTimedOut
 from millstream.quoting import counted
 
@@ -121,7 +121,7 @@ def latency(
 
 def _print(latencies: Latencies, output: str) -> None:
     p50, p99, p999 = latencies.percentiles(0.5, 0.99, 0.999)
-    if output == "table":
+    if for_people(output):
         click.echo(f"Avg latency: {latencies.average_ms:.4f} ms")
         click.echo(f"Percentiles: 50th = {p50}, 99th = {p99}, 99.9th = {p999}")
         return

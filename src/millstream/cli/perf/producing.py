@@ -24,7 +24,7 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.completion.names import topic_names
 from millstream.cli.perf.statistics import Sent
-from millstream.cli.rows import output_option
+from millstream.cli.rows import for_people, output_option
 from millstream.quoting import counted
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def produce(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
 
 
 def _print(run: _Run, output: str) -> None:
-    if output == "table":
+    if for_people(output):
         click.echo(run.sent.summary(run.ended_ms))
     else:
         import orjson

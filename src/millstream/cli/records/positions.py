@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millstream.cli.near_names import with_near_topics
 from millstream.cli.records.offset_choice import Bounds, Lookups, Start, offsets_at, start_offsets
 from millstream.cli.terminal import printable
 from millstream.model import TopicPartition
@@ -23,7 +24,7 @@ def partitions_of(
     names = list(names)
     if pattern is not None:
         names = [name for name in admin.list_topics() if re.fullmatch(pattern, name)]
-    topics = admin.describe_topics(names).raise_errors()
+    topics = with_near_topics(admin, admin.describe_topics(names)).raise_errors()
     partitions = [
         TopicPartition(topic, described.partition)
         for topic in names

@@ -73,6 +73,8 @@ class RecordSender:
         self._aborted = 0
         self._refused = 0
         self._first_refused: tuple[int, LinePlace] | None = None
+        self._last: LinePlace | None = None
+        """The place of the record that was sent last."""
 
     def write(self, lines: Iterable[Placed]) -> None:
         """Sends all lines. An error still delivers those that were read; after an interruption whoever closes the producer does."""
@@ -112,8 +114,14 @@ class RecordSender:
             # As where the producer has failed for good, which `error` says.
             error.add_note(f"the transaction could not be aborted either: {failure}")
 
-    def summary(self) -> str:
-        """Returns how many records were written, and what became of the others."""
+    def summary(self, *, is_whole: bool = True) -> str:
+        """Returns how many records were written, and what became of the others; where the input was not read to its end, how far it was."""
+        told = self._outcome()
+        if is_whole or self._last is None:
+            return told
+        return f"{told}; {printable(str(self._last))} was the last one sent"
+
+    def _outcome(self) -> str:
         verb = "written" if self._is_acknowledged else "sent"
         written = self._acknowledged if self._committed is None else self._committed
         told = f"{counted(written, 'record')} {verb} to {printable(self._topic)}"
@@ -133,6 +141,7 @@ class RecordSender:
             except SerializationError as error:
                 raise SerializationError(f"{place}: {error}") from error
         self._sent += 1
+        self._last = place
         delivery = self._producer.send(
             self._topic,
             line.value,

@@ -14,6 +14,7 @@ from millstream.cli.rows import (
     confirm,
     dry_run_option,
     finish,
+    for_people,
     note,
     output_option,
     print_rows,
@@ -224,7 +225,7 @@ def remove(
             if not found:
                 note("no rule", output)
             return
-        if output == "table" and not yes:
+        if for_people(output) and not yes:
             print_rows(map(rule_row, found), output, RULE_COLUMNS)
         confirm(f"Remove {counted(len(found), 'rule')}", yes=yes)
         errors = _errors(admin.delete_acls([filter_of(rule) for rule in found]))

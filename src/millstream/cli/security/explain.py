@@ -15,7 +15,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import FAILED, ClientCommand
-from millstream.cli.rows import output_option, print_rows
+from millstream.cli.rows import for_people, output_option, print_rows
 from millstream.cli.security.rule_rows import rule_row, rule_words
 from millstream.cli.security.words import (
     OPERATION,
@@ -116,7 +116,7 @@ def explain(
             rules, decision = [], _NO_AUTHORIZER
         else:
             decision = decided(question, rules, settings or {})
-    if output == "table":
+    if for_people(output):
         for line in _lines(question, decision, rules, are_settings_known=settings is not None):
             click.echo(printable(line))
     else:

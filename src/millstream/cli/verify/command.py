@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from millstream.cli.command import FAILED, ClientCommand
-from millstream.cli.rows import Row, output_option, print_rows
+from millstream.cli.rows import Row, for_people, output_option, print_rows
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
 from millstream.quoting import counted
@@ -184,7 +184,7 @@ def _finding_row(finding: Finding) -> Row:
 
 def _print_findings(found: list[Finding], output: str) -> None:
     """Programs find them in the rows."""
-    if output != "table":
+    if not for_people(output):
         return
     for finding in found:
         word = "note" if finding.is_expected else "error"

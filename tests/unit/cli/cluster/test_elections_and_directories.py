@@ -5,13 +5,29 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from millstream.cli.cluster.brokers import check_forgettable
 from millstream.cli.cluster.command import cluster
-from millstream.cli.cluster.leader_elections import election_rows
+from millstream.cli.cluster.leader_elections import election_rows, planned_elections
 from millstream.cli.cluster.log_dirs import broker_objects, directory_rows, replica_rows
-from millstream.clients.admin import LogDirDescription, ReplicaInfo, Results
-from millstream.errors import BrokerNotAvailable, ElectionNotNeeded, KafkaStorageError
+from millstream.clients.admin import (
+    ClusterDescription,
+    LogDirDescription,
+    PartitionDescription,
+    ReplicaInfo,
+    Results,
+    TopicDescription,
+)
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode
+from millstream.errors import (
+    BrokerIdNotRegistered,
+    BrokerNotAvailable,
+    ElectionNotNeeded,
+    InvalidRequest,
+    KafkaStorageError,
+)
 from millstream.errors import PreferredLeaderNotAvailable as NotInSync
-from millstream.model import TopicPartition
+from millstream.model import TopicPartition, Uuid
+from millstream.net.client.core.addresses import Address
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 HELD = {
@@ -37,6 +53,40 @@ def test_who_leads_after_an_election_is_told() -> None:
         (0, "elected", 3),
         (1, "not needed", 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "leader", "isr", "offline", "result"),
+    [
+        ("preferred", 1, (1, 2), (), "not needed"),
+        ("preferred", 2, (1, 2), (), "1 would be elected"),
+        ("preferred", 2, (2,), (), "1 is not in sync"),
+        ("unclean", 2, (2,), (1,), "not needed"),
+        ("unclean", -1, (1,), (1,), "one of 2 would be elected"),
+        ("unclean", -1, (1,), (1, 2), "no replica is up"),
+    ],
+)
+def test_what_an_election_would_do(
+    kind: str, leader: int, isr: tuple[int, ...], offline: tuple[int, ...], result: str
+) -> None:
+    partitions = [
+        PartitionDescription(number, leader, replicas=(1, 2), isr=isr, offline_replicas=offline)
+        for number in (0, 1)
+    ]
+    topic = TopicDescription("t", Uuid(bytes(16)), False, partitions)
+    (row,) = planned_elections([topic], kind, [T1])
+    assert (row["partition"], row["result"]) == (1, result)
+    assert len(planned_elections([topic], kind, None)) == 2
+
+
+def test_only_a_broker_that_is_gone_can_be_forgotten() -> None:
+    nodes = [BrokerNode(each, Address("h", 1), None) for each in (1, 2)]
+    found = ClusterDescription("c", 1, nodes, fenced_broker_ids=frozenset({2}))
+    check_forgettable(found, 2)
+    with pytest.raises(InvalidRequest, match="Broker 1 is alive: stop it"):
+        check_forgettable(found, 1)
+    with pytest.raises(BrokerIdNotRegistered, match="Broker ID 3 is not currently registered"):
+        check_forgettable(found, 3)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import click
 import pytest
 
+from millstream.cli.groups.offsets import planned_deletion
 from millstream.cli.groups.reset import (
     KnownOffsets,
     Reset,
@@ -12,6 +13,13 @@ from millstream.cli.groups.reset import (
     plan_text,
     within,
 )
+from millstream.clients.admin import (
+    GroupDescription,
+    GroupMemberDescription,
+    GroupState,
+    GroupType,
+)
+from millstream.errors import GroupSubscribedToTopic
 from millstream.model import TopicPartition
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -69,3 +77,18 @@ def test_a_plan_is_read_as_it_was_exported() -> None:
     assert parse_plan("a,0,7\ngroup,a,1,8\n") == {A: 7, B: 8}
     with pytest.raises(click.ClickException, match="is not TOPIC,PARTITION,OFFSET"):
         parse_plan("a,x,7")
+
+
+def test_a_deletion_that_is_tried_tells_what_would_go_and_what_a_member_reads() -> None:
+    """As the broker decides it: nothing goes of a topic that a member is subscribed to."""
+    elsewhere = TopicPartition("b", 0)
+    member = GroupMemberDescription("m", None, "c", "/h", [B])
+    group = GroupDescription(
+        "g", GroupState.STABLE, "consumer", "range", [member], GroupType.CONSUMER, 1
+    )
+    results, errors = planned_deletion(group, [A, elsewhere], {A})
+    assert results == {elsewhere: "has no offset"}
+    assert isinstance(errors[A], GroupSubscribedToTopic)
+    results, errors = planned_deletion(group._replace(members=[]), [A, elsewhere], {A})
+    assert results == {A: "would be deleted", elsewhere: "has no offset"}
+    assert errors == {}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -29,7 +30,16 @@ from millstream.cli.cluster.reassignment.progress import (
 )
 from millstream.cli.command import FAILED, ClientGroup
 from millstream.cli.completion.names import topic_names
-from millstream.cli.rows import confirm, finish, note, output_option, print_rows, yes_option
+from millstream.cli.rows import (
+    confirm,
+    dry_run_option,
+    finish,
+    for_people,
+    note,
+    output_option,
+    print_rows,
+    yes_option,
+)
 from millstream.cli.terminal import printable
 from millstream.model import TopicPartition
 from millstream.quoting import counted, some_of
@@ -108,6 +118,7 @@ def plan(
 @click.option("--additional", is_flag=True, help="Begin though other partitions move already, and set their throttle anew.")  # fmt: skip
 @click.option("--disallow-replication-factor-change", is_flag=True, help="Refuse partitions that would have more or fewer replicas than now.")  # fmt: skip
 @_timeout
+@dry_run_option
 def execute(
     file: str,
     *,
@@ -117,18 +128,31 @@ def execute(
     additional: bool,
     disallow_replication_factor_change: bool,
     timeout_ms: int,
+    dry_run: bool,
 ) -> None:
     """Begin the moves of FILE. Prints the replicas until now, which take the partitions back when they are executed."""
     target = read_target(file_text(file), file)
     with _moves(asked) as moves:
         before = moves.check(target, file, additional=additional)
         click.echo(target_text(before))
-        moves.throttle(target, before, throttle, directory_throttle)
-        errors = moves.begin(
-            target,
-            keeps_factor=disallow_replication_factor_change,
-            timeout_ms=timeout_ms,
-        )
+        if dry_run:
+            moved = sum(before[key] != replicas for key, replicas in target.replicas.items())
+            click.echo(f"{counted(moved, 'partition')} would move; without --dry-run they do", err=True)  # fmt: skip
+            return
+        try:
+            moves.throttle(target, before, throttle, directory_throttle)
+            errors = moves.begin(
+                target,
+                keeps_factor=disallow_replication_factor_change,
+                timeout_ms=timeout_ms,
+            )
+        except KeyboardInterrupt:
+            click.echo(
+                f"interrupted: what has begun goes on; `millstream cluster reassign verify {printable(file)}` shows how far it is, "
+                "`cancel` in place of `verify` calls it off",
+                err=True,
+            )
+            raise
     begun = len(target.replicas) - len(errors.keys() & target.replicas.keys())
     click.echo(
         f"{counted(begun, 'partition')} on the way; save the line above to go back, and watch with `millstream cluster reassign verify {printable(file)}`"
@@ -159,7 +183,7 @@ def verify(file: str, *, asked: AskedNodes, output: str, preserve_throttles: boo
         ends = not ongoing and not goes_on(of_directories)
         if ends and not preserve_throttles:
             _tell_limited(moves.take_throttles_away(target.topics), output)
-    if output == "table":
+    if for_people(output):
         print_rows(rows, output, COLUMNS)
         if of_directories:
             click.echo()
@@ -186,6 +210,7 @@ def verify(file: str, *, asked: AskedNodes, output: str, preserve_throttles: boo
 @whom_to_ask
 @_output
 @yes_option
+@dry_run_option
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), required=False)  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All moves that are under way.")
 @_preserve
@@ -195,6 +220,7 @@ def cancel(
     asked: AskedNodes,
     output: str,
     yes: bool,
+    dry_run: bool,
     everything: bool,
     preserve_throttles: bool,
 ) -> None:
@@ -205,6 +231,11 @@ def cancel(
     with _moves(asked) as moves:
         ongoing = moves.ongoing()
         wanted = [key for key in ongoing if target is None or key in target.replicas]
+        if dry_run:
+            moving = {} if target is None else moves.moving_directories(target)
+            on_the_way = {*wanted, *(each.topic_partition for each in moving)}
+            _print_called_off(on_the_way, output, "would be called off")
+            return
         if wanted:
             confirm(f"Call off the moves of {some_of([str(key) for key in wanted])}", yes=yes)
         errors = moves.call_off(wanted)
@@ -212,14 +243,20 @@ def cancel(
         if not preserve_throttles:
             topics = {key.topic for key in (*wanted, *_keys(target))}
             _tell_limited(moves.take_throttles_away(topics), output)
+    done = {*wanted, *of_directories} - errors.keys()
+    if done or not errors:
+        _print_called_off(done, output, "called off")
+    finish(errors, output)
+
+
+def _print_called_off(partitions: Iterable[TopicPartition], output: str, result: str) -> None:
     rows = [
-        {"topic": key.topic, "partition": key.partition, "result": "called off"}
-        for key in sorted({*wanted, *of_directories} - errors.keys())
+        {"topic": key.topic, "partition": key.partition, "result": result}
+        for key in sorted(partitions)
     ]
     print_rows(rows, output, ("topic", "partition", "result"))
-    if not rows and not errors:
+    if not rows:
         note("nothing of it moves", output)
-    finish(errors, output)
 
 
 @reassign.command("list")

@@ -15,6 +15,7 @@ from millstream.cli.cluster.reassignment.throttles import (
     broker_throttles,
     topic_throttles,
 )
+from millstream.cli.near_names import with_near_topics
 from millstream.clients.admin import (
     AlterConfig,
     AlterOperation,
@@ -73,6 +74,8 @@ class Moves:
         """Returns the replicas of all partitions of these topics, or of all. Raises the error of a topic; `or_none` leaves unknown ones out."""
         names = self._admin.list_topics(include_internal=True) if topics is None else topics
         described = self._admin.describe_topics(dict.fromkeys(names))
+        if not or_none:
+            with_near_topics(self._admin, described)
         found: dict[TopicPartition, tuple[int, ...]] = {}
         for topic in described.values():
             if isinstance(topic, UnknownTopicOrPartition) and or_none:
@@ -240,13 +243,17 @@ class Moves:
         wanted = dict.fromkeys(partitions)
         return self._admin.alter_partition_reassignments(wanted).errors() if wanted else {}
 
-    def call_off_directories(self, target: ReassignmentTarget) -> dict[TopicPartition, None]:
-        """Has replicas stay in the directories that they are in. Returns those that were on the way."""
-        moving = {
+    def moving_directories(self, target: ReassignmentTarget) -> dict[TopicPartitionReplica, str]:
+        """Returns the directories that replicas are still in which are on the way to those of the target."""
+        return {
             TopicPartitionReplica(key.topic, key.partition, broker): found.current
             for (key, broker), found in self.directories(target).items()
             if not isinstance(found, KafkaError) and found.future and found.current
         }
+
+    def call_off_directories(self, target: ReassignmentTarget) -> dict[TopicPartition, None]:
+        """Has replicas stay in the directories that they are in. Returns those that were on the way."""
+        moving = self.moving_directories(target)
         if moving:
             self._admin.alter_replica_log_dirs(moving).raise_errors()
         return {key.topic_partition: None for key in moving}

@@ -1,0 +1,81 @@
+"""Adds to the refusal of a topic, a group or a transactional id that does not exist the nearest that does. The cluster is asked only then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from millstream.cli.suggestions import or_near
+from millstream.errors import (
+    GroupIdNotFound,
+    KafkaError,
+    MillstreamError,
+    TransactionalIdNotFound,
+    UnknownTopicOrPartition,
+)
+
+if TYPE_CHECKING:
+    from millstream.clients.admin import Results
+    from millstream.clients.blocking import Admin
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def with_near_topics(admin: Admin, results: Results[Key, Value]) -> Results[Key, Value]:
+    """Returns the results, by topic, partition or resource, in which each unknown topic is answered with the nearest."""
+    return _with_near(results, UnknownTopicOrPartition, admin.list_topics)
+
+
+def with_near_groups(admin: Admin, results: Results[Key, Value]) -> Results[Key, Value]:
+    """Returns the results in which each unknown group is answered with the nearest."""
+    return _with_near(results, GroupIdNotFound, lambda: group_ids(admin))
+
+
+def with_near_transactional_ids(admin: Admin, results: Results[Key, Value]) -> Results[Key, Value]:
+    """Returns the results in which each unknown transactional id is answered with the nearest."""
+    return _with_near(
+        results,
+        TransactionalIdNotFound,
+        lambda: [each.transactional_id for each in admin.list_transactions()],
+    )
+
+
+def group_ids(admin: Admin) -> list[str]:
+    return [each.group_id for each in admin.list_groups()]
+
+
+def or_near_group(admin: Admin, group_id: str) -> str:
+    """Returns `; did you mean ...?` with the nearest group, nothing where none is near or nobody tells."""
+    return or_near(group_id, _asked(lambda: group_ids(admin)) - {group_id})
+
+
+def _with_near(
+    results: Results[Key, Value], kind: type[KafkaError], list_known: Callable[[], Iterable[str]]
+) -> Results[Key, Value]:
+    unknown = {key: error for key, error in results.items() if isinstance(error, kind)}
+    if not unknown:
+        return results
+    known = _asked(list_known)
+    for key, error in unknown.items():
+        name = _name(key)
+        if name not in known:
+            results[key] = kind(f"{error}{or_near(name, known)}")
+    return results
+
+
+def _asked(list_known: Callable[[], Iterable[str]]) -> set[str]:
+    """Returns no names where the cluster does not tell them: it is the refusal that matters."""
+    try:
+        return set(list_known())
+    except MillstreamError:
+        return set()
+
+
+def _name(key: object) -> str:
+    """The name of what was asked for: of the topic of a partition, of a resource with settings, or the key itself."""
+    for attribute in ("topic", "name"):
+        found = getattr(key, attribute, None)
+        if isinstance(found, str):
+            return found
+    return str(key)
