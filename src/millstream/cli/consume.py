@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,12 +21,11 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
 from millstream.cli.completion.names import group_names, topic_names
-from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of
+from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of, shower
 
 if TYPE_CHECKING:
     from millstream.cli.records.offset_choice import Bounds
     from millstream.cli.records.text import Shown, Write
-    from millstream.clients import ConsumerRecord
 
 _FORMATTER = ("print.", "key.separator", "line.separator", "headers.separator", "null.literal")
 """Kafka has one --property for the formatter and one for the client; here the name decides."""
@@ -195,7 +193,7 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
     formatter = {key: value for key, value in properties.items() if key.startswith(_FORMATTER)}
     cluster = cluster.adding({key: properties[key] for key in properties if key not in formatter})
     write, head, tail = _writer(options, formatter, names, pattern)
-    show = _shower(options)
+    show = shower(options.key_format, options.value_format, options.schema_registry)
     starts = ("beginning",) if options.from_beginning else ()
     clock = SystemClock()
     bounds = parse_bounds((*starts, *options.offsets), options.since, clock.now().wall_ms)
@@ -317,27 +315,3 @@ def _array(write: Write) -> Write:
         return next(separators, b",") + write(record)
 
     return element
-
-
-def _shower(options: _Options) -> Callable[[ConsumerRecord], Shown]:
-    """Deserializes."""
-    from millstream.cli.records.text import Shown
-    from millstream.cli.records.value_formats import reader
-
-    registry = options.schema_registry
-    read_key = reader(options.key_format, registry, is_key=True)
-    read_value = reader(options.value_format, registry, is_key=False)
-
-    def show(record: ConsumerRecord) -> Shown:
-        key, value, headers = record.key, record.value, record.headers
-        return Shown(
-            record.topic,
-            record.partition,
-            record.offset,
-            record.timestamp_ms,
-            None if key is None else read_key(record.topic, key, list(headers)),
-            None if value is None else read_value(record.topic, value, list(headers)),
-            headers,
-        )
-
-    return show

@@ -74,11 +74,13 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "streams": Verb(
             "millstream.cli.streams", "streams", "Describe and draw topologies, reset applications."
         ),
+        "tail": Verb("millstream.cli.tail", "tail", "Print the newest records of topics."),
         "tokens": Verb(
             "millstream.cli.security.tokens",
             "tokens",
             "List, create, renew and expire delegation tokens.",
         ),
+        "top": Verb("millstream.cli.top.command", "top", "Show rates and lag, live."),
         "topics": Verb(
             "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."
         ),

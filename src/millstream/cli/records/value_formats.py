@@ -11,6 +11,8 @@ import click
 from millstream.cli.records.windowed_keys import windowed_format
 
 if TYPE_CHECKING:
+    from millstream.cli.records.text import Shown
+    from millstream.clients import ConsumerRecord
     from millstream.clients.core.values import Headers
 
 FORMATS: Final = (
@@ -57,6 +59,30 @@ def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
         return lambda _topic, data, _headers: _base64(data)
     deserialize: Read = _serde(name).deserialize
     return deserialize
+
+
+def shower(
+    key_format: str, value_format: str, registry_url: str | None
+) -> Callable[[ConsumerRecord], Shown]:
+    """Returns the function that makes a record of bytes one to be shown. It raises SerializationError."""
+    from millstream.cli.records.text import Shown
+
+    read_key = reader(key_format, registry_url, is_key=True)
+    read_value = reader(value_format, registry_url, is_key=False)
+
+    def show(record: ConsumerRecord) -> Shown:
+        key, value, headers = record.key, record.value, record.headers
+        return Shown(
+            record.topic,
+            record.partition,
+            record.offset,
+            record.timestamp_ms,
+            None if key is None else read_key(record.topic, key, list(headers)),
+            None if value is None else read_value(record.topic, value, list(headers)),
+            headers,
+        )
+
+    return show
 
 
 def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: bool) -> Write:

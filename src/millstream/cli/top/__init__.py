@@ -1,0 +1,1 @@
+"""`millstream top`: a live screen of rates and lag."""
