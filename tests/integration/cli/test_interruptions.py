@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from millstream.clients import blocking
+from millstream.model import TopicPartition
 from millstream.testing.broker import Broker
 from tests.integration.cli.conftest import MILLSTREAM, Run
 from tests.patience import LONG_ENOUGH_S
@@ -102,7 +104,7 @@ def test_a_broker_that_stops_answering_does_not_hold_an_interrupted_transaction(
             finally:
                 os.kill(broker.pid, signal.SIGCONT)
     assert verb.returncode == code
-    assert told[-1] == "0 records written to t, 1 in a transaction that was not committed"
+    assert told[-1].startswith("0 records written to t, 1 in a transaction that was not committed")
 
 
 @pytest.mark.parametrize(("asking", "code"), SIGNALS)
@@ -132,3 +134,39 @@ def test_a_measurement_that_read_a_part_of_what_it_should_has_not_ended_well(
         r"error: [0-3] of 10 records read: none came for 1 ms \(--timeout\)\n", part.stderr
     )
     assert len(part.stdout.splitlines()) == 2
+
+
+def test_a_group_that_cannot_be_left_is_told_of_at_once_and_kept_for_a_second() -> None:
+    """The coordinator is asked to let the member go, and does not answer."""
+    with Broker(in_process=False) as broker:
+        assert broker.pid is not None
+        with blocking.Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            producer.send("t", b"one").result()
+        arguments = ("consume", "t", "-G", "g", "-o", "beginning")
+        with started(broker.bootstrap_servers, *arguments) as verb:
+            assert verb.stdout is not None
+            assert verb.stdout.readline() == "one\n"
+            os.kill(broker.pid, signal.SIGSTOP)
+            try:
+                verb.send_signal(signal.SIGINT)
+                assert told_line(verb) == "ending, within a second; Ctrl-C again ends at once\n"
+                told = verb.communicate(timeout=LONG_ENOUGH_S)[1]
+            finally:
+                os.kill(broker.pid, signal.SIGCONT)
+    assert verb.returncode == 130
+    assert told.splitlines()[-1] == "1 record read"
+
+
+def test_an_interrupted_file_says_how_far_it_came(topic: str, bootstrap: str) -> None:
+    with started(bootstrap, "produce", topic, "-X", "linger.ms=0") as verb:
+        assert verb.stdin is not None
+        verb.stdin.write("one\ntwo\n")
+        verb.stdin.flush()
+        assert "did not exist and was created" in told_line(verb)
+        with blocking.Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as reader:
+            reader.assign([TopicPartition(topic, 0)])
+            assert [next(reader).value for _ in range(2)] == [b"one", b"two"]
+        verb.send_signal(signal.SIGINT)
+        told = verb.communicate(timeout=LONG_ENOUGH_S)[1]
+    assert verb.returncode == 130
+    assert told.splitlines()[-1] == f"2 records written to {topic}; line 2 was the last one sent"
