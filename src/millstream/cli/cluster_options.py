@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 import click
 
 from millstream.cli.arguments import as_text
-from millstream.cli.completion.names import client_settings, profile_names
+from millstream.cli.completion.local_names import client_settings, profile_names
 from millstream.cli.suggestions import CLUSTER_OPTIONS, CONFIG_OPTION, PROFILE_OPTION
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from millstream.cli.suggestions import SuggestingGroup
 from millstream.quoting import counted
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _OVERRIDE = click.option(
 )
 
 
-@click.group(short_help="Check and explain settings.")
+@click.group(cls=SuggestingGroup, short_help="Check and explain settings.")
 def config() -> None:
     """Check and explain the settings of a node. Variables KAFKA_* of the environment are read as a server reads them."""
 

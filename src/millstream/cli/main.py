@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from millstream.cli.suggestions import SuggestingGroup
+from millstream.cli.suggestions import CLUSTER_OPTIONS, PROFILE_OPTION, SuggestingGroup
 from millstream.cli.version import version_option
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
 
 _COMPLETE: Final = "_MILLSTREAM_COMPLETE"
 """Set by a shell whose Tab key was pressed: click looks for it."""
+_LAST: Final = "millstream.last_argument"
+"""Of a line that is being completed: options before the verb are the verb's, so click does not know what is to come behind them."""
 
 
 class _Verbs(SuggestingGroup):
@@ -109,9 +111,17 @@ class _Verbs(SuggestingGroup):
             import_module("millstream.cli.completion.shells")  # tells click of our bash
         return super().main(*args, **extra)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_LAST] = args[-1] if args else None
+        return super().parse_args(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
+        if ctx.meta.get(_LAST) in {PROFILE_OPTION, *CLUSTER_OPTIONS[3]}:
+            from millstream.cli.completion.local_names import profile_names
+
+            return profile_names(ctx, click.Option(CLUSTER_OPTIONS[3]), incomplete)
         verbs = [
             CompletionItem(name, help=verb.summary)
             for name, verb in VERBS.items()

@@ -36,7 +36,7 @@ class SuggestingGroup(click.Group):
     """`topic list` is answered with "did you mean topics?". Options of the cluster may stand before the verb."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _behind_the_verb(args))
+        return super().parse_args(ctx, behind_the_verb(args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -52,7 +52,7 @@ class SuggestingGroup(click.Group):
             raise
 
 
-def _behind_the_verb(args: list[str]) -> list[str]:
+def behind_the_verb(args: list[str]) -> list[str]:
     """Moves options of the cluster that stand before the verb behind it: `-b host:1 topics list` is `topics -b host:1 list`."""
     at = 0
     while at < len(args) and (width := _width(args[at])):

@@ -11,7 +11,8 @@ import click
 from millstream.cli.arguments import PATTERN
 from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
 from millstream.cli.command import ClientGroup
-from millstream.cli.completion.names import topic_config_changes, topic_names
+from millstream.cli.completion.local_names import topic_config_changes
+from millstream.cli.completion.names import topic_names
 from millstream.cli.near_names import with_near_topics
 from millstream.cli.rows import (
     Row,

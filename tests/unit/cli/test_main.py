@@ -64,6 +64,10 @@ def test_an_unknown_verb_is_a_usage_error() -> None:
         (["topic", "list"], "topics"),
         (["topics", "lst"], "list"),
         (["groups", "descrbe"], "describe"),
+        (["config", "chek"], "check"),
+        (["cluster", "statu"], "status"),
+        (["cluster", "quorum", "descibe"], "describe"),
+        (["cluster", "-b", "h:1", "brokers", "unregster"], "unregister"),
     ],
 )
 def test_a_name_that_is_nearly_right_gets_a_suggestion(typed: list[str], meant: str) -> None:

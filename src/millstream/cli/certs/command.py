@@ -15,6 +15,8 @@ from typing import Final
 
 import click
 
+from millstream.cli.suggestions import SuggestingGroup
+
 _HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _SERVER: Final = """\
 # TLS for one node, with a certificate for {hosts}.
@@ -43,7 +45,7 @@ _TOLD: Final = """\
 For development only: the authority's key (authority.key.pem) lies beside them."""
 
 
-@click.group(short_help="Make certificates to try TLS with.")
+@click.group(cls=SuggestingGroup, short_help="Make certificates to try TLS with.")
 def certs() -> None:
     """Make certificates to try TLS with."""
 

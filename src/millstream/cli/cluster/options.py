@@ -14,6 +14,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, Given, Settings, cluster_options
 from millstream.cli.command import ClientGroup
+from millstream.cli.suggestions import behind_the_verb
 
 if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
@@ -76,6 +77,7 @@ class DescribingGroup(ClientGroup):
     """Verbs of a noun, of which `describe` need not be said."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not (_HELP | self.commands.keys()) & set(args):
+        args = behind_the_verb(args)
+        if not _HELP & set(args) and (not args or args[0].startswith("-")):
             args = [_DEFAULT_VERB, *args]
         return super().parse_args(ctx, args)

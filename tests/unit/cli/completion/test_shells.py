@@ -43,6 +43,8 @@ def pressed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
             "millstream topics list --boot",
             ["plain,--bootstrap-server", "plain,--bootstrap-servers"],
         ),
+        ("millstream -p pr", ["plain,prod"]),
+        ("millstream -p prod prof", ["plain,profile"]),
         ("millstream topics -p prod list --profile=pr", ["plain,prod"]),
         ("millstream profile show ", ["plain,dev", "plain,prod"]),
         ("millstream topics create t --config retention.m", ["plain,retention.ms="]),

@@ -1,0 +1,48 @@
+"""Names that the Tab key offers without asking a cluster: profiles, settings of clients and of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from millstream.errors import MillstreamError
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
+
+
+def profile_names(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    import os
+
+    from millstream.cli.profiles.files import profiles_of_user
+
+    try:
+        return offered(profiles_of_user(os.environ).names(), incomplete)
+    except (MillstreamError, OSError):
+        return []  # a message would stand in the middle of the line that is written
+
+
+def client_settings(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from millstream.clients.properties_file import public_names
+
+    return offered((f"{name.replace('_', '.')}=" for name in public_names()), incomplete)
+
+
+def topic_config_changes(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from millstream.metadata.topic_config_table import TOPIC_CONFIGS
+
+    return offered((f"{name}=" for name in TOPIC_CONFIGS), incomplete)
+
+
+def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Returns the names that begin so."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
