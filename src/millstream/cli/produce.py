@@ -192,7 +192,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         # As Java's producer, which is idempotent only where nothing else is said.
         settings.setdefault("enable_idempotence", False)
     sender: RecordSender | None = None
-    is_whole = False
+    is_interrupted = False
     try:
         with Producer(**settings) as producer, leaving_soon(producer):
             check_reachable(settings)
@@ -209,10 +209,12 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
                 sender.write(records)
             else:
                 sender.write_in_transactions(records, options.every)
-            is_whole = True
+    except KeyboardInterrupt:
+        is_interrupted = True
+        raise
     finally:
         if sender is not None and not options.quiet:
-            click.echo(sender.summary(is_whole=is_whole), err=True)
+            click.echo(sender.summary(is_interrupted=is_interrupted), err=True)
 
 
 def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str, tuple[str, ...]]:

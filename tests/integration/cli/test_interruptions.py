@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import pytest
 
 from millstream.clients import blocking
-from millstream.model import TopicPartition
 from millstream.testing.broker import Broker
 from tests.integration.cli.conftest import MILLSTREAM, Run
 from tests.patience import LONG_ENOUGH_S
@@ -155,18 +154,3 @@ def test_a_group_that_cannot_be_left_is_told_of_at_once_and_kept_for_a_second() 
                 os.kill(broker.pid, signal.SIGCONT)
     assert verb.returncode == 130
     assert told.splitlines()[-1] == "1 record read"
-
-
-def test_an_interrupted_file_says_how_far_it_came(topic: str, bootstrap: str) -> None:
-    with started(bootstrap, "produce", topic, "-X", "linger.ms=0") as verb:
-        assert verb.stdin is not None
-        verb.stdin.write("one\ntwo\n")
-        verb.stdin.flush()
-        assert "did not exist and was created" in told_line(verb)
-        with blocking.Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as reader:
-            reader.assign([TopicPartition(topic, 0)])
-            assert [next(reader).value for _ in range(2)] == [b"one", b"two"]
-        verb.send_signal(signal.SIGINT)
-        told = verb.communicate(timeout=LONG_ENOUGH_S)[1]
-    assert verb.returncode == 130
-    assert told.splitlines()[-1] == f"2 records written to {topic}; line 2 was the last one sent"

@@ -66,9 +66,10 @@ def test_an_offset_that_is_not_there_is_told(run: Run, topic: str) -> None:
     read = run("consume", topic, "-o", "99", "-e")
     assert f"warning: {topic}-0 has no offset 99: it has 0 to 2" in read.stderr.splitlines()
     moved = run("groups", "reset-offsets", f"group-{topic}", "--topic", topic, "--to-offset", "99")
-    assert moved.stderr.splitlines()[0] == (
+    warning = (
         f"warning: {topic}-0: offset 99 is behind the end of the partition; 2 is taken instead"
     )
+    assert warning in moved.stderr.splitlines()
 
 
 def test_what_an_aborted_transaction_had_is_not_counted(run: Run, topic: str) -> None:
@@ -241,7 +242,8 @@ def test_an_interrupted_producer_delivers_what_it_read(
         producer.send_signal(signal.SIGINT)
         producer.wait(LONG_ENOUGH_S)
         assert producer.stderr is not None
-        assert producer.stderr.read() == f"1 record written to {topic}\n"
+        told = f"1 record written to {topic}; line 1 was the last one sent\n"
+        assert producer.stderr.read() == told
     assert producer.returncode == 130
 
 

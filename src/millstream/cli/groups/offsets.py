@@ -30,6 +30,7 @@ from millstream.cli.rows import (
     confirm,
     dry_run_option,
     finish,
+    note,
     output_option,
     print_rows,
     yes_option,
@@ -137,7 +138,7 @@ def reset_offsets(
         try:
             for group_id in wanted:
                 try:
-                    plan, failed = _moved(admin, group_id, reset, where, execute=execute)
+                    plan, failed = _moved(admin, group_id, reset, where, output, execute=execute)
                 except KafkaError as error:
                     errors[group_id, None] = (
                         error  # the others are handled, and told of, all the same
@@ -163,10 +164,20 @@ def reset_offsets(
 
 
 def _moved(
-    admin: Admin, group_id: str, reset: Reset | None, where: _Options, *, execute: bool
+    admin: Admin,
+    group_id: str,
+    reset: Reset | None,
+    where: _Options,
+    output: str,
+    *,
+    execute: bool,
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, KafkaError]]:
     """Returns the new offsets of a group, and the errors of partitions that could not be moved. Nothing moves unless `execute`."""
-    shared = is_share_group(_without_members(admin, group_id))
+    group = _without_members(admin, group_id)
+    near = or_near_group(admin, group_id) if group is None else ""
+    if near:
+        note(f"there is no group {group_id} yet{near}", output)
+    shared = is_share_group(group)
     plan = _plan(admin, group_id, reset, where, shared=shared)
     failed = move_offsets(admin, group_id, plan, shared=shared) if execute else {}
     return plan, failed
@@ -221,9 +232,6 @@ def _without_members(admin: Admin, group_id: str) -> GroupDescription | None:
     try:
         group = described_groups(admin, [group_id]).result(group_id)
     except GroupIdNotFound:
-        near = or_near_group(admin, group_id)
-        if near:
-            _warn(f"there is no group {group_id} yet{near}")
         return None
     if group.state not in _CAN_BE_RESET:
         raise NonEmptyGroup(

@@ -114,10 +114,10 @@ class RecordSender:
             # As where the producer has failed for good, which `error` says.
             error.add_note(f"the transaction could not be aborted either: {failure}")
 
-    def summary(self, *, is_whole: bool = True) -> str:
-        """Returns how many records were written, and what became of the others; where the input was not read to its end, how far it was."""
+    def summary(self, *, is_interrupted: bool = False) -> str:
+        """Returns how many records were written, and what became of the others; of an input that was not read to its end, how far it was."""
         told = self._outcome()
-        if is_whole or self._last is None:
+        if self._last is None or not is_interrupted:
             return told
         return f"{told}; {printable(str(self._last))} was the last one sent"
 
