@@ -115,6 +115,11 @@ class ClientCommand(click.Command):
             ctx.exit(TERMINATED)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
+        except click.Abort as abort:
+            cause = abort.__context__  # at a question click makes the one of the other
+            if isinstance(cause, KeyboardInterrupt):
+                ctx.exit(TERMINATED if isinstance(cause, TerminationRequested) else INTERRUPTED)
+            raise
         except BrokenPipeError:
             _forget_standard_output()
         except (MillstreamError, OSError) as error:

@@ -15,13 +15,14 @@ from millstream.cli.cluster_options import (
     Given,
     Settings,
     admin_beside,
-    check_reachable,
     cluster_options,
     pairs,
 )
 from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
 from millstream.cli.completion.names import group_names, topic_names
+from millstream.cli.near_names import topics_not_there
 from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of, shower
+from millstream.cli.terminal import printable
 
 if TYPE_CHECKING:
     from millstream.cli.records.offset_choice import Bounds
@@ -212,7 +213,10 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
                 until_end=options.exit_at_end,
             )
         else:
-            check_reachable(settings)
+            with admin_beside(settings) as admin:
+                admin.describe_cluster()
+                for sentence in topics_not_there(admin, names):
+                    click.echo(printable(f"warning: {sentence} (waiting for it)"), err=True)
             consumer.subscribe(names, pattern=pattern)
         out = sys.stdout.buffer
         loop = ConsumeLoop(

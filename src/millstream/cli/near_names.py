@@ -27,6 +27,16 @@ def with_near_topics(admin: Admin, results: Results[Key, Value]) -> Results[Key,
     return _with_near(results, UnknownTopicOrPartition, admin.list_topics)
 
 
+def topics_not_there(admin: Admin, topics: Iterable[str]) -> list[str]:
+    """Returns a sentence for each topic that does not exist, with the nearest that does. Raises KafkaError where nobody answers."""
+    found = with_near_topics(admin, admin.describe_topics(topics))
+    return [
+        str(error)
+        for error in found.errors().values()
+        if isinstance(error, UnknownTopicOrPartition)
+    ]
+
+
 def with_near_groups(admin: Admin, results: Results[Key, Value]) -> Results[Key, Value]:
     """Returns the results in which each unknown group is answered with the nearest."""
     return _with_near(results, GroupIdNotFound, lambda: group_ids(admin))
@@ -60,7 +70,7 @@ def _with_near(
     for key, error in unknown.items():
         name = _name(key)
         if name not in known:
-            results[key] = kind(f"{error}{or_near(name, known)}")
+            results[key] = kind(f"{str(error).rstrip('.')}{or_near(name, known)}")
     return results
 
 

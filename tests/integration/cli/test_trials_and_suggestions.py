@@ -94,6 +94,13 @@ def test_every_verb_suggests_the_topic_that_was_meant(run: Run, topic: str, grou
     assert silent == []
 
 
+def test_a_group_that_waits_for_a_misspelt_topic_says_so(run: Run, topic: str, group: str) -> None:
+    done = run("consume", f"{topic}x", "-G", group, "--timeout-ms", "1")
+    (told,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert told.endswith(f"; did you mean {topic}? (waiting for it)")
+    assert done.returncode == 0
+
+
 def test_every_verb_suggests_the_group_that_was_meant(run: Run, topic: str, group: str) -> None:
     wrong = f"{group}x"
     silent = []

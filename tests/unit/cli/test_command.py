@@ -74,6 +74,25 @@ def test_an_interruption_is_130_without_a_word() -> None:
     assert run(KeyboardInterrupt()) == (130, "", "")
 
 
+def test_an_interruption_at_a_question_is_130_and_a_no_is_1(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @click.command(cls=ClientCommand)
+    def command() -> None:
+        click.confirm("Delete it?", abort=True)
+
+    assert CliRunner().invoke(command, input="n\n").exit_code == 1
+
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("click.termui.visible_prompt_func", interrupted)
+    context = click.Context(command)
+    with pytest.raises(click.exceptions.Exit) as raised:
+        command.invoke(context)
+    assert raised.value.exit_code == 130
+
+
 def test_a_bug_keeps_its_traceback() -> None:
     @click.command(cls=ClientCommand)
     def command() -> None:

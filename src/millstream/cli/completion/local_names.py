@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.errors import MillstreamError
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._:/@%+=,-]+")
 
 if TYPE_CHECKING:
     import click
@@ -42,7 +45,8 @@ def topic_config_changes(
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Returns the names that begin so."""
+    """Returns the names that begin so, and mean nothing else to a shell: clients choose ids of groups, and a line may be run unread."""
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+    found = (name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name))
+    return [CompletionItem(name) for name in sorted(found)]

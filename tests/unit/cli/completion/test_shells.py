@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from millstream.cli.completion.local_names import offered
 from millstream.cli.completion.shells import (
     PROGRAM,
     SHELLS,
@@ -157,3 +158,18 @@ def test_the_shell_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     refused = CliRunner().invoke(main, ["completion", "install"])
     assert (refused.exit_code, "say which shell: bash, zsh, fish" in refused.stderr) == (2, True)
+
+
+def test_a_name_that_a_shell_would_run_is_not_offered() -> None:
+    """Whoever may join a group chooses its id."""
+    names = [
+        "plain-1.a_b",
+        "topic:orders",
+        "a; rm -rf x",
+        "$(touch x)",
+        "a\nplain,b",
+        "a b",
+        "`x`",
+        "ä",
+    ]
+    assert [each.value for each in offered(names, "")] == ["plain-1.a_b", "topic:orders"]

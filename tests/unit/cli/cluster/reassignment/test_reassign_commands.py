@@ -304,3 +304,28 @@ def test_what_neither_moves_nor_is_as_wanted_is_told(made: ClusterInMemory, file
     assert told.exit_code == 1
     assert "was it executed, or called off?" in told.stderr
     assert "other replicas" in told.stdout
+
+
+def test_what_is_tried_moves_nothing(made: ClusterInMemory, file: str) -> None:
+    tried = run("execute", file, "--throttle", "1000", "--dry-run")
+    assert (tried.exit_code, tried.stderr) == (
+        0,
+        "2 partitions would move; without --dry-run they do\n",
+    )
+    assert (made.moving, made.configs) == ({}, {})
+    run("execute", file)
+    called_off = run("cancel", file, "--dry-run", "--output", "json")
+    assert [each["result"] for each in json.loads(called_off.stdout)] == ["would be called off"] * 2
+    assert made.moving.keys() == {T0, T1}
+
+
+def test_whoever_interrupts_is_told_that_what_began_goes_on(
+    made: ClusterInMemory, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(made, "alter_partition_reassignments", interrupted)
+    told = run("execute", file)
+    assert told.exit_code == 130
+    assert f"`millstream cluster reassign verify {file}` shows how far it is" in told.stderr
