@@ -27,6 +27,7 @@ from millstream.cli.terminal import printable
 if TYPE_CHECKING:
     from millstream.cli.records.offset_choice import Bounds
     from millstream.cli.records.text import Shown, Write
+    from millstream.clients.blocking import Consumer
 
 _FORMATTER = ("print.", "key.separator", "line.separator", "headers.separator", "null.literal")
 """Kafka has one --property for the formatter and one for the client; here the name decides."""
@@ -213,11 +214,7 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
                 until_end=options.exit_at_end,
             )
         else:
-            with admin_beside(settings) as admin:
-                admin.describe_cluster()
-                for sentence in topics_not_there(admin, names):
-                    click.echo(printable(f"warning: {sentence} (waiting for it)"), err=True)
-            consumer.subscribe(names, pattern=pattern)
+            _subscribe(consumer, settings, names, pattern)
         out = sys.stdout.buffer
         loop = ConsumeLoop(
             consumer,
@@ -241,6 +238,17 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
         click.echo(loop.summary(), err=True)
     if asked.signal is not None:
         sys.exit(INTERRUPTED if asked.signal == signal.SIGINT else TERMINATED)
+
+
+def _subscribe(
+    consumer: Consumer, settings: Settings, names: list[str], pattern: str | None
+) -> None:
+    """Raises BrokerNotAvailable at once when nothing listens. A topic that is not there is waited for, which is told."""
+    with admin_beside(settings) as admin:
+        admin.describe_cluster()
+        for sentence in topics_not_there(admin, names):
+            click.echo(printable(f"warning: {sentence} (waiting for it)"), err=True)
+    consumer.subscribe(names, pattern=pattern)
 
 
 def _chosen_topics(given: tuple[str, ...], include: str | None) -> tuple[list[str], str | None]:

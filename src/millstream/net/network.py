@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, cast
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 from millstream.net.listening_socket import open_listening_socket
 
+Answer = TypeVar("Answer")
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 
 
@@ -59,14 +63,15 @@ class SystemNetwork:
             with contextlib.suppress(OSError):  # not a literal address of that family
                 socket.inet_pton(family, host)
                 return [ResolvedAddress(family, (host, port))]
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await _unwaited(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
         return [
             ResolvedAddress(family, cast("SocketAddress", address))
             for family, _, _, _, address in found
         ]
 
     async def canonical_name(self, endpoint: ResolvedAddress) -> str:
-        name, _ = await asyncio.get_running_loop().getnameinfo(endpoint.address, socket.NI_NAMEREQD)
+        ask = partial(socket.getnameinfo, endpoint.address, socket.NI_NAMEREQD)
+        name, _ = await _unwaited(ask)
         return name
 
     async def connect(self, endpoint: ResolvedAddress, buffers: SocketBuffers) -> socket.socket:
@@ -87,3 +92,32 @@ class SystemNetwork:
 
     def listen(self, host: str, port: int, backlog: int) -> socket.socket:
         return open_listening_socket(host, port, backlog)
+
+
+async def _unwaited(ask: Callable[[], Answer]) -> Answer:
+    """Asks the resolver in a thread of its own, for which the end of a process does not wait.
+
+    One that does not answer takes half a minute or more, and the threads of an event loop are joined at the end: Ctrl-C would take effect then.
+    """
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Answer] = loop.create_future()
+
+    def settle(answer: Answer | None, error: Exception | None) -> None:
+        if answered.done():  # nobody waits any more
+            return
+        if error is None:
+            answered.set_result(cast("Answer", answer))
+        else:
+            answered.set_exception(error)
+
+    def look_up() -> None:
+        answer, failure = None, None
+        try:
+            answer = ask()
+        except Exception as error:  # noqa: BLE001 - whoever waits raises it
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(settle, answer, failure)
+
+    threading.Thread(target=look_up, name="millstream resolver", daemon=True).start()
+    return await answered

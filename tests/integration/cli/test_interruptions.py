@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -154,3 +155,22 @@ def test_a_group_that_cannot_be_left_is_told_of_at_once_and_kept_for_a_second() 
                 os.kill(broker.pid, signal.SIGCONT)
     assert verb.returncode == 130
     assert told.splitlines()[-1] == "1 record read"
+
+
+_WITHOUT_A_RESOLVER = """
+import socket, threading
+socket.getaddrinfo = lambda *_, **__: threading.Event().wait()
+from millstream.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("arguments", [("topics", "list"), ("consume", "t", "-G", "g"), ("top",)])
+def test_a_resolver_that_does_not_answer_keeps_nobody(arguments: tuple[str, ...]) -> None:
+    """As where the network is down: it would be waited for at the end of the process."""
+    command = [sys.executable, "-c", _WITHOUT_A_RESOLVER, *arguments, "-b", "some.host:9092"]
+    with subprocess.Popen(command, text=True, stderr=subprocess.PIPE) as verb:
+        assert "no answer from some.host:9092" in told_line(verb)
+        verb.send_signal(signal.SIGINT)
+        verb.communicate(timeout=LONG_ENOUGH_S)
+    assert verb.returncode == 130
