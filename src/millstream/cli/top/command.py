@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from threading import Event
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from millstream.cli.top.screen import Section
 
 _INTERVAL_MIN_S: Final = 0.2
+_WINDOW_MS: Final = 15_000
+"""Consumers commit every five seconds (auto.commit.interval.ms): in less than some of these a group seems to stand still, or to leap."""
 
 
 @click.command(cls=ClientCommand)
@@ -50,13 +53,13 @@ def top(
 ) -> None:
     """Show what comes into topics, how far groups are behind, and who is slow. Ctrl-C or q ends it.
 
-    LAG-S is by how much a lag grows in a second, CATCHES-UP when it is gone if all goes on as it does, SLOWEST the partition that is most behind, and CLIENT-ID who reads
+    Rates are those of the last 15 seconds. LAG-S is by how much a lag grows in a second, CATCHES-UP when it is gone if all goes on as it does, SLOWEST the partition that is most behind, and CLIENT-ID who reads
     that.
     """
     from millstream.cli.top.sampling import sample
 
     with cluster.admin() as admin:
-        looks = _Looks(lambda: sample(admin, time.monotonic_ns() // 1_000_000, topics, groups))
+        looks = Looks(lambda: sample(admin, time.monotonic_ns() // 1_000_000, topics, groups))
         if rounds is None and output == "table" and sys.stdout.isatty():
             _show_on_screen(looks, interval_s)
             return
@@ -66,16 +69,26 @@ def top(
             _print(looks, output)
 
 
-class _Looks:
-    """The last two looks at a cluster, and what went wrong with the newest."""
+class Looks:
+    """The looks at a cluster of the last seconds, and what went wrong with the newest."""
 
     def __init__(self, look: Callable[[], Sample]) -> None:
         self._look = look
-        self.before = self.now = look()
+        self._samples = deque([look()])
         self.error: KafkaError | None = None
 
+    @property
+    def now(self) -> Sample:
+        return self._samples[-1]
+
+    @property
+    def before(self) -> Sample:
+        return self._samples[0]
+
     def look(self) -> None:
-        self.before, self.now = self.now, self._look()
+        self._samples.append(self._look())
+        while len(self._samples) > 2 and self._samples[1].time_ms <= self.now.time_ms - _WINDOW_MS:
+            self._samples.popleft()
 
     def try_to_look(self) -> None:
         """A cluster that does not answer for a while is shown as it was."""
@@ -107,7 +120,7 @@ class _Looks:
         return f"{counted(written, 'record')} written in {seconds:.1f} s"
 
 
-def _show_on_screen(looks: _Looks, interval_s: float) -> None:
+def _show_on_screen(looks: Looks, interval_s: float) -> None:
     from millstream.cli.top.screen import draw, is_ended_by_key, other_screen, screen_lines
 
     with other_screen():
@@ -118,7 +131,7 @@ def _show_on_screen(looks: _Looks, interval_s: float) -> None:
             draw(screen_lines(looks.head(), looks.sections(), columns, lines))
 
 
-def _print(looks: _Looks, output: str) -> None:
+def _print(looks: Looks, output: str) -> None:
     if output == "table":
         click.echo(looks.head())
         for section in looks.sections():

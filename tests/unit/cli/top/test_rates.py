@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.cli.top.command import Looks
 from millstream.cli.top.rates import (
     GROUP_COLUMNS,
     GroupSample,
@@ -11,6 +12,7 @@ from millstream.cli.top.rates import (
     topic_rows,
 )
 from millstream.cli.top.screen import Section, screen_lines
+from millstream.errors import RequestTimedOut
 from millstream.model import TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -89,3 +91,30 @@ def test_lines_are_cut_at_the_edge_of_the_screen() -> None:
     told = screen_lines("a long head", [Section("title", rows(1), ["name"])], 4, 3)
     assert told == ["a lo", "", "titl"]
     assert "none" in screen_lines("head", [Section("title", [], ["name"])], 80, 24)
+
+
+def test_rates_are_those_of_the_last_seconds() -> None:
+    """A group that commits every five seconds neither stands still nor leaps."""
+    times = iter(range(0, 60_000, 2_000))
+    looks = Looks(lambda: looked(next(times), {}))
+    spans = []
+    for _ in range(12):
+        looks.look()
+        spans.append(looks.now.time_ms - looks.before.time_ms)
+    assert spans == [2_000, 4_000, 6_000, 8_000, 10_000, 12_000, 14_000, *[16_000] * 5]
+
+
+def test_a_cluster_that_does_not_answer_is_shown_as_it_was() -> None:
+    answers = [looked(0, {A0: 1}), looked(2_000, {A0: 5})]
+
+    def look() -> Sample:
+        if not answers:
+            raise RequestTimedOut("no\nanswer")
+        return answers.pop(0)
+
+    looks = Looks(look)
+    looks.try_to_look()
+    assert looks.head() == "4 records written in 2.0 s"
+    looks.try_to_look()
+    assert looks.head() == "no answer, this is how it was: no answer"
+    assert looks.sections()[1].rows[0]["records_s"] == 2
