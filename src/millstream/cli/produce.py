@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import select
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -23,14 +25,16 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.completion.names import topic_names, topic_then_files
 from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of
+from millstream.cli.terminal import printable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
     from millstream.cli.records.lines import Headers, Line, Parse
-    from millstream.cli.records.sending import Convert, Placed
+    from millstream.cli.records.sending import Convert, LinePlace, Placed
 
 _READER_PREFIXES = ("parse.", "key.separator", "headers.", "null.marker", "ignore.error")
+_TO_END_OF_LINE: Final = "\x1b[K"
 _SIGNAL_CHECK_S: Final = 0.2
 _BUFFER_BYTES: Final = 65_536
 
@@ -171,7 +175,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
 
     It ends when all records are written, and prints on standard error how many brokers have acknowledged.
     """
-    from millstream.cli.records.sending import RecordSender
+    from millstream.cli.records.sending import RecordSender, told_on_the_way
     from millstream.clients.blocking import Producer
     from millstream.clients.config import ProducerConfig
 
@@ -193,6 +197,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         settings.setdefault("enable_idempotence", False)
     sender: RecordSender | None = None
     is_interrupted = False
+    is_told = bool(files) and not options.quiet and sys.stderr.isatty()
     try:
         with Producer(**settings) as producer, leaving_soon(producer):
             check_reachable(settings)
@@ -205,6 +210,8 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
                 is_acknowledged=str(settings.get("acks")) != "0",
             )
             records = _lines(files, options.delimiter, parse)
+            if is_told:
+                records = told_on_the_way(records, _tell_place, _now_ms)
             if options.transactional_id is None:
                 sender.write(records)
             else:
@@ -214,7 +221,17 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         raise
     finally:
         if sender is not None and not options.quiet:
-            click.echo(sender.summary(is_interrupted=is_interrupted), err=True)
+            over = _TO_END_OF_LINE if is_told else ""
+            click.echo(f"{over}{sender.summary(is_interrupted=is_interrupted)}", err=True)
+
+
+def _tell_place(place: LinePlace) -> None:
+    """Writes over what it has written before; whatever is printed next writes over that."""
+    click.echo(f"{printable(str(place))} ...{_TO_END_OF_LINE}\r", err=True, nl=False)
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str, tuple[str, ...]]:

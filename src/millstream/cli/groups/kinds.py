@@ -106,12 +106,16 @@ def forget_offsets(
     *,
     shared: bool,
 ) -> dict[TopicPartition, KafkaError]:
-    """Deletes committed offsets. `partitions` are those of `targets`. Raises UsageError for single partitions of a topic that a share group reads."""
+    """Deletes committed offsets. `partitions` are those of `targets`; of a share group they are those of whole topics."""
     if not shared:
         return admin.delete_consumer_group_offsets(group_id, partitions).errors()
+    errors = admin.delete_share_group_offsets(group_id, targets).errors()
+    return {tp: errors[tp.topic] for tp in partitions if tp.topic in errors}
+
+
+def require_whole_topics(group_id: str, targets: Mapping[str, set[int] | None]) -> None:
+    """Raises UsageError for single partitions of a topic that a share group reads."""
     if any(numbers is not None for numbers in targets.values()):
         raise click.UsageError(
             f"{group_id} is a share group: its offsets are deleted for whole topics; write --topic TOPIC"
         )
-    errors = admin.delete_share_group_offsets(group_id, targets).errors()
-    return {tp: errors[tp.topic] for tp in partitions if tp.topic in errors}

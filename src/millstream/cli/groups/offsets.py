@@ -17,6 +17,7 @@ from millstream.cli.groups.kinds import (
     forget_offsets,
     is_share_group,
     move_offsets,
+    require_whole_topics,
 )
 from millstream.cli.groups.options import (
     all_groups_option,
@@ -151,16 +152,19 @@ def reset_offsets(
                     rows += _reset_rows(group_id, plan, failed)
         except KeyboardInterrupt:
             print_rows(rows, output, _RESET_COLUMNS)
-            sentence = (
-                f"interrupted: group {group_id} may be moved or not; those before it are told above"
-            )
-            click.echo(printable(sentence), err=True)
+            if execute:
+                _tell_of_interruption(group_id)
             raise
     if not export:
         print_rows(rows, output, _RESET_COLUMNS)
     if rows and not execute and not export:
         click.echo("nothing was changed; add --execute to change the offsets", err=True)
     finish(errors, output)
+
+
+def _tell_of_interruption(group_id: str) -> None:
+    sentence = f"interrupted: group {group_id} may be moved or not; those before it are told above"
+    click.echo(printable(sentence), err=True)
 
 
 def _moved(
@@ -338,6 +342,8 @@ def delete_offsets(
         partitions = _partitions(admin, targets)
         group = with_near_groups(admin, described_groups(admin, wanted)).result(wanted[0])
         shared = is_share_group(group)
+        if shared:
+            require_whole_topics(wanted[0], targets)
         if dry_run:
             there = current_offsets(admin, wanted[0], shared=shared)
             results, errors = planned_deletion(group, partitions, there)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from millstream.cli.records.lines import Line, Parse, split
 from millstream.cli.terminal import printable
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Convert = Callable[[str, Line], Line]
 STANDARD_INPUT = "-"
+_TELLS_MS: Final = 1_000
+_LOOKS_AT_CLOCK: Final = 1_000
+"""Records between two looks at the clock: one takes as long as a tenth of a record."""
 
 
 class LinePlace(NamedTuple):
@@ -44,6 +47,18 @@ def placed(file: str, source: IO[bytes], delimiter: bytes, parse: Parse) -> Iter
         except SerializationError as error:
             raise SerializationError(f"{place}: {error}") from error
         yield place, line
+
+
+def told_on_the_way(
+    lines: Iterator[Placed], tell: Callable[[LinePlace], object], now_ms: Callable[[], int]
+) -> Iterator[Placed]:
+    """Yields the same lines, and tells about once a second where they are."""
+    told_ms = now_ms()
+    for number, (place, line) in enumerate(lines, 1):
+        yield place, line
+        if number % _LOOKS_AT_CLOCK == 0 and (now := now_ms()) - told_ms >= _TELLS_MS:
+            told_ms = now
+            tell(place)
 
 
 class RecordSender:

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from millstream.cli.records.lines import Line
-from millstream.cli.records.sending import LinePlace, RecordSender
+from millstream.cli.records.sending import LinePlace, RecordSender, told_on_the_way
 from millstream.clients.blocking import Producer
 
 Delivered = Callable[[object, Exception | None], None]
@@ -54,3 +54,31 @@ def test_a_record_of_an_interrupted_transaction_is_not_written_whenever_it_is_ac
     for delivered in producer.unanswered:
         delivered(None, None)
     assert sender.summary() == "0 records written to t, 1 in a transaction that was not committed"
+
+
+def test_where_the_input_is_is_told_once_a_second() -> None:
+    """A look at the clock comes with each thousandth record only."""
+    times = iter([0, 400, 1_000, 1_500, 2_100, 2_200])
+    told: list[LinePlace] = []
+    places = [(LinePlace("f", number), Line(None, b"v")) for number in range(1, 5_001)]
+    lines = told_on_the_way(iter(places), told.append, lambda: next(times))
+    assert list(lines) == places
+    assert [str(each) for each in told] == ["line 2000 of f", "line 4000 of f"]
+
+
+def test_an_input_that_was_not_read_to_its_end_is_told_with_its_last_place() -> None:
+    producer = Acknowledging()
+    sender = RecordSender(cast("Producer", producer), "t", None)
+    assert sender.summary(is_interrupted=True) == "0 records written to t"
+
+    def lines() -> object:
+        yield LinePlace("f", 1), Line(b"k", b"v")
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        sender.write(lines())  # type: ignore[arg-type]  # lines of any kind
+    producer.unanswered.pop()(None, None)
+    assert sender.summary() == "1 record written to t"
+    assert sender.summary(is_interrupted=True) == (
+        "1 record written to t; line 1 of f was the last one sent"
+    )
