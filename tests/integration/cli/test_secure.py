@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
+from millstream.cli.main import main
 from millstream.clients import NewTopic
 from millstream.clients.blocking import Admin, Consumer, Producer
 from millstream.clients.properties_file import read_client_properties
@@ -82,6 +84,12 @@ def test_a_secure_server_from_its_first_start(tmp_path: Path) -> None:
     assert "access rules decide; who a client is must be proven at SASL_SSL" in said
     with running("server", "--secure", "--data", str(data), "--port", "0") as second:
         assert topics(client) == {"kept"}
+        shell = CliRunner(env={"XDG_CONFIG_HOME": str(tmp_path)})
+        assert (
+            shell.invoke(main, ["profile", "add", "prod", "--config", str(client)]).exit_code == 0
+        )
+        assert shell.invoke(main, ["-p", "prod", "topics", "list"]).stdout == "kept\n"
+        assert told[0] not in shell.invoke(main, ["profile", "show", "prod"]).output
         assert told[0] not in second.ended()
     code, sentence = refusal("server", "--data", str(data))
     assert (code, sentence.count("\n")) == (2, 1)
