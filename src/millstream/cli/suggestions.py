@@ -25,6 +25,7 @@ CLUSTER_OPTIONS: Final = (
 CONFIG_OPTION: Final = "--config"
 PROFILE_OPTION: Final = "-p"
 """Names of the second and the fourth one, where the verb has no other option of these names."""
+_OF_ALL_VERBS: Final = {"-h", "--help", "--version"}
 _HOISTED: Final = (
     *(name for names in CLUSTER_OPTIONS for name in names),
     CONFIG_OPTION,
@@ -57,7 +58,7 @@ def behind_the_verb(args: list[str]) -> list[str]:
     at = 0
     while at < len(args) and (width := _width(args[at])):
         at += width
-    if not 0 < at < len(args):
+    if not 0 < at < len(args) or (args[at].startswith("-") and args[at] not in _OF_ALL_VERBS):
         return args
     return [args[at], *map(_as_everywhere, args[:at]), *args[at + 1 :]]
 

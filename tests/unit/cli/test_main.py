@@ -272,6 +272,21 @@ def test_every_verb_refuses_a_setting_that_no_client_has(tmp_path: Path) -> None
     assert silent == {}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-b", "h:1", "--help"), "Usage:"),
+        (("topics", "-b", "h:1", "--help"), "Usage:"),
+        (("-p", "prod", "cluster", "--nodes", "3"), "No such option '--profile'"),
+        (("-b", "h:1", "server"), "No such option '-b'"),
+    ],
+)
+def test_an_option_of_the_cluster_before_a_verb_that_asks_none_is_refused_as_behind_it(
+    arguments: tuple[str, ...], told: str
+) -> None:
+    assert told in CliRunner().invoke(main, arguments).output
+
+
 GUIDE = (Path(__file__).parents[3] / "docs/guide/cli.md").read_text()
 
 
