@@ -17,7 +17,7 @@ from millstream.cli.arguments import as_text
 from millstream.cli.completion.local_names import client_settings, profile_names
 from millstream.cli.suggestions import CLUSTER_OPTIONS, CONFIG_OPTION, PROFILE_OPTION
 from millstream.cli.terminal import printable
-from millstream.errors import ConfigError
+from millstream.errors import BrokerNotAvailable, ConfigError
 from millstream.quoting import some_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _WAIT_MS: Final = 15_000
 """A person waits at the terminal: the clients' own minute is too long for a wrong address."""
 
 _BOOTSTRAPS: Final = frozenset({"bootstrap.servers", "bootstrap.controllers"})
+_NOT_NAMED: Final = "name the cluster with -b HOST:PORT, or start one: millstream server"
 _NOTED: Final = "millstream.client_properties"
 
 Given: TypeAlias = Any  # Any: what click made of an option, as its declaration says
@@ -67,6 +68,8 @@ class ClusterOptions:
     bootstrap: str | None = None
     file_settings: Mapping[str, str] = field(default_factory=dict)
     properties: tuple[str, ...] = ()
+    is_named: bool = True
+    """Whether anybody has said which cluster it is: localhost:9092 is a guess."""
 
     def settings(
         self,
@@ -160,7 +163,12 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
         **options: Given,
     ) -> Returned:
         cluster = given_cluster(bootstrap, config_file, client_properties, profile)
-        return command(*arguments, cluster=cluster, **options)
+        try:
+            return command(*arguments, cluster=cluster, **options)
+        except BrokerNotAvailable as error:
+            if cluster.is_named:
+                raise
+            raise BrokerNotAvailable(f"{error}; {_NOT_NAMED}") from error
 
     return address_option(file_option(command)(property_option(_profile_option(command)(gathered))))
 
@@ -182,7 +190,8 @@ def given_cluster(
         or os.environ.get(ENVIRONMENT)
     )
     settings = settings_of_profile(profile, os.environ, names_cluster=names_cluster)
-    return ClusterOptions(bootstrap, settings | read_client_file(config_file), given)
+    is_named = names_cluster or bool(settings)
+    return ClusterOptions(bootstrap, settings | read_client_file(config_file), given, is_named)
 
 
 def file_option(

@@ -8,10 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.command import ClientCommand
 from millstream.cli.main import main
 from millstream.cli.profiles.command import profile_settings, shown_settings
 from millstream.cli.suggestions import SuggestingGroup
 from millstream.clients.config import AdminConfig, ProducerConfig
+from millstream.errors import BrokerNotAvailable
 
 LOGIN = """\
 bootstrap.servers=file:1
@@ -221,3 +223,23 @@ def test_a_profile_is_overwritten_and_removed_on_purpose() -> None:
     assert bootstrap("topics", "list", "-p", "prod") == "new:1"
     assert run("remove", "prod", "--yes").exit_code == 0
     assert json.loads(run("list", "--output", "json").stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [((), True), (("-X", "client.id=me"), True), (("-b", "h:1"), False), (("-p", "prod"), False)],
+)
+def test_whoever_has_named_no_cluster_is_told_how_to(
+    arguments: tuple[str, ...], is_told: bool
+) -> None:
+    @click.command(cls=ClientCommand)
+    @cluster_options
+    def verb(cluster: ClusterOptions) -> None:
+        raise BrokerNotAvailable(f"{cluster.settings(AdminConfig)['bootstrap_servers']} refuses")
+
+    run("add", "prod", "-b", "prod:1")
+    done = CliRunner().invoke(verb, arguments)
+    assert done.exit_code == 5
+    assert (
+        "; name the cluster with -b HOST:PORT, or start one: millstream server\n" in done.stderr
+    ) is is_told
