@@ -40,7 +40,7 @@ Settings: TypeAlias = dict[str, Given]
 
 Returned = TypeVar("Returned")
 
-address_option, property_option = (
+_ADDRESS, property_option = (
     click.option(
         *CLUSTER_OPTIONS[0],
         "bootstrap",
@@ -170,7 +170,7 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
                 raise
             raise BrokerNotAvailable(f"{error}; {_NOT_NAMED}") from error
 
-    return address_option(file_option(command)(property_option(_profile_option(command)(gathered))))
+    return _ADDRESS(file_option(command)(property_option(_profile_option(command)(gathered))))
 
 
 def given_cluster(

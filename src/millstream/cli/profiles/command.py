@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from millstream.cli.cluster_options import (
-    address_option,
     file_option,
     pairs,
     property_option,
@@ -27,6 +26,7 @@ from millstream.cli.rows import (
     print_rows,
     yes_option,
 )
+from millstream.cli.suggestions import CLUSTER_OPTIONS
 
 if TYPE_CHECKING:
     from millstream.cli.profiles.files import Profiles
@@ -46,7 +46,9 @@ def profile() -> None:
 
 
 @profile.command()
-@address_option
+@click.option(
+    *CLUSTER_OPTIONS[0], "bootstrap", metavar="HOST:PORT,...", help="Addresses of the cluster."
+)
 @file_option(None)
 @property_option
 @click.argument("name", metavar="PROFILE")
