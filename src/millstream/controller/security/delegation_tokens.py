@@ -36,6 +36,7 @@ from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
+from millstream.runtime.random import Random
 from millstream.security.delegation_token import (
     may_change,
     principal_parts,
@@ -68,7 +69,7 @@ def plan_create_token(
             bound="delegation tokens",
         )
     lifetime_ms = _limit_period_ms(request.max_lifetime_ms, settings.max_lifetime_ms)
-    token_id = uuid_text(uuid_from_random(context.random.randbytes(16)))
+    token_id = new_token_id(context.random)
     record = DelegationTokenRecord(
         owner=owner,
         requester=requester.text,
@@ -91,6 +92,13 @@ def plan_create_token(
         hmac=token_hmac(secret_key, token_id),
     )
     return ControllerResult((record,), response)
+
+
+def new_token_id(random: Random) -> str:
+    """Returns an id that does not look like an option of a command, as Kafka's do."""
+    while (text := uuid_text(uuid_from_random(random.randbytes(16)))).startswith("-"):
+        pass
+    return text
 
 
 def check_renewers(request: CreateDelegationTokenRequest) -> None:

@@ -160,3 +160,18 @@ def test_nobody_has_more_tokens_than_a_thousand(
     create(world, BOB)
     expire(world, first.hmac, ALICE, -1)
     create(world)
+
+
+class Scripted:
+    """Random bytes of which the first text begins with a hyphen."""
+
+    def __init__(self) -> None:
+        self._given = iter([b"\xf8" + bytes(15), b"\x01" * 16])
+
+    def randbytes(self, _count: int) -> bytes:
+        return next(self._given)
+
+
+def test_an_id_does_not_look_like_an_option() -> None:
+    """Whoever renews a token writes its id behind a verb. Kafka's Uuid.randomUuid leaves such ids out, too."""
+    assert delegation_tokens.new_token_id(Scripted()).startswith("AQEB")  # type: ignore[arg-type]  # a part of Random
