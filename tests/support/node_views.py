@@ -70,6 +70,7 @@ class GivenController:
 
 class NoDirectoryFailed:
     offline: tuple[str, ...] = ()
+    full: tuple[str, ...] = ()
 
 
 class NoSnapshot:

@@ -2,6 +2,8 @@
 
 Versions 0-2. Asked for partition 0 of `__cluster_metadata` alone; anything else is UNKNOWN_TOPIC_OR_PARTITION in its place, the
 partition too when more is asked for with it. 1+ tells when each replica was last heard of, 2 directory ids and endpoints.
+Where nobody leads, each node says at once what it knows of that, as NOT_LEADER_OR_FOLLOWER, and clients ask again; a broker of Kafka
+is silent until its client gives up, who does not learn whom the quorum lacks.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Final
 from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import UnknownTopicOrPartition
+from millstream.errors import NotLeaderOrFollower, UnknownTopicOrPartition
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.model import ZERO_UUID
 from millstream.protocol.api import ApiKey, Message
@@ -52,8 +54,11 @@ def handle(
     controller: ControllerClient,
     metadata: Metadata,
 ) -> DescribeQuorumResponse | Awaitable[Message]:
-    """Describes the quorum where its leader is this node; other nodes ask that one. Raises NotController."""
+    """Describes the quorum where its leader is this node; other nodes ask that one. Raises NotController, NotLeaderOrFollower."""
     if not controller.leads():
+        quorum = controller.quorum()
+        if not quorum.own.hears_leader:
+            raise NotLeaderOrFollower(quorum.without_leader())
         return controller.forward(ApiKey.DESCRIBE_QUORUM, request, context)
     if request.topics != [_THE_QUORUM]:
         return DescribeQuorumResponse(topics=[_unknown(topic) for topic in request.topics])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metrics.node_view import BrokerView, NodeView
 from millstream.broker.node.broker_state import BrokerState
 from millstream.metadata.image import NO_LEADER
@@ -49,6 +48,10 @@ def reasons_not_ready(node: NodeView) -> list[str]:
     if node.life.state is not BrokerState.RUNNING:
         return [f"the node is {node.life.state.name}", *_what_it_waits_for(node)]
     reasons = [f"log directory {path} has failed" for path in node.log_directories.offline]
+    reasons += [
+        f"the disk of log directory {path} is full: nothing can be written there"
+        for path in node.log_directories.full
+    ]
     if node.broker is not None:
         reasons += broker_reasons(node)
         reasons += _offline_replicas(node, node.broker)
@@ -69,7 +72,7 @@ def _what_it_waits_for(node: NodeView) -> list[str]:
     """A node that starts cannot go on without a controller."""
     is_starting = node.life.state in (BrokerState.STARTING, BrokerState.RECOVERY)
     hears = node.controller.quorum().own.hears_leader
-    return [] if hears or not is_starting else [_no_leader(node.controller.quorum())]
+    return [] if hears or not is_starting else [node.controller.quorum().without_leader()]
 
 
 def broker_reasons(node: NodeView) -> list[str]:
@@ -84,7 +87,7 @@ def controller_reasons(node: NodeView) -> list[str]:
     """A controller is ready when it hears of a leader, and knows what the leader knows."""
     quorum = node.controller.quorum()
     if not quorum.own.hears_leader:
-        return [_no_leader(quorum)]
+        return [quorum.without_leader()]
     if quorum.leader_id == node.node_id:
         return (
             []
@@ -94,15 +97,6 @@ def controller_reasons(node: NodeView) -> list[str]:
     if quorum.lag_ms is None or quorum.lag_ms > _CAUGHT_UP_WITHIN_MS:
         return [f"the controller is {quorum.lag} records of the metadata log behind the leader"]
     return []
-
-
-def _no_leader(quorum: QuorumDescription) -> str:
-    state, voters = quorum.own, len(quorum.voters)
-    votes = f"; votes of {voters}: {state.votes}" if state.votes else ""
-    return (
-        f"the metadata quorum has no leader that answers: this node is {state.name} "
-        f"in epoch {quorum.leader_epoch}{votes}"
-    )
 
 
 def cluster_health(node: NodeView) -> ClusterHealth:

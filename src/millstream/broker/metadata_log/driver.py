@@ -30,6 +30,7 @@ from millstream.errors import KafkaStorageError, NotController
 from millstream.log.truncation import LogCut
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
+from millstream.quoting import some_of
 from millstream.raft.messages import (
     Appended,
     Flushed,
@@ -126,6 +127,18 @@ class QuorumDescription:
     def is_static(self) -> bool:
         """Whether configuration names the voters, and nobody joins them or leaves."""
         return self.kraft_version == KRAFT_VERSION_STATIC
+
+    def without_leader(self) -> str:
+        """Says what this node knows of a quorum that has no leader: where it stands, who is silent, and how many are needed."""
+        ids = sorted(voter.id for voter in self.voters)
+        told = f"; votes of {len(ids)}: {self.own.votes}" if self.own.votes else ""
+        if len(ids) > 1:
+            needed = f"{len(ids) // 2 + 1} are needed"
+            told += f"; {needed}" if told else f"; its voters are {some_of([*map(str, ids)])}, and {needed}"
+        return (
+            f"the metadata quorum has no leader that answers: this node is {self.own.name} "
+            f"in epoch {self.leader_epoch}{told}"
+        )
 
 
 class SnapshotInstaller(Protocol):

@@ -52,6 +52,11 @@ class LogDirectories:
         return [*self._online, *self._offline]
 
     @property
+    def full(self) -> list[str]:
+        """The paths of those that can be used and whose disk is full."""
+        return [path for path, each in self._online.items() if not each.has_room()]
+
+    @property
     def failed_ids(self) -> list[Uuid]:
         """Directories that were usable when the node started."""
         return [directory.meta.directory_id for directory in self._failed]

@@ -62,6 +62,7 @@ _FUTURE_DIRECTORY: Final = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]*)\.[0-9a-f]{32}-future"
 )
 _NAME_MAX: Final = 255
+_ROOM_BYTES_MIN: Final = 1 << 20  # the largest batch by default (message.max.bytes)
 _NO_EPOCH: Final = -1
 
 
@@ -200,6 +201,12 @@ class LogDirectory:
         return [log.producers for log in self]
 
     # --- failure
+
+    def has_room(self) -> bool:
+        """Whether something can be written. A disk that cannot be asked says so as it is written."""
+        with contextlib.suppress(OSError):
+            return self._environment.file_system.space(self.path)[1] >= _ROOM_BYTES_MIN
+        return True
 
     def _handle_broken_disk(self, error: OSError) -> None:
         """Marks the directory as failed and calls `on_failure`; nothing else, because this may run in any thread."""

@@ -20,6 +20,7 @@ from millstream.errors import (
     InconsistentClusterId,
     InvalidRequest,
     InvalidUpdateVersion,
+    NotLeaderOrFollower,
     VoterNotFound,
 )
 from millstream.model import Uuid
@@ -45,8 +46,10 @@ from millstream.protocol.generated.remove_raft_voter import RemoveRaftVoterReque
 from millstream.protocol.generated.unregister_broker import UnregisterBrokerRequest
 from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from millstream.raft.messages import AddVoterRequest, RemoveVoterRequest
+from millstream.raft.quorum_description import ReplicaState
 from millstream.raft.voter_set import KRAFT_VERSION_STATIC, ReplicaKey, Voter, VoterEndpoint
 from tests.support.handler_services import request_context
+from tests.support.node_views import GivenController, quorum
 
 OWN_DIRECTORY = Uuid(b"d" * 16)
 
@@ -122,6 +125,15 @@ def asked(*topics: tuple[str, list[int]]) -> DescribeQuorumRequest:
             for name, partitions in topics
         ]
     )
+
+
+def test_who_asks_a_quorum_without_a_leader_learns_whom_it_lacks(node: object) -> None:
+    """Else `millstream cluster status` would end with a time-out and no more."""
+    standing = ReplicaState(name="candidate", votes="for: 1; silent: 2, 3")
+    lost = GivenController(description=quorum(-1, standing), is_active=False)
+    node.give(controller=lost)
+    with pytest.raises(NotLeaderOrFollower, match="votes of 3: for: 1; silent: 2, 3; 2 are needed"):
+        node.answer(describe_quorum.handle, asked(("__cluster_metadata", [0])), 2)
 
 
 def test_the_quorum_is_told_to_who_asks_for_it_alone(node: object) -> None:

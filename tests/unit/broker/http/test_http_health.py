@@ -33,6 +33,7 @@ ME = BrokerId(1)
 @dataclass
 class Directories:
     offline: dict[str, str]
+    full: tuple[str, ...] = ()
 
 
 class NoPartitions:
@@ -45,6 +46,7 @@ def node(
     *,
     fenced: bool = False,
     offline: tuple[str, ...] = (),
+    full: tuple[str, ...] = (),
     partition_leader: BrokerId = ME,
     **more: Any,  # Any: parts of a node
 ) -> NodeView:
@@ -59,7 +61,7 @@ def node(
     parts = {
         "life": life,
         "controller": GivenController(image),
-        "log_directories": Directories(dict.fromkeys(offline, "broken")),
+        "log_directories": Directories(dict.fromkeys(offline, "broken"), full),
         "broker": given_broker(partitions=NoPartitions()),
     }
     return given_node(**parts | more)
@@ -90,9 +92,15 @@ def test_every_reason_is_told() -> None:
     assert reasons_not_ready(both) == [
         "log directory /d1 has failed",
         "the broker is not registered with the controller",
-        "the metadata quorum has no leader that answers: this node is candidate in epoch 7; votes of 3: for: 1; silent: 2, 3",
+        "the metadata quorum has no leader that answers: this node is candidate in epoch 7; votes of 3: for: 1; silent: 2, 3; 2 are needed",
     ]
     assert reasons_not_ready(node(fenced=True)) == ["the broker is fenced"]
+
+
+def test_a_node_whose_disk_is_full_is_not_ready_and_names_the_directory() -> None:
+    assert reasons_not_ready(node(full=("/d2",))) == [
+        "the disk of log directory /d2 is full: nothing can be written there"
+    ]
 
 
 def test_a_broker_that_lost_its_controllers_goes_on_serving_and_stays_ready() -> None:
@@ -121,7 +129,8 @@ def test_a_node_that_waits_for_a_controller_says_so_while_it_starts() -> None:
     lost = GivenController(description=quorum(-1, ReplicaState(name="observer"), epoch=0))
     assert reasons_not_ready(node(BrokerState.STARTING, controller=lost)) == [
         "the node is STARTING",
-        "the metadata quorum has no leader that answers: this node is observer in epoch 0",
+        "the metadata quorum has no leader that answers: this node is observer in epoch 0; "
+        "its voters are 1, 2, 3, and 2 are needed",
     ]
 
 

@@ -106,6 +106,14 @@ def test_a_full_disk_is_no_broken_disk(two, world):
     assert world.append(log, b"v").first_offset == 0
 
 
+def test_a_disk_is_full_while_no_batch_fits_on_it(two, world):
+    assert two.full == []
+    world.disk.space_bytes = (1 << 20) - 1
+    assert two.full == ["/a", "/b"]
+    world.disk.space_bytes += 1
+    assert two.full == []
+
+
 def test_an_append_that_meets_a_broken_disk_takes_the_directory_offline(two, world, monkeypatch):
     place(two, world, "x")
     log = two.metadata.get(TopicPartition("x", 0))
