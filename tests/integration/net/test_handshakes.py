@@ -16,6 +16,7 @@ import pytest
 
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.closings import Closings
 from millstream.net.server.handshakes import HANDSHAKE_MS, OPEN_MAX, Handshakes
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.request_handler import RequestHandler
@@ -54,7 +55,8 @@ class Server:
         self.ended.append((peer.connection_id, tls))
 
     def handshakes(self) -> Handshakes:
-        return Handshakes(self, lambda: self.now_ms / 1000, lambda: self.now_ms)
+        closings = Closings(lambda: self.now_ms)
+        return Handshakes(self, lambda: self.now_ms / 1000, lambda: self.now_ms, closings)
 
     def begin(self, handshakes: Handshakes) -> socket.socket:
         """Returns the client's end."""

@@ -22,6 +22,7 @@ from typing import Final, Protocol, cast
 from millstream.errors import KafkaError, ProtocolError
 from millstream.net.frame_receiver import FrameReceiver, ImpossibleFrameSize
 from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.closings import Closings
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.request_handler import LastAnswer, RequestHandler, Response
 from millstream.net.server.request_memory import RequestMemory
@@ -47,6 +48,7 @@ class ConnectionOwner(Protocol):
     receive_buffer: memoryview
     turns: Turns
     request_memory: RequestMemory
+    closings: Closings
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
     def was_active(self, connection: ServerConnection) -> None:
@@ -517,13 +519,15 @@ class ServerConnection:
         if self.is_closed:
             return
         self.is_closed = True
+        reason = shortened(reason)
+        again = None
+        if level > logging.DEBUG:
+            again = self._owner.closings.note(self.peer.client_host, reason)
         _LOGGER.log(
-            level,
-            "connection %d from %s closed: %s",
-            self.peer.connection_id,
-            self.peer,
-            shortened(reason),
-        )
+            logging.DEBUG if again is None else level,
+            "connection %d from %s closed: %s%s",
+            self.peer.connection_id, self.peer, reason, again or "",
+        )  # fmt: skip
         # Else the two would keep each other until the garbage collector comes, and a timer of hours a connection that is gone.
         self.peer.pause = None
         self._stop_pause()

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from millstream.net.server.client_connection import ClientConnection, audited_login
+from millstream.net.server.closings import Closings
 from millstream.net.server.deadline_queue import DeadlineQueue
 from millstream.net.server.tls_socket import TlsSocket
 from millstream.net.server.turns import Turns
@@ -51,9 +52,14 @@ class Handshakes:
     """All handshakes of a server. Everything runs on one loop."""
 
     def __init__(
-        self, owner: HandshakeOwner, now_s: Callable[[], float], now_ms: Callable[[], int]
+        self,
+        owner: HandshakeOwner,
+        now_s: Callable[[], float],
+        now_ms: Callable[[], int],
+        closings: Closings,
     ) -> None:
         """`now_s` measures turns, finer than `now_ms` does."""
+        self.closings = closings
         self._owner = owner
         self._now_ms = now_ms
         # Turns of their own: requests wait behind one round of handshakes, never behind the queue of all.
@@ -138,10 +144,11 @@ class Handshake:
 
     def fail(self, reason: str, level: int = logging.INFO) -> None:
         reason = shortened(reason)
+        again = self._handshakes.closings.note(self.peer.client_host, reason)
         _LOGGER.log(
-            level,
-            "connection %d from %s closed: no TLS: %s",
-            self.peer.connection_id, self.peer, reason,
+            logging.DEBUG if again is None else level,
+            "connection %d from %s closed: no TLS: %s%s",
+            self.peer.connection_id, self.peer, reason, again or "",
             extra=audited_login(self.peer, is_allowed=False, reason=reason, mechanism="TLS"),
         )  # fmt: skip
         self._wait_no_more()

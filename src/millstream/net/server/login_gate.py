@@ -17,6 +17,7 @@ from millstream.net.server.client_connection import (
     LoginCounts,
     audited_login,
 )
+from millstream.net.server.closings import Closings
 from millstream.net.server.request_handler import LastAnswer, RequestHandler, Response
 from millstream.quoting import shortened
 from millstream.runtime import Clock
@@ -74,9 +75,15 @@ class LoginGate:
     _on_logged_in: Callable[[], None]
 
     def __init__(
-        self, rules: LoginRules, handler: RequestHandler, clock: Clock, counts: LoginCounts
+        self,
+        rules: LoginRules,
+        handler: RequestHandler,
+        clock: Clock,
+        counts: LoginCounts,
+        closings: Closings,
     ) -> None:
         """`handler`: of the requests of clients that have logged in."""
+        self._closings = closings
         self._rules = rules
         self._handler = handler
         self._clock = clock
@@ -128,7 +135,7 @@ class LoginGate:
                 return response
             case TurnAway(reason, _, is_delayed):
                 self._is_shut = True
-                self._note_failure(reason, connection)
+                self._note_failure(reason, connection, is_guess=is_delayed)
                 if not is_delayed:
                     raise _refusal(action)
                 return self._turn_away(action)
@@ -181,12 +188,14 @@ class LoginGate:
             ),
         )  # fmt: skip
 
-    def _note_failure(self, reason: str, connection: ClientConnection) -> None:
-        """Before the delay: whoever guesses and hangs up is in the log too."""
+    def _note_failure(self, reason: str, connection: ClientConnection, *, is_guess: bool) -> None:
+        """Before the delay: whoever guesses and hangs up is in the log too. Who speaks another protocol is told of now and then."""
         reason, again = shortened(reason), self._session is not None
-        _LOGGER.info(
-            "connection %d from %s may not log in: %s",
-            connection.connection_id, connection, reason,
+        more = "" if is_guess else self._closings.note(connection.client_host, reason)
+        _LOGGER.log(
+            logging.DEBUG if more is None else logging.INFO,
+            "connection %d from %s may not log in: %s%s",
+            connection.connection_id, connection, reason, more or "",
             extra=audited_login(connection, is_allowed=False, reason=reason, again=again),
         )  # fmt: skip
         if not again:

@@ -23,6 +23,7 @@ from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
 from millstream.net.network import Network, SystemNetwork
 from millstream.net.server.admission import Admission, ConnectionRates
 from millstream.net.server.client_connection import ClientConnection, LoginCounts
+from millstream.net.server.closings import Closings
 from millstream.net.server.connection import ServerConnection
 from millstream.net.server.deadline_queue import DeadlineQueue
 from millstream.net.server.hang_ups import HangUps
@@ -65,6 +66,7 @@ class SocketServer:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         """Shared: a read and the cutting of its frames happen in one call of one connection."""
         self.request_memory = RequestMemory(limits.request_bytes_held_max)
+        self.closings = Closings(lambda: clock.now().monotonic_ms)
         self.turns = Turns(now_s, lambda run: asyncio.get_running_loop().call_soon(run))
         self._handler: RequestHandler | None = None
         self._on_closed: Callable[[ClientConnection], None] = lambda _connection: None
@@ -138,7 +140,9 @@ class SocketServer:
         self.login_counts.setdefault(listener_name, LoginCounts())
         if self._handshakes is None:
             now_ms = self._clock.now
-            self._handshakes = Handshakes(self, self.turns.now_s, lambda: now_ms().monotonic_ms)
+            self._handshakes = Handshakes(
+                self, self.turns.now_s, lambda: now_ms().monotonic_ms, self.closings
+            )
 
     def change_limits(self, limits: ConnectionLimits) -> None:
         """Takes over new limits; open connections stay open. The times that connections may be silent are fixed at the start."""
@@ -326,7 +330,9 @@ class SocketServer:
             return
         refusal = self._admission.refusal(host)
         if refusal:
-            _LOGGER.info("connection from %s:%d refused: %s", host, port, refusal)
+            again = self.closings.note(host, refusal)
+            level = logging.DEBUG if again is None else logging.INFO
+            _LOGGER.log(level, "connection from %s:%d refused: %s%s", host, port, refusal, again or "")
             connected.close()
             return
         connected.setblocking(False)
@@ -406,7 +412,7 @@ class SocketServer:
         from millstream.net.server.login_gate import LoginGate
 
         counts = self.login_counts[peer.listener_name]
-        gate = LoginGate(rules, self._handler, self._clock, counts)
+        gate = LoginGate(rules, self._handler, self._clock, counts, self.closings)
         connection = ServerConnection(connected, peer, gate, self)
         gate.guard(connection, lambda: self._logging_in.discard(connection))
         self._begin(self._logging_in, connection, self._clock.now().monotonic_ms)
