@@ -10,6 +10,7 @@ import asyncio
 import errno
 import random
 import socket
+import sys
 import zlib
 from collections import deque
 from dataclasses import dataclass, field
@@ -214,6 +215,9 @@ class Host:
         if self._is_severed:
             raise OSError(errno.ENETUNREACH, "Network is unreachable")
         return await self._network.connect(self._name, endpoint.address)
+
+    def descriptor_max(self) -> int:
+        return sys.maxsize
 
     def listen(self, host: str, port: int, backlog: int) -> socket.socket:
         del backlog

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Final, NamedTuple, Protocol, TypeVar, cast
 
 from millstream.net.listening_socket import open_listening_socket
 
 Answer = TypeVar("Answer")
+_KEPT_SHARE: Final = 10
+_KEPT_FOR_FILES_MAX: Final = 1_000
+"""Segments that are rolled and topics that are made while clients take all the connections that they can get: three files each."""
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 
 
@@ -54,6 +59,10 @@ class Network(Protocol):
         """
         ...
 
+    def descriptor_max(self) -> int:
+        """Returns the highest descriptor that a client's connection may have. The numbers above are for files: each new one is the lowest free."""
+        ...
+
 
 class SystemNetwork:
     """The network of the operating system, by the running event loop."""
@@ -92,6 +101,12 @@ class SystemNetwork:
 
     def listen(self, host: str, port: int, backlog: int) -> socket.socket:
         return open_listening_socket(host, port, backlog)
+
+    def descriptor_max(self) -> int:
+        allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if allowed == resource.RLIM_INFINITY:
+            return sys.maxsize
+        return allowed - min(allowed // _KEPT_SHARE, _KEPT_FOR_FILES_MAX)
 
 
 async def _unwaited(ask: Callable[[], Answer]) -> Answer:

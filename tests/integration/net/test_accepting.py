@@ -8,12 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import resource
+import sys
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
 
+from millstream.net.network import Network, SystemNetwork
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer
 from millstream.runtime.system import SystemClock
@@ -62,9 +65,11 @@ class Door:
 
 
 @contextlib.asynccontextmanager
-async def door(limits: ConnectionLimits | None = None) -> AsyncIterator[Door]:
+async def door(
+    limits: ConnectionLimits | None = None, network: Network | None = None
+) -> AsyncIterator[Door]:
     rates = GivenRates()
-    server = SocketServer(limits or ConnectionLimits(), SystemClock(), rates=rates)
+    server = SocketServer(limits or ConnectionLimits(), SystemClock(), network=network, rates=rates)
     ports = {name: server.bind(name, "127.0.0.1", 0, 50) for name in (CLIENTS, BROKERS)}
     opened = Door(server, ports, rates)
     async with asyncio.TaskGroup() as tasks:
@@ -188,6 +193,31 @@ async def test_one_that_cannot_be_let_in_does_not_make_its_listener_deaf(
             await its_wait_is_over(opened)
         assert await refused.at_end()
         await opened.served()
+
+
+class NoDescriptorsLeft(SystemNetwork):
+    def descriptor_max(self) -> int:
+        return -1
+
+
+async def test_the_last_descriptors_are_for_files_and_for_brokers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    limits = ConnectionLimits(protected_listener=BROKERS)
+    async with door(limits, NoDescriptorsLeft()) as opened:
+        refused = await opened.connect()
+        assert await refused.at_end()
+        await opened.served(BROKERS)
+    assert "nearly as many files and connections as it may" in caplog.text
+
+
+def test_a_tenth_of_all_descriptors_is_kept_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for allowed in (1_024, 20_000, resource.RLIM_INFINITY):
+        limits = (allowed, allowed)
+        monkeypatch.setattr("resource.getrlimit", lambda _, limits=limits: limits)
+        found.append(SystemNetwork().descriptor_max())
+    assert found == [922, 19_000, sys.maxsize]
 
 
 async def test_that_connections_wait_is_said_once_in_a_while(

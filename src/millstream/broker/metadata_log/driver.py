@@ -134,7 +134,11 @@ class QuorumDescription:
         told = f"; votes of {len(ids)}: {self.own.votes}" if self.own.votes else ""
         if len(ids) > 1:
             needed = f"{len(ids) // 2 + 1} are needed"
-            told += f"; {needed}" if told else f"; its voters are {some_of([*map(str, ids)])}, and {needed}"
+            told += (
+                f"; {needed}"
+                if told
+                else f"; its voters are {some_of([*map(str, ids)])}, and {needed}"
+            )
         return (
             f"the metadata quorum has no leader that answers: this node is {self.own.name} "
             f"in epoch {self.leader_epoch}{told}"

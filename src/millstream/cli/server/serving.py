@@ -11,6 +11,7 @@ import contextlib
 import errno
 import logging
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -70,6 +71,7 @@ class ServerOptions:
 
 def serve(options: ServerOptions) -> None:
     """Serves until the node ends. Exits with 1 when it could not start or run, with 2 when its settings cannot be understood."""
+    _raise_descriptor_limit()
     with _data_directory(options) as directory:
         try:
             config, secure = _node_config(options, directory)
@@ -88,6 +90,13 @@ def serve(options: ServerOptions) -> None:
         except Exception as error:
             _LOGGER.critical("the node failed", exc_info=True)
             _fail(error, code=1)
+
+
+def _raise_descriptor_limit() -> None:
+    """Has as many files and connections as the system allows this process, as the JVM by itself: shells give 1,024 of them at first."""
+    _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # some systems say more than they let have
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))
 
 
 def _node_config(

@@ -72,6 +72,7 @@ class SocketServer:
         self._on_closed: Callable[[ClientConnection], None] = lambda _connection: None
         self._clock = clock
         self._network = SystemNetwork() if network is None else network
+        self._descriptor_max = self._network.descriptor_max()
         self._listeners: list[tuple[str, socket.socket]] = []
         self._protocols: dict[str, SecurityProtocol] = {}
         """Of each listener, by name."""
@@ -224,7 +225,16 @@ class SocketServer:
             except OSError as error:
                 if error.errno not in _OUT_OF_DESCRIPTORS:
                     raise
-                _LOGGER.warning("listener %s pauses accepting: %s", listener_name, error.strerror)
+                self._say_waiting(f"listener {listener_name} pauses accepting: {error.strerror}")
+                self._pause_accepting(listening, _OUT_OF_DESCRIPTORS_PAUSE_S, resume)
+                return
+            if connected.fileno() > self._descriptor_max and not self._admission.is_protected(
+                listener_name
+            ):
+                connected.close()
+                self._say_waiting(
+                    f"listener {listener_name} pauses accepting: the node has nearly as many files and connections as it may (ulimit -n)"
+                )
                 self._pause_accepting(listening, _OUT_OF_DESCRIPTORS_PAUSE_S, resume)
                 return
             wait_ms = self._admission.wait_ms(listener_name, self._clock.now().monotonic_ms)
@@ -332,7 +342,9 @@ class SocketServer:
         if refusal:
             again = self.closings.note(host, refusal)
             level = logging.DEBUG if again is None else logging.INFO
-            _LOGGER.log(level, "connection from %s:%d refused: %s%s", host, port, refusal, again or "")
+            _LOGGER.log(
+                level, "connection from %s:%d refused: %s%s", host, port, refusal, again or ""
+            )
             connected.close()
             return
         connected.setblocking(False)

@@ -129,8 +129,7 @@ def test_a_node_that_waits_for_a_controller_says_so_while_it_starts() -> None:
     lost = GivenController(description=quorum(-1, ReplicaState(name="observer"), epoch=0))
     assert reasons_not_ready(node(BrokerState.STARTING, controller=lost)) == [
         "the node is STARTING",
-        "the metadata quorum has no leader that answers: this node is observer in epoch 0; "
-        "its voters are 1, 2, 3, and 2 are needed",
+        "the metadata quorum has no leader that answers: this node is observer in epoch 0; its voters are 1, 2, 3, and 2 are needed",
     ]
 
 

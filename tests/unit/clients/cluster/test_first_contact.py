@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from typing import Any
 
 import pytest
@@ -51,6 +52,9 @@ class World:
         if endpoint.address[0] in self.silent:
             raise TimeoutError
         raise ConnectionRefusedError
+
+    def descriptor_max(self) -> int:
+        return sys.maxsize
 
     def listen(self, host: str, port: int, backlog: int) -> socket.socket:
         raise AssertionError("clients do not listen")
