@@ -92,7 +92,8 @@ compat-logins: setup-dev  ## franz-go and kafkajs log in at our broker, and at A
 faults: setup-dev  ## clients behind a proxy that injects seeded faults; `make faults SEEDS=0-99`, or one seed to repeat it
 	@MILLSTREAM_FAULT_SEEDS=$(or $(SEEDS),0-19) MILLSTREAM_CANCEL_STRIDE=1 $(PYTHON_BIN) -m pytest tests/integration/clients/faults tests/integration/clients/test_cancellation*.py
 
-attacks: setup-dev  ## hostile clients beside a well-behaved one, whose speed is compared too: for a quiet machine
+attacks: setup-dev  ## floods of connections and hostile clients beside a well-behaved one, whose speed is compared too: for a quiet machine, half an hour
+	@$(PYTHON_BIN) -m tests.floods.run
 	@MILLSTREAM_ATTACKS_SPEED=1 $(PYTHON_BIN) -m pytest tests/integration/attacks
 
 fuzz: setup-dev  ## broken requests at the dispatcher, without and with access rules, broken logins, broken TLS; `make fuzz COUNT=1000000 SEED=7`

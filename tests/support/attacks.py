@@ -46,7 +46,7 @@ _BYSTANDER_RESTS_S = 0.002 if COMPARES_SPEED else 0.01
 """Percentiles want many answers; to be seen starving a few are enough, and leave the processor to the attack."""
 
 
-class _Answering:
+class AnsweringProcess:
     """A process that answers each line on its standard input with one on its standard output."""
 
     def __init__(self, module: str, *arguments: str, errors: IO[bytes]) -> None:
@@ -110,8 +110,8 @@ class AttackedNode:
         self._log_path = directory / "node.log"
         self._bystander_log_path = directory / "bystander.log"
         self._stack = contextlib.ExitStack()
-        self._node: _Answering
-        self._bystander: _Answering
+        self._node: AnsweringProcess
+        self._bystander: AnsweringProcess
         self.bootstrap = ""
         self.held_ms = 0.0
         """By the longest round of the last attack."""
@@ -124,14 +124,14 @@ class AttackedNode:
         with contextlib.ExitStack() as stack:
             errors = stack.enter_context(self._log_path.open("wb"))
             arguments = [f"{key}={value}" for key, value in self._settings.items()]
-            self._node = _Answering("tests.support.watched_node", *arguments, errors=errors)
+            self._node = AnsweringProcess("tests.support.watched_node", *arguments, errors=errors)
             stack.callback(self._node.stop)
             ready = self._node.line()
             assert ready.startswith("ready "), f"the node did not start: {self.log}"
             self.bootstrap = ready.removeprefix("ready ")
             errors = stack.enter_context(self._bystander_log_path.open("wb"))
             told = (self.bootstrap, str(_BYSTANDER_RESTS_S))
-            self._bystander = _Answering("tests.support.bystander", *told, errors=errors)
+            self._bystander = AnsweringProcess("tests.support.bystander", *told, errors=errors)
             stack.callback(self._bystander.stop)
             assert self._bystander.line() == "ready", self._bystander_log_path.read_text()
             self._stack = stack.pop_all()
