@@ -17,13 +17,20 @@ import pytest
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.closings import Closings
-from millstream.net.server.handshakes import HANDSHAKE_MS, OPEN_MAX, Handshakes
+from millstream.net.server.handshakes import (
+    AGE_MS,
+    HANDSHAKE_MS,
+    OPEN_MAX,
+    SILENCE_MS,
+    Handshakes,
+)
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.socket_server import SocketServer
 from millstream.net.server.tls_socket import TlsSocket
 from millstream.runtime.system import SystemClock
 from millstream.security.principal import USER_TYPE, KafkaPrincipal
+from tests.floods.half_handshakes import client_hello
 from tests.integration.clients.security.certificates import Authority
 from tests.patience import until
 
@@ -168,16 +175,47 @@ async def test_a_client_that_drips_bytes_has_no_more_time(server: Server) -> Non
     assert server.ended == [(1, None)]
 
 
-async def test_the_oldest_makes_room_once_it_is_old_enough(server: Server) -> None:
+async def test_who_was_silent_longest_makes_room(server: Server) -> None:
     handshakes = server.handshakes()
     for _ in range(OPEN_MAX):
         assert handshakes.has_room()
         server.begin(handshakes)
     assert not handshakes.has_room(), "all are young: the next one waits in the backlog"
-    server.now_ms += 1_000
+    server.now_ms += SILENCE_MS
     assert handshakes.has_room()
     assert server.ended == [(1, None)]
     assert is_closed(server.clients[0])
+    handshakes.close()
+
+
+async def test_who_goes_on_is_not_pushed_out_until_it_is_old(server: Server) -> None:
+    handshakes, hello = server.handshakes(), client_hello()
+    for _ in range(OPEN_MAX):
+        server.begin(handshakes)
+
+    def are_heard() -> bool:
+        silent = handshakes._silent.values()
+        return len(silent) == OPEN_MAX and set(silent) == {server.now_ms}
+
+    for part in range(AGE_MS // SILENCE_MS):
+        server.now_ms += SILENCE_MS - 1
+        for client in server.clients:
+            client.send(hello[10 * part : 10 * (part + 1)])
+        await until(are_heard)
+        assert not handshakes.has_room()
+    server.now_ms = 1_000 + AGE_MS
+    assert handshakes.has_room()
+    assert server.ended == [(1, None)]
+    handshakes.close()
+
+
+async def test_two_thousand_a_second_that_stand_still_keep_nobody_out(server: Server) -> None:
+    """One that begins is let in at once, and has a quarter of a second before it makes room."""
+    handshakes = server.handshakes()
+    for number in range(2 * OPEN_MAX):
+        server.now_ms = 1_000 + number // 2
+        assert handshakes.has_room(), f"{number} were let in, and the next one waits"
+        server.begin(handshakes)
     handshakes.close()
 
 

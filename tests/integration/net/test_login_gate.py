@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,6 +16,7 @@ import pytest
 
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.connection import ServerConnection
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.login_gate import LoginCounts, LoginGate, LoginRules
 from millstream.net.server.request_handler import Response
@@ -22,12 +24,15 @@ from millstream.net.server.socket_server import SocketServer
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.sasl_authenticate import SaslAuthenticateRequest
 from millstream.protocol.generated.sasl_handshake import SaslHandshakeRequest
+from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.security.login.login import Mechanism
 from millstream.security.login.mechanism import SaslAccepted, SaslRefused, SaslStep, SaslWork
 from millstream.security.principal import KafkaPrincipal
-from tests.patience import LONG_ENOUGH_S
+from tests.integration.net.test_socket_server import HandClock
+from tests.patience import LONG_ENOUGH_S, until
 from tests.support.clients.raw_client import request_frame
+from tests.support.freed_objects import Living
 
 ResultT = TypeVar("ResultT")
 FRAME_BYTES_MAX = 1000
@@ -106,9 +111,9 @@ class Client:
 
 @asynccontextmanager
 async def edge(
-    limits: ConnectionLimits | None = None, session_ms_max: int = 0
+    limits: ConnectionLimits | None = None, session_ms_max: int = 0, clock: Clock | None = None
 ) -> AsyncIterator[Edge]:
-    server = SocketServer(limits or ConnectionLimits(), SystemClock())
+    server = SocketServer(limits or ConnectionLimits(), clock or SystemClock())
     port = server.bind("GATE", "127.0.0.1", 0, 10, SecurityProtocol.SASL_PLAINTEXT)
     mechanisms = {"SCRIPT": Mechanism(Script, session_ms_max)}
     server.require_login("GATE", LoginRules(mechanisms, Threads(), FRAME_BYTES_MAX, 50))
@@ -137,6 +142,43 @@ async def test_a_login_must_be_over_in_time(caplog: pytest.LogCaptureFixture) ->
         await slow.begin()
         assert await slow.at_end()
     assert "no login within 200 ms" in caplog.text
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\4"])
+async def test_nothing_is_left_of_who_goes_before_it_has_logged_in(sent: bytes) -> None:
+    """A cycle of objects that the garbage collector has frozen would stay for good."""
+    connections = Living(ServerConnection)
+    async with edge() as running:
+        gc.disable()
+        try:
+            for _ in range(5):
+                async with client(running) as stranger:
+                    stranger.writer.write(sent)
+                    await until(lambda: running.server.connection_count >= 1)
+            await until(lambda: running.server.connection_count == 0)
+            await until(lambda: connections.count() == 0)
+        finally:
+            gc.enable()
+
+
+async def test_who_does_not_log_in_makes_room_for_others_and_who_has_does_not() -> None:
+    """Else a flood of silent sockets would keep everybody out for as long as it lasts."""
+    clock = HandClock()
+    async with (
+        edge(ConnectionLimits(connections_max=2), clock=clock) as running,
+        client(running) as known,
+        client(running) as silent,
+    ):
+        await known.begin()
+        await known.token(b"in")
+        async with client(running) as newcomer:
+            await until(lambda: running.server.connection_count == 2)
+            clock.monotonic_ms += 3_000
+            await newcomer.begin()
+            await newcomer.token(b"in")
+            assert await silent.at_end()
+            known.send(b"still here")
+            assert await known.read() == b"still here"
 
 
 async def test_who_has_logged_in_has_no_deadline() -> None:

@@ -28,6 +28,7 @@ from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from millstream.security.jaas import MODULES
 from millstream.testing.node_runner import ThreadNode
+from tests.floods.half_handshakes import client_hello
 from tests.integration.clients.security.certificates import Authority
 from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.clients.raw_client import RawClient, batch_of, request_frame
@@ -364,14 +365,6 @@ def test_who_stops_half_way_keeps_nobody_waiting(node: SecureNode) -> None:
                 assert client.ask(ApiKey.API_VERSIONS, 3, ApiVersionsRequest("test", "1"))
         took_s = time.monotonic() - begin
     assert took_s < 10, "an hour of half handshakes would pass before the tenth second"
-
-
-def client_hello() -> bytes:
-    out = ssl.MemoryBIO()
-    half = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost")
-    with suppress(ssl.SSLWantReadError):
-        half.do_handshake()
-    return out.read()
 
 
 def split(address: str) -> tuple[str, int]:

@@ -70,13 +70,15 @@ class Admission:
         """Whether the connections of a listener do not count among those of all."""
         return listener_name == self._limits.protected_listener
 
-    def is_full(self, listener_name: str) -> bool:
-        """Whether the next connection of a listener has to wait for another one to end."""
+    def is_full(self, listener_name: str, without: str | None = None) -> bool:
+        """Whether the next connection of a listener has to wait for another one to end. `without`: if one of that listener did."""
         limits = self._limits
         own = limits.of_listeners.get(listener_name, _NONE).connections_max
-        if self._per_listener[listener_name] >= (limits.connections_max if own is None else own):
+        own_count = self._per_listener[listener_name] - (without == listener_name)
+        if own_count >= (limits.connections_max if own is None else own):
             return True
-        return not self.is_protected(listener_name) and self._count >= limits.connections_max
+        count = self._count - (without is not None)
+        return not self.is_protected(listener_name) and count >= limits.connections_max
 
     def wait_ms(self, listener_name: str, now_ms: int) -> int:
         """Counts a connection that has come, and returns how long it has to wait because others came just before it."""

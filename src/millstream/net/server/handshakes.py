@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -24,10 +25,15 @@ from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 _LOGGER = logging.getLogger(__name__)
 HANDSHAKE_MS: Final = 10_000
 """A client that has not finished by then is dropped. Kafka has no such limit; clients give up after 10 s as well."""
-OPEN_MAX: Final = 256
-"""OpenSSL holds some megabytes for so many; whoever is the last in turn waits 180 ms for 255 handshakes with RSA keys."""
-_GRACE_MS: Final = 1_000
-"""A handshake that is older makes room when there are too many: an honest client needs milliseconds of ours and round trips of its own."""
+OPEN_MAX: Final = 512
+"""OpenSSL holds 35 KB for each. Where 2,000 begin in a second and stand still, each has a quarter of a second before it makes room."""
+SILENCE_MS: Final = 250
+"""A client that is silent for longer makes room when there are too many: a round trip round the world. In a storm of honest ones who
+wait for us, nobody pushes out another."""
+AGE_MS: Final = 1_000
+"""So does a handshake that is older, whatever its client sends: an honest one needs milliseconds of ours and round trips of its own."""
+_ROUND_S: Final = 0.001
+"""A few handshakes. In a storm of them there is always a round, which whoever has logged in waits for with each request."""
 
 
 class TlsListener(Protocol):
@@ -63,9 +69,11 @@ class Handshakes:
         self._owner = owner
         self._now_ms = now_ms
         # Turns of their own: requests wait behind one round of handshakes, never behind the queue of all.
-        self.turns = Turns(now_s, lambda run: asyncio.get_running_loop().call_soon(run))
+        self.turns = Turns(now_s, lambda run: asyncio.get_running_loop().call_soon(run), _ROUND_S)
         self._open: dict[Handshake, int] = {}
         """With the time of its beginning, the oldest first."""
+        self._silent: OrderedDict[Handshake, int] = OrderedDict()
+        """Those that wait for their clients, and since when, the longest first."""
         self._deadlines: DeadlineQueue[Handshake] = DeadlineQueue(HANDSHAKE_MS)
 
     def __len__(self) -> int:
@@ -79,14 +87,22 @@ class Handshakes:
         handshake.wait_for_client()
 
     def has_room(self) -> bool:
-        """Whether one more may begin. The oldest is closed for it, unless it is young."""
+        """Whether one more may begin. One is closed for it, if its client stands still or is slow."""
         if len(self._open) < OPEN_MAX:
             return True
-        oldest, begun_ms = next(iter(self._open.items()))
-        if self._now_ms() - begun_ms < _GRACE_MS:
-            return False
-        oldest.fail("others wait, and it was the oldest of too many handshakes")
-        return True
+        now_ms = self._now_ms()
+        for waiting, longest_ms in ((self._silent, SILENCE_MS), (self._open, AGE_MS)):
+            slowest, since_ms = next(iter(waiting.items()), (None, 0))
+            if slowest is not None and now_ms - since_ms >= longest_ms:
+                slowest.fail("others wait, and it was the slowest of too many handshakes")
+                return True
+        return False
+
+    def waits_for_client(self, handshake: Handshake) -> None:
+        self._silent[handshake] = self._now_ms()
+
+    def heard_of(self, handshake: Handshake) -> None:
+        self._silent.pop(handshake, None)
 
     def next_deadline_ms(self) -> int | None:
         return self._deadlines.next_deadline_ms()
@@ -102,6 +118,7 @@ class Handshakes:
     def ended(self, handshake: Handshake, tls: TlsSocket | None) -> None:
         """Hands a connection on, or forgets it."""
         del self._open[handshake]
+        self.heard_of(handshake)
         self._deadlines.discard(handshake)
         self.turns.forget(handshake)
         self._owner.shake_hands_ended(handshake.peer, tls)
@@ -125,6 +142,7 @@ class Handshake:
         self._stop_waiting: Callable[[int], object] | None = None
 
     def wait_for_client(self) -> None:
+        self._handshakes.waits_for_client(self)
         self._loop.add_reader(self._socket.fileno(), self._may_go_on)
         self._stop_waiting = self._loop.remove_reader
 
@@ -157,6 +175,7 @@ class Handshake:
 
     def _may_go_on(self) -> None:
         self._wait_no_more()
+        self._handshakes.heard_of(self)
         self._handshakes.turns.ask(self)
 
     def _wait_no_more(self) -> None:

@@ -39,10 +39,15 @@ if TYPE_CHECKING:
     from millstream.net.server.tls_socket import TlsSocket
 
 _LOGGER = logging.getLogger(__name__)
-_ACCEPTS_PER_WAKE_UP = 64
+_ACCEPTS_PER_WAKE_UP = 16
+"""A twelfth of a millisecond each with TLS; more of them would keep everybody waiting in a flood."""
 _OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
-_HANDSHAKES_PAUSE_S = 0.05
-"""A young handshake of an honest client is over by then, or one of another is old enough to make room."""
+_HANDSHAKES_PAUSE_S = 0.01
+"""A young handshake of an honest client is over by then, or one of another is old enough to make room. At 2,000 a second the default
+backlog of 50 holds who comes in the meantime; whom it cannot hold tries again after a second, and then after two."""
+_STRANGERS_MS: Final = 3_000
+"""A login that takes longer makes room where connections are too many: an honest one needs five round trips and a tenth of a second of work."""
+_STRANGERS_PAUSE_S: Final = 0.05
 _EXPELLED_MAX: Final = 1_000
 """Connections that came too fast from their address and wait to be closed; of more, the oldest is closed at once. They cost a descriptor."""
 _SAID_AGAIN_MS: Final = 60_000
@@ -247,7 +252,15 @@ class SocketServer:
         self, listener_name: str, listening: socket.socket, go_on: Callable[[], None]
     ) -> bool:
         """Whether the next connection has to wait for room. Its listener accepts none then, until `go_on` is called."""
-        if self._admission.is_full(listener_name):
+        while self._admission.is_full(listener_name):
+            stranger = self._logging_in.oldest()
+            if stranger is not None and not self._admission.is_full(
+                listener_name, without=stranger.peer.listener_name
+            ):
+                if self._has_had_its_time(stranger):
+                    continue
+                self._pause_accepting(listening, _STRANGERS_PAUSE_S, go_on)
+                return True
             self._say_waiting(
                 f"listener {listener_name} accepts no more: there are too many connections (max.connections)"
             )
@@ -262,6 +275,16 @@ class SocketServer:
             self._pause_accepting(listening, _HANDSHAKES_PAUSE_S, go_on)
             return True
         return False
+
+    def _has_had_its_time(self, stranger: ServerConnection) -> bool:
+        """Closes a connection that has not logged in for a while. Else who holds all of them, and never logs in, would keep everybody out."""
+        deadline_ms = self._logging_in.next_deadline_ms()
+        assert deadline_ms is not None, "the queue is of this connection, at least"
+        begun_ms = deadline_ms - self.limits.login_ms
+        if self._clock.now().monotonic_ms - begun_ms < _STRANGERS_MS:
+            return False
+        stranger.close("others wait, and it had not logged in", logging.INFO)
+        return True
 
     def _say_waiting(self, what: str) -> None:
         now_ms = self._clock.now().monotonic_ms

@@ -26,9 +26,13 @@ class Turns:
     """The turns of connections. `now_s` is a clock that only goes forward; `call_soon` calls after other work of the loop."""
 
     def __init__(
-        self, now_s: Callable[[], float], call_soon: Callable[[Callable[[], None]], object]
+        self,
+        now_s: Callable[[], float],
+        call_soon: Callable[[Callable[[], None]], object],
+        round_s: float = ROUND_S,
     ) -> None:
         self.now_s = now_s
+        self._round_s = round_s
         self.turn_s = TURN_S
         """How long a connection goes on that begins without having asked. While others wait for theirs: one request."""
         self._call_soon = call_soon
@@ -51,7 +55,7 @@ class Turns:
 
     def _run(self) -> None:
         self._is_called = False
-        end_s = self.now_s() + ROUND_S
+        end_s = self.now_s() + self._round_s
         while self._waiting:
             self._waiting.popitem(last=False)[0].take_turn()
             if self.now_s() >= end_s:

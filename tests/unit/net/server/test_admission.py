@@ -45,6 +45,19 @@ def test_a_listener_has_a_limit_of_its_own() -> None:
     assert not counted.is_full("OTHERS")
 
 
+def test_whether_the_end_of_one_would_make_room() -> None:
+    counted = admission(
+        connections_max=3, of_listeners={CLIENTS: ListenerLimits(connections_max=1)}
+    )
+    counted.admit(CLIENTS, "a")
+    counted.admit("OTHERS", "a")
+    assert not counted.is_full(CLIENTS, without=CLIENTS)
+    assert counted.is_full(CLIENTS, without="OTHERS"), "its own limit is reached"
+    counted.admit("OTHERS", "a")
+    assert counted.is_full("OTHERS")
+    assert not counted.is_full("OTHERS", without=CLIENTS)
+
+
 def test_brokers_are_let_in_beside_as_many_clients_as_there_may_be() -> None:
     """KIP-402: their listener waits for its own connections alone, and then there is one too many."""
     counted = admission(connections_max=2, protected_listener=BROKERS)
