@@ -21,6 +21,7 @@ BENCHMARKS = {
     "scale": "many partitions, connections and group members, against Apache Kafka when one is given",
     "cluster": "several nodes: start, rest, changes, deaths, many partitions, against Apache Kafka when one is given",
     "tls": "produce over TLS, against Apache Kafka when one is given",
+    "throttled_client": "a client beside one that is held back by its quota, against Apache Kafka when one is given",
     "end_to_end": "latency of librdkafka at 1,000 messages a second, against Apache Kafka when one is given",
     "clients": "produce and consume, against confluent-kafka, aiokafka and kafka-python",
     "client_latency": "time to an acknowledgement, and from producer to consumer, against the other clients",
