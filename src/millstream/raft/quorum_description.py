@@ -35,7 +35,7 @@ class ReplicaState:
     vote: ReplicaKey | None = None
     """For whom it votes in this epoch."""
     votes: str = ""
-    """Where it stands: who votes for it, who against, and who is silent."""
+    """Where it stands, or stood in vain: who votes for it, who against, and who is silent."""
     has_uncommitted_voters: bool = False
     """Whether the newest record that names voters is not committed yet."""
 
@@ -52,7 +52,9 @@ def describe_state(
         name=state_name(role, is_voter=voters.has(local)),
         hears_leader=hears_leader,
         vote=role.local if isinstance(role, Leader) else role.election_state.voted,
-        votes=role.tally.told(voters.ids) if isinstance(role, Prospective | Candidate) else "",
+        votes=""
+        if isinstance(role, Leader | Resigned) or role.tally is None
+        else role.tally.told(voters.ids),
         has_uncommitted_voters=has_uncommitted_voters,
     )
 

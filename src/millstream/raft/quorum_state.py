@@ -255,6 +255,7 @@ class QuorumState:
                 leader_id=role.leader_id,
                 voted=role.voted,
                 election_deadline_ms=now_ms + self._election_wait_ms(),
+                tally=role.tally,
             ),
             f"no majority would elect it: {role.tally.told(self.voters.ids)}",
         )
@@ -335,7 +336,7 @@ class QuorumState:
         role = self.role
         assert isinstance(role, Follower), "become_follower makes a follower"
         deadline_ms = now_ms + self._timeouts.fetch_timeout_ms // 2
-        self.role = replace(role, fetch_deadline_ms=deadline_ms)
+        self.role = replace(role, fetch_deadline_ms=deadline_ms, tally=before.tally)
 
     def become_follower(
         self, epoch: LeaderEpoch, leader_id: BrokerId, endpoints: Endpoints, now_ms: int
@@ -425,7 +426,7 @@ class QuorumState:
         assert isinstance(role, Follower), self._no_such_transition()
         if role.is_out_of_touch:
             self._note_change(f"{role.leader_id} answers again")
-        self.role = replace(role, has_fetched=True, is_out_of_touch=False)
+        self.role = replace(role, has_fetched=True, is_out_of_touch=False, tally=None)
 
     def lose_touch(self) -> None:
         """The leader is silent: it is named to nobody, and holds no election back, although this replica stands in none.

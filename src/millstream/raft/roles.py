@@ -54,6 +54,8 @@ class Unattached:
     leader_id: BrokerId = NOBODY
     voted: ReplicaKey | None = None
     election_deadline_ms: int
+    tally: Tally | None = None
+    """Who would have elected this replica, where it asked last."""
 
     @property
     def election_state(self) -> ElectionState:
@@ -148,6 +150,8 @@ class Follower:
     """The leader did not answer for the fetch time-out. A voter stands then; an observer has no other role to go to."""
     leader_has_resigned: bool = False
     """The leader said that it steps down: what it still answers is of before."""
+    tally: Tally | None = None
+    """Who would have elected this replica, which lost sight of the leader; until that answers again."""
 
     @property
     def election_state(self) -> ElectionState:

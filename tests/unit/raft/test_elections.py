@@ -132,6 +132,15 @@ def test_who_is_refused_by_a_majority_goes_back_to_its_leader_for_half_a_time_ou
     assert standing.replica.quorum.role.fetch_deadline_ms == 3_000
 
 
+def test_who_stood_in_vain_tells_who_refused_and_who_is_silent() -> None:
+    standing = Standing(VoterSet(Voter(each) for each in KEYS))
+    standing.answer(2, granted=False)
+    standing.after(60_000)
+    assert standing.role is Follower
+    state = standing.replica.state()
+    assert (state.hears_leader, state.votes) == (False, "for: 1; against: 2; silent: 3")
+
+
 def test_a_voter_without_a_leader_waits_again_when_a_majority_refuses() -> None:
     one = replica(stored=ElectionState(4), log=StubLog(10, 4))
     sends = one.step(Tick(), at(1_000)).send

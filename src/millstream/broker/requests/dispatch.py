@@ -118,6 +118,7 @@ def _where_the_controller_is(
 ) -> BoundHandle:
     """`handle` on the node of the active controller; elsewhere the request is passed on, and that node asks whether it is allowed.
 
+    What is asked of the quorum is answered here where nobody is known to lead: with that.
     The controller may come to this node after it was looked for: what is passed on reaches it in an envelope then, too. It may leave
     this node after it was asked here: the next one asks again.
     """
@@ -132,7 +133,14 @@ def _where_the_controller_is(
             return controller.forward(key, request, context)
         return handle(request, context)
 
-    return handle_here_or_there
+    def handle_what_is_known(
+        request: Message, context: RequestContext
+    ) -> Message | Awaitable[Message] | None:
+        if controller.quorum().own.hears_leader:
+            return handle_here_or_there(request, context)
+        return handle(request, context)
+
+    return handle_what_is_known if key is ApiKey.DESCRIBE_QUORUM else handle_here_or_there
 
 
 class Dispatcher:

@@ -17,6 +17,7 @@ from millstream.model import ZERO_UUID, Uuid, uuid_from_text, uuid_text
 
 if TYPE_CHECKING:
     from millstream.clients.admin import QuorumInfo, QuorumReplica, RaftVoterEndpoint
+    from millstream.clients.blocking import Admin
 
 _COLUMNS: Final = (
     "node_id",
@@ -27,6 +28,9 @@ _COLUMNS: Final = (
     "last_caught_up_ms",
     "status",
 )
+_ASKED_TIMES: Final = 3
+_ASKED_MS: Final = 5_000
+"""Elections are over by then."""
 _dry_run = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 
 
@@ -50,7 +54,7 @@ def describe(
 ) -> None:
     """Describe the quorum: who leads, who votes, and how far each replica of the metadata log is."""
     with asked.admin() as admin:
-        found = admin.describe_metadata_quorum()
+        found = described_quorum(admin)
         cluster_id = admin.describe_cluster().cluster_id
     now_ms = time.time_ns() // 1_000_000
     if status or not replication:
@@ -113,6 +117,29 @@ def remove_controller(
     with asked.admin() as admin:
         admin.remove_raft_voter(controller_id, directory_id)
     click.echo(f"removed {what}")
+
+
+def described_quorum(admin: Admin) -> QuorumInfo:
+    """Asks one node after another: one that is paused or cut off says nothing, and another one may know what the quorum lacks.
+
+    Raises NotLeaderOrFollower, with that, where nobody leads; else what the last one left.
+    """
+    from millstream.errors import NotLeaderOrFollower, RequestTimedOut
+
+    refused: NotLeaderOrFollower | None = None
+    for _ in range(_ASKED_TIMES - 1):
+        try:
+            return admin.describe_metadata_quorum(timeout_ms=_ASKED_MS)
+        except NotLeaderOrFollower as error:
+            refused = error
+        except RequestTimedOut:
+            pass
+    try:
+        return admin.describe_metadata_quorum(timeout_ms=_ASKED_MS)
+    except RequestTimedOut:
+        if refused is None:
+            raise
+        raise refused from None
 
 
 def status_row(found: QuorumInfo, cluster_id: str | None) -> dict[str, object]:

@@ -13,6 +13,7 @@ import click
 
 from millstream.cli.cluster.brokers import ANSWER_MS
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
+from millstream.cli.cluster.quorum import described_quorum
 from millstream.cli.cluster.troubled_partitions import (
     COLUMNS,
     counts,
@@ -78,7 +79,7 @@ def status(*, asked: AskedNodes, output: str) -> None:
 def _answers(admin: Admin, *, of_controllers: bool) -> ClusterAnswers:
     from millstream.errors import KafkaError
 
-    quorum = admin.describe_metadata_quorum()
+    quorum = described_quorum(admin)
     if of_controllers:
         cluster = admin.describe_cluster()
         told = {node.node_id: str(node.address) for node in cluster.nodes}

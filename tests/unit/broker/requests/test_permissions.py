@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from millstream.broker.controller_handlers.envelope import FORWARDABLE
+from millstream.broker.handlers import describe_quorum
+from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -19,9 +22,11 @@ from millstream.broker.requests.registry import (
     Handler,
 )
 from millstream.broker.requests.request_context import RequestContext
+from millstream.errors import ClusterAuthorizationFailed, NotLeaderOrFollower
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey, Message, request_class, response_class
 from millstream.protocol.frames import decode_response, encode_request
+from millstream.raft.quorum_description import ReplicaState
 from millstream.runtime.system import SystemClock
 from millstream.security.acl import CLUSTER_NAME, Operation, ResourceType
 from millstream.security.principal import KafkaPrincipal
@@ -222,25 +227,55 @@ def test_only_permissions_on_the_cluster_refuse_a_request() -> None:
     assert not Permission(Operation.READ, ResourceType.TOPIC).refuses_request
 
 
+class Elsewhere(GivenQuorum):
+    """The controller is another node, which this one hears of or not."""
+
+    hears_leader = True
+
+    def leads(self) -> bool:
+        return False
+
+    def is_elsewhere(self) -> bool:
+        return True
+
+    def quorum(self) -> QuorumDescription:
+        return replace(super().quorum(), own=ReplicaState(hears_leader=self.hears_leader))
+
+    async def forward(self, key: ApiKey, _request: Message, caller: RequestContext) -> Message:
+        assert caller.connection is CLIENT
+        return response_class(key)()
+
+
+def frame_for(api: ApiSpec) -> memoryview:
+    request = filled_request(request_class(api.key), api.highest, "group")
+    pieces = encode_request(api.key, api.highest, 7, "c", request)
+    return memoryview(b"".join(map(bytes, pieces))[4:])
+
+
 def test_a_broker_asks_nothing_about_what_it_passes_on() -> None:
     """The node of the controller asks, for the client's principal and address."""
-
-    class Elsewhere(GivenQuorum):
-        def is_elsewhere(self) -> bool:
-            return True
-
-        async def forward(self, key: ApiKey, _request: Message, caller: RequestContext) -> Message:
-            assert caller.connection is CLIENT
-            return response_class(key)()
-
     passed_on = [handler.api for handler in BROKER_HANDLERS.values() if handler.api.is_forwarded]
     assert {api.key for api in passed_on} == FORWARDABLE - ALSO_LOOKED_AT_BY_BROKERS
     authorizer = ScriptedAuthorizer(refused=None)
     for api in passed_on:
-        request = filled_request(request_class(api.key), api.highest, "group")
-        frame = b"".join(map(bytes, encode_request(api.key, api.highest, 7, "c", request)))[4:]
-        handled: Any = dispatcher(authorizer, api.key, controller=Elsewhere(2)).handle(
-            memoryview(frame), CLIENT
-        )
+        asked = dispatcher(authorizer, api.key, controller=Elsewhere(2))
+        handled: Any = asked.handle(frame_for(api), CLIENT)
         asyncio.run(handled)
     assert authorizer.asked == []
+
+
+def test_whom_the_quorum_lacks_is_told_to_who_may_describe_the_cluster() -> None:
+    """Where nobody leads, nobody else could ask for it."""
+    alone = Elsewhere(2)
+    alone.hears_leader = False
+    told = []
+    for refused in (None, frozenset[tuple[Operation, ResourceType]]()):
+        asked = dispatcher(ScriptedAuthorizer(refused), ApiKey.DESCRIBE_QUORUM, controller=alone)
+        answer: Any = asked.handle(frame_for(describe_quorum.API), CLIENT)
+        frame = memoryview(b"".join(map(bytes, answer)))[4:]
+        response = decode_response(ApiKey.DESCRIBE_QUORUM, 2, frame)[1]
+        told.append((response.error_code, "has no leader that answers" in response.error_message))
+    assert told == [
+        (ClusterAuthorizationFailed.code, False),
+        (NotLeaderOrFollower.code, True),
+    ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.cli.cluster.quorum import described_quorum
 from millstream.cli.cluster.status import ClusterAnswers, head_lines, node_rows, summary
 from millstream.cli.cluster.troubled_partitions import troubled_rows
 from millstream.clients.admin import ClusterDescription, QuorumInfo, QuorumReplica, TopicDescription
 from millstream.clients.admin.topics.descriptions import PartitionDescription
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode
+from millstream.errors import KafkaError, NotLeaderOrFollower, RequestTimedOut
 from millstream.model import ZERO_UUID
 from millstream.net.client.core.addresses import Address
 
@@ -118,3 +120,31 @@ def test_the_worst_is_told_first_and_who_fell_out() -> None:
         (2, "no leader", (5,)),
         (0, "under-replicated", (4,)),
     ]
+
+
+class AskedAdmin:
+    """Raises or returns these, one for each question."""
+
+    def __init__(self, *answers: QuorumInfo | KafkaError) -> None:
+        self._answers = list(answers)
+
+    def describe_metadata_quorum(self, *, timeout_ms: int) -> QuorumInfo:
+        assert timeout_ms == 5_000
+        answer = self._answers.pop(0)
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+
+def test_a_node_that_says_nothing_is_not_the_only_one_that_is_asked() -> None:
+    assert described_quorum(AskedAdmin(RequestTimedOut(), NotLeaderOrFollower(), QUORUM)) is QUORUM
+
+
+def test_what_a_node_knows_of_a_quorum_without_a_leader_is_told_although_others_are_silent() -> (
+    None
+):
+    lacking = NotLeaderOrFollower("2 are needed")
+    with pytest.raises(NotLeaderOrFollower, match="2 are needed"):
+        described_quorum(AskedAdmin(RequestTimedOut(), lacking, RequestTimedOut()))
+    with pytest.raises(RequestTimedOut):
+        described_quorum(AskedAdmin(*[RequestTimedOut()] * 3))
