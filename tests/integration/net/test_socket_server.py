@@ -21,6 +21,7 @@ from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.request_handler import Response
 from millstream.net.server.socket_server import SocketServer
+from millstream.net.server.turns import TURN_S
 from millstream.runtime import Clock, File, Instant
 from millstream.runtime.system import SystemClock, SystemFileSystem
 from tests.patience import LONG_ENOUGH_S, eventually, until
@@ -371,6 +372,23 @@ async def test_accepted_sockets_have_the_options_asked_for() -> None:
             accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 50_000
         )  # Linux doubles
         assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 2 * 60_000
+
+
+async def test_accepting_takes_a_turn_however_many_come() -> None:
+    """Else a flood of connections would keep those waiting that are there."""
+    times_s = count(0.0, 0.6 * TURN_S)
+    async with edge(now_s=lambda: next(times_s)) as running:
+        await asyncio.sleep(0)  # it serves
+        address = ("127.0.0.1", running.port)
+        coming = [socket.create_connection(address) for _ in range(6)]
+        ((name, listening),) = running.server._listeners
+        let_in = []
+        for _ in range(4):
+            running.server._accept(name, listening)
+            let_in.append(running.server.connection_count)
+        assert let_in == [2, 4, 6, 6]
+        for each in coming:
+            each.close()
 
 
 async def test_connections_beyond_the_limits_are_refused() -> None:

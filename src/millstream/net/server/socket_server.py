@@ -30,7 +30,7 @@ from millstream.net.server.hang_ups import HangUps
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
-from millstream.net.server.turns import Turns
+from millstream.net.server.turns import TURN_S, Turns
 from millstream.runtime import Clock
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from millstream.net.server.tls_socket import TlsSocket
 
 _LOGGER = logging.getLogger(__name__)
-_ACCEPTS_PER_WAKE_UP = 16
-"""A twelfth of a millisecond each with TLS; more of them would keep everybody waiting in a flood."""
 _OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
 _HANDSHAKES_PAUSE_S = 0.01
 """A young handshake of an honest client is over by then, or one of another is old enough to make room. At 2,000 a second the default
@@ -219,7 +217,9 @@ class SocketServer:
             asyncio.get_running_loop().add_reader(listening, self._accept, listener_name, listening)
 
     def _accept(self, listener_name: str, listening: socket.socket) -> None:
-        for _ in range(_ACCEPTS_PER_WAKE_UP):
+        now_s = self.turns.now_s
+        end_s = now_s() + TURN_S  # in a flood there is always one more, for which others would wait
+        while True:
             resume = partial(self._resume_accepting, listener_name, listening)
             if self._must_wait(listener_name, listening, resume):
                 return
@@ -247,6 +247,8 @@ class SocketServer:
                 self._admit_later(listener_name, listening, connected, address, wait_ms)
                 return
             self._admit(listener_name, connected, address)
+            if now_s() >= end_s:
+                return
 
     def _must_wait(
         self, listener_name: str, listening: socket.socket, go_on: Callable[[], None]
