@@ -20,8 +20,8 @@ from millstream.net.server.closings import Closings
 from millstream.net.server.handshakes import (
     AGE_MS,
     HANDSHAKE_MS,
-    OPEN_MAX,
     SILENCE_MS,
+    UNHEARD_MS,
     Handshakes,
 )
 from millstream.net.server.limits import ConnectionLimits
@@ -175,33 +175,63 @@ async def test_a_client_that_drips_bytes_has_no_more_time(server: Server) -> Non
     assert server.ended == [(1, None)]
 
 
-async def test_who_was_silent_longest_makes_room(server: Server) -> None:
-    handshakes = server.handshakes()
-    for _ in range(OPEN_MAX):
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many may be open: a test has two descriptors for each."""
+    monkeypatch.setattr("millstream.net.server.handshakes.OPEN_MAX", 40)
+    return 40
+
+
+def begin_all(server: Server, handshakes: Handshakes, few: int) -> None:
+    for _ in range(few):
         assert handshakes.has_room()
         server.begin(handshakes)
     assert not handshakes.has_room(), "all are young: the next one waits in the backlog"
-    server.now_ms += SILENCE_MS
+
+
+async def all_are_heard(server: Server, handshakes: Handshakes, part: bytes, few: int) -> None:
+    """Each client sends the next part of its hello."""
+
+    def are_heard() -> bool:
+        silent = handshakes._silent.values()
+        return len(silent) == few and set(silent) == {server.now_ms}
+
+    for client in server.clients:
+        client.send(part)
+    await until(are_heard)
+
+
+async def test_who_has_said_nothing_for_the_longest_time_makes_room(
+    server: Server, few: int
+) -> None:
+    handshakes = server.handshakes()
+    begin_all(server, handshakes, few)
+    server.now_ms += UNHEARD_MS
     assert handshakes.has_room()
     assert server.ended == [(1, None)]
     assert is_closed(server.clients[0])
     handshakes.close()
 
 
-async def test_who_goes_on_is_not_pushed_out_until_it_is_old(server: Server) -> None:
+async def test_who_falls_silent_makes_room(server: Server, few: int) -> None:
+    handshakes = server.handshakes()
+    begin_all(server, handshakes, few)
+    await all_are_heard(server, handshakes, client_hello()[:10], few)
+    server.now_ms += SILENCE_MS - 1
+    assert not handshakes.has_room()
+    server.now_ms += 1
+    assert handshakes.has_room()
+    assert server.ended == [(1, None)]
+    handshakes.close()
+
+
+async def test_who_goes_on_is_not_pushed_out_until_it_is_old(server: Server, few: int) -> None:
     handshakes, hello = server.handshakes(), client_hello()
-    for _ in range(OPEN_MAX):
-        server.begin(handshakes)
-
-    def are_heard() -> bool:
-        silent = handshakes._silent.values()
-        return len(silent) == OPEN_MAX and set(silent) == {server.now_ms}
-
-    for part in range(AGE_MS // SILENCE_MS):
+    begin_all(server, handshakes, few)
+    await all_are_heard(server, handshakes, hello[:10], few)
+    for part in range(1, AGE_MS // SILENCE_MS + 1):
         server.now_ms += SILENCE_MS - 1
-        for client in server.clients:
-            client.send(hello[10 * part : 10 * (part + 1)])
-        await until(are_heard)
+        await all_are_heard(server, handshakes, hello[10 * part : 10 * (part + 1)], few)
         assert not handshakes.has_room()
     server.now_ms = 1_000 + AGE_MS
     assert handshakes.has_room()
@@ -209,11 +239,12 @@ async def test_who_goes_on_is_not_pushed_out_until_it_is_old(server: Server) -> 
     handshakes.close()
 
 
-async def test_two_thousand_a_second_that_stand_still_keep_nobody_out(server: Server) -> None:
-    """One that begins is let in at once, and has a quarter of a second before it makes room."""
+async def test_as_many_a_second_as_are_given_their_time_keep_nobody_out(
+    server: Server, few: int
+) -> None:
     handshakes = server.handshakes()
-    for number in range(2 * OPEN_MAX):
-        server.now_ms = 1_000 + number // 2
+    for number in range(3 * few):
+        server.now_ms = 1_000 + number * UNHEARD_MS // few
         assert handshakes.has_room(), f"{number} were let in, and the next one waits"
         server.begin(handshakes)
     handshakes.close()

@@ -22,7 +22,6 @@ from millstream.clients.admin import AlterConfig, ConfigResource, ConfigResource
 from millstream.clients.blocking import Admin, Consumer, Producer
 from millstream.errors import InvalidRequest
 from millstream.net.client.tls import SslAuthenticationFailed
-from millstream.net.server.handshakes import OPEN_MAX
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
@@ -350,11 +349,15 @@ def test_nothing_of_a_large_fetch_is_in_clear_on_the_wire(node: SecureNode) -> N
 # Handshakes
 
 
-def test_who_stops_half_way_keeps_nobody_waiting(node: SecureNode) -> None:
-    """More of them than may be open: the oldest make room, and who means it is served."""
+def test_who_stops_half_way_keeps_nobody_waiting(
+    node: SecureNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them than may be open, who make room, and who means it is served."""
+    open_max = 200  # this process has both ends of each
+    monkeypatch.setattr("millstream.net.server.handshakes.OPEN_MAX", open_max)
     hello = client_hello()
     with ExitStack() as silent:
-        for n in range(OPEN_MAX + 60):
+        for n in range(open_max + 60):
             half = silent.enter_context(
                 socket.create_connection(split(node.addresses["SSL"]), timeout=LONG_ENOUGH_S)
             )

@@ -27,8 +27,10 @@ HANDSHAKE_MS: Final = 10_000
 """A client that has not finished by then is dropped. Kafka has no such limit; clients give up after 10 s as well."""
 OPEN_MAX: Final = 512
 """OpenSSL holds 35 KB for each. Where 2,000 begin in a second and stand still, each has a quarter of a second before it makes room."""
+UNHEARD_MS: Final = 100
+"""A client that has said nothing for longer makes room when there are too many: an honest one begins with the packet after its last of TCP."""
 SILENCE_MS: Final = 250
-"""A client that is silent for longer makes room when there are too many: a round trip round the world. In a storm of honest ones who
+"""So does one that is silent for longer later on when there are too many: a round trip round the world. In a storm of honest ones who
 wait for us, nobody pushes out another."""
 AGE_MS: Final = 1_000
 """So does a handshake that is older, whatever its client sends: an honest one needs milliseconds of ours and round trips of its own."""
@@ -72,8 +74,9 @@ class Handshakes:
         self.turns = Turns(now_s, lambda run: asyncio.get_running_loop().call_soon(run), _ROUND_S)
         self._open: dict[Handshake, int] = {}
         """With the time of its beginning, the oldest first."""
+        self._unheard: OrderedDict[Handshake, int] = OrderedDict()
         self._silent: OrderedDict[Handshake, int] = OrderedDict()
-        """Those that wait for their clients, and since when, the longest first."""
+        """Those that wait for their clients, for the first time or later on, and since when, the longest first."""
         self._deadlines: DeadlineQueue[Handshake] = DeadlineQueue(HANDSHAKE_MS)
 
     def __len__(self) -> int:
@@ -91,7 +94,11 @@ class Handshakes:
         if len(self._open) < OPEN_MAX:
             return True
         now_ms = self._now_ms()
-        for waiting, longest_ms in ((self._silent, SILENCE_MS), (self._open, AGE_MS)):
+        for waiting, longest_ms in (
+            (self._unheard, UNHEARD_MS),
+            (self._silent, SILENCE_MS),
+            (self._open, AGE_MS),
+        ):
             slowest, since_ms = next(iter(waiting.items()), (None, 0))
             if slowest is not None and now_ms - since_ms >= longest_ms:
                 slowest.fail("others wait, and it was the slowest of too many handshakes")
@@ -99,9 +106,11 @@ class Handshakes:
         return False
 
     def waits_for_client(self, handshake: Handshake) -> None:
-        self._silent[handshake] = self._now_ms()
+        waiting = self._silent if handshake.is_heard else self._unheard
+        waiting[handshake] = self._now_ms()
 
-    def heard_of(self, handshake: Handshake) -> None:
+    def waits_no_more(self, handshake: Handshake) -> None:
+        self._unheard.pop(handshake, None)
         self._silent.pop(handshake, None)
 
     def next_deadline_ms(self) -> int | None:
@@ -118,7 +127,7 @@ class Handshakes:
     def ended(self, handshake: Handshake, tls: TlsSocket | None) -> None:
         """Hands a connection on, or forgets it."""
         del self._open[handshake]
-        self.heard_of(handshake)
+        self.waits_no_more(handshake)
         self._deadlines.discard(handshake)
         self.turns.forget(handshake)
         self._owner.shake_hands_ended(handshake.peer, tls)
@@ -135,6 +144,8 @@ class Handshake:
         handshakes: Handshakes,
     ) -> None:
         self.peer = peer
+        self.is_heard = False
+        """Whether the client has sent something."""
         self._socket = connected
         self._listener = listener
         self._handshakes = handshakes
@@ -175,7 +186,8 @@ class Handshake:
 
     def _may_go_on(self) -> None:
         self._wait_no_more()
-        self._handshakes.heard_of(self)
+        self._handshakes.waits_no_more(self)
+        self.is_heard = True
         self._handshakes.turns.ask(self)
 
     def _wait_no_more(self) -> None:
