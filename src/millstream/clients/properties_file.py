@@ -18,6 +18,7 @@ from millstream.clients.config import (
 from millstream.clients.config.settings import setting_names
 from millstream.clients.spout.core.settings import ShareSpoutConfig, SpoutConfig
 from millstream.errors import ConfigError
+from millstream.foreign_names.streams_settings import PREFIXES_OF_CLIENTS
 from millstream.properties_text import parse_properties
 from millstream.quoting import some_of
 
@@ -94,12 +95,17 @@ def settings_for(
 
 
 def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
-    """Returns the keys that no client has. Serializers are classes of Java, which every file for Kafka's tools may name."""
+    """Returns the keys that no client has.
+
+    Serializers are classes of Java, which every file for Kafka's tools may name, and the prefixes of Kafka Streams are for its applications.
+    """
     known = _fields()
     return [
         key
         for key in settings
-        if plain(key) not in known and not key.endswith((".serializer", ".deserializer"))
+        if plain(key) not in known
+        and not key.endswith((".serializer", ".deserializer"))
+        and not key.startswith(PREFIXES_OF_CLIENTS)
     ]
 
 

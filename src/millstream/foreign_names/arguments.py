@@ -67,7 +67,11 @@ def of_construction(
     if name is not None:
         known = _OF_CLASSES.get(kind.__name__, {})
         ours = list(signature.parameters)
-        instead = _instead(name, ours, known) or spelled_like(_snake(name), ours)
+        instead = (
+            _of_one_client(kind, name)
+            or _instead(name, ours, known)
+            or spelled_like(_snake(name), ours)
+        )
         return f"{kind.__name__} takes no {name}{instead}"
     positional = python_clients.POSITIONAL.get(kind.__name__)
     if args and not _by_position(signature) and positional is not None:
@@ -165,6 +169,15 @@ def _instead(name: str, ours: list[str], known: Mapping[str, str]) -> str | None
         if f"{snake}{unit}" in ours:
             return f": write {snake}{unit}=, {told}"
     return None
+
+
+def _of_one_client(kind: type, name: str) -> str | None:
+    """Returns where a setting with a prefix of Kafka Streams goes, for the classes that it is given to by mistake."""
+    place = streams_settings.PLACES_OF_CLIENTS.get(kind.__name__)
+    dotted = name.replace("_", ".")
+    if place is None or not dotted.startswith(streams_settings.PREFIXES_OF_CLIENTS):
+        return None
+    return f": {place.format(key=dotted)}"
 
 
 def _snake(name: str) -> str:

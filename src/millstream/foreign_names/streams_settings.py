@@ -12,6 +12,22 @@ from typing import Final
 _OF_CLIENTS = (
     "it is a setting of the clients: the third argument of KafkaStreams, RunnerOptions on Spark"
 )
+PREFIXES_OF_CLIENTS: Final = (
+    "main.consumer.",
+    "restore.consumer.",
+    "global.consumer.",
+    "consumer.",
+    "producer.",
+    "admin.",
+)
+"""Of Kafka Streams, before the settings of one kind of client."""
+PLACES_OF_CLIENTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "StreamsConfig": "it is a setting of a client: the third argument of KafkaStreams takes it with its prefix, RunnerOptions(client_settings=) on Spark",
+        "RunnerOptions": 'write client_settings={{"{key}": ...}}',
+    }
+)
+"""By class, where a setting with such a prefix goes."""
 _OF_BUILDER = "it is given where the topology is built: "
 _METRICS = "there are no metric reporters: read metrics(), which has rates and averages"
 _LISTS = "a serde of lists is list_of(inner) of millstream.streams.serdes"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
+    from millstream.streams.application.clients import read_streams_properties
     from millstream.streams.application.kafka_streams import KafkaStreams
     from millstream.streams.application.states import ApplicationState
     from millstream.streams.application.uncaught_errors import OnUncaughtError
@@ -74,6 +75,7 @@ else:
     __getattr__ = names_of(
         __name__,
         {
+            "millstream.streams.application.clients": "read_streams_properties",
             "millstream.streams.application.kafka_streams": "KafkaStreams",
             "millstream.streams.application.states": "ApplicationState",
             "millstream.streams.application.uncaught_errors": "OnUncaughtError",
@@ -154,4 +156,5 @@ __all__ = [
     "WaitingRecord",
     "Windowed",
     "dead_letter",
+    "read_streams_properties",
 ]

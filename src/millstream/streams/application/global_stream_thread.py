@@ -58,7 +58,9 @@ class GlobalStreamThread:
             closers.callback(kernel.shutdown)
             admin = supplier.admin(f"{name}-admin")
             closers.push_async_callback(admin.close)
-            reader = supplier.reader(f"{name}-global-consumer", read_committed=application.is_exact)
+            reader = supplier.global_reader(
+                f"{name}-global-consumer", read_committed=application.is_exact
+            )
             closers.push_async_callback(reader.close)
             clients = TaskClients(reader, admin, lambda own: supplier.producer(name, own))
             environment = TaskEnvironment(clients, application.clock, kernel, application.observe)
