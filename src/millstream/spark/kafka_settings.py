@@ -12,8 +12,18 @@ from typing import Any, Final
 from millstream.clients.config import WAIT_FOR_EVER_MS, ClientConfig, ConsumerConfig, ProducerConfig
 from millstream.clients.config.settings import parse_settings, setting_names
 from millstream.errors import ConfigError
+from millstream.foreign_names.streams_settings import PREFIXES_OF_CLIENTS
+from millstream.streams.client_roles import (
+    CONFIGS,
+    ClientRole,
+    RoleSetting,
+    checked_role_setting,
+    once,
+    role_setting,
+)
 
 PREFIX: Final = "kafka."
+_MAIN: Final = ClientRole.MAIN_CONSUMER
 
 _READING: Final = frozenset(
     {"isolation_level", "fetch_min_bytes", "fetch_max_wait_ms", "fetch_max_bytes", "max_partition_fetch_bytes",
@@ -53,12 +63,17 @@ SECRETS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class KafkaSettings:
-    """Settings by their names in snake case, as text; the repr shows no secret."""
+    """Settings by their names in snake case, as text; the repr shows no secret.
+
+    `of_roles` are those that one kind of client of a topology has in place of what all have.
+    """
 
     given: tuple[tuple[str, str], ...]
+    of_roles: tuple[tuple[ClientRole, str, str], ...] = ()
 
     def __repr__(self) -> str:
-        shown = (f"{name}={_shown(name, value)}" for name, value in self.given)
+        shown = [f"{name}={_shown(name, value)}" for name, value in self.given]
+        shown += [f"{role}.{name}={_shown(name, value)}" for role, name, value in self.of_roles]
         return f"KafkaSettings({', '.join(shown)})"
 
     @property
@@ -67,31 +82,34 @@ class KafkaSettings:
 
     @property
     def is_read_committed(self) -> bool:
-        return dict(self.given).get("isolation_level") == "read_committed"
+        return self._of(_READING, _MAIN).get("isolation_level") == "read_committed"
 
     def of_start(self) -> ClientConfig:
         """Returns the settings by which a query, a write or an application looks whether anything listens before it begins."""
-        return parse_settings(ClientConfig, self._of(_CLIENT))
+        return parse_settings(ClientConfig, self._of(_CLIENT, _MAIN))
 
     def of_client(self) -> dict[str, Any]:  # keyword arguments of an Admin
-        return self._of(_CLIENT) | _PATIENT
+        return self._of(_CLIENT, ClientRole.ADMIN) | _PATIENT
 
-    def of_reader(self) -> dict[str, Any]:  # keyword arguments of a RangeReader or Consumer
-        return self._of(_CLIENT | _READING) | _PATIENT
+    def of_reader(
+        self, role: ClientRole = ClientRole.MAIN_CONSUMER
+    ) -> dict[str, Any]:  # keyword arguments of a RangeReader or Consumer
+        return self._of(_CLIENT | _READING, role) | _PATIENT
 
     def of_producer(self) -> dict[str, Any]:  # keyword arguments of a Producer
-        return self._of(_CLIENT | _WRITING | _TRANSACTIONAL) | _PATIENT
+        return self._of(_CLIENT | _WRITING | _TRANSACTIONAL, ClientRole.PRODUCER) | _PATIENT
 
     def source_options(self) -> dict[str, str]:
         """The options of the source that read with these settings."""
-        return _with_prefix(self._of(_CLIENT | _READING))
+        return _with_prefix(self._of(_CLIENT | _READING, _MAIN))
 
     def sink_options(self) -> dict[str, str]:
         """The options of the sink that write with these settings."""
-        return _with_prefix(self._of(_CLIENT | _WRITING | _TRANSACTIONAL))
+        return _with_prefix(self._of(_CLIENT | _WRITING | _TRANSACTIONAL, ClientRole.PRODUCER))
 
-    def _of(self, wanted: Collection[str]) -> dict[str, str]:
-        return {name: value for name, value in self.given if name in wanted}
+    def _of(self, wanted: Collection[str], role: ClientRole) -> dict[str, str]:
+        own = [(name, value) for each, name, value in self.of_roles if each is role]
+        return {name: value for name, value in (*self.given, *own) if name in wanted}
 
 
 def _with_prefix(settings: Mapping[str, str]) -> dict[str, str]:
@@ -110,11 +128,51 @@ def for_writing(given: Mapping[str, object], *, in_transactions: bool = False) -
 
 
 def for_both(given: Mapping[str, object]) -> KafkaSettings:
-    """The settings of a runner, whose tasks read and write; aborted records are not read, unless the settings say so."""
-    parsed = _parsed(given, _CLIENT | _READING | _WRITING, "a topology on Spark runs with")
-    return KafkaSettings(
-        tuple(sorted(({"isolation_level": "read_committed"} | dict(parsed.given)).items()))
+    """The settings of a runner, whose tasks read and write; aborted records are not read, unless the settings say so.
+
+    Those of one kind of client have Kafka Streams' prefixes.
+    """
+    who = "a topology on Spark runs with"
+    plain = {key: value for key, value in once(given) if not _has_prefix(key)}
+    parsed = _parsed(plain, _CLIENT | _READING | _WRITING, who)
+    of_all = {"isolation_level": "read_committed"} | dict(parsed.given)
+    of_roles: dict[tuple[ClientRole, str], str] = {}
+    prefixed = [(checked_role_setting(key), key) for key in given if key not in plain]
+    for setting, key in sorted(prefixed, key=lambda each: each[0].reach):
+        name = _FIELDS[setting.name].name
+        if name not in _allowed(setting):
+            raise ConfigError(f"{who} no setting {key}: {_why_not(name)}")
+        value = _text(key, given[key])
+        _FIELDS[setting.name].metadata["check"](key, value)  # raises, with the whole key
+        of_roles |= {(role, name): value for role in setting.roles}
+    settings = KafkaSettings(
+        tuple(sorted(of_all.items())),
+        tuple(sorted((role, name, value) for (role, name), value in of_roles.items())),
     )
+    _check(settings)
+    return settings
+
+
+def is_of_topology(key: str) -> bool:
+    """Whether the clients of a topology take a setting from a file, with Kafka Streams' prefix or as one that source and sink have."""
+    if not _has_prefix(key):
+        return is_of_both(key.replace(".", "_"))
+    setting = role_setting(key)
+    return setting is not None and setting.name in _allowed(setting)
+
+
+def _has_prefix(key: str) -> bool:
+    return key.replace("_", ".").startswith(PREFIXES_OF_CLIENTS)
+
+
+def _allowed(setting: RoleSetting) -> Collection[str]:
+    """Returns what a client of a topology may be told, by the prefix of the setting."""
+    match setting.roles[0]:
+        case ClientRole.ADMIN:
+            return _CLIENT
+        case ClientRole.PRODUCER:
+            return _CLIENT | _WRITING
+    return _CLIENT | _READING
 
 
 def is_setting(name: str) -> bool:
@@ -129,10 +187,17 @@ def is_of_both(name: str) -> bool:
 
 def _parsed(given: Mapping[str, object], allowed: Collection[str], who: str) -> KafkaSettings:
     settings = KafkaSettings(tuple(sorted(_named(given, allowed, who))))
-    settings.of_start()
-    parse_settings(ConsumerConfig, settings.of_reader())
-    parse_settings(ProducerConfig, settings.of_producer())
+    _check(settings)
     return settings
+
+
+def _check(settings: KafkaSettings) -> None:
+    """Raises ConfigError for settings that do not go together."""
+    settings.of_start()
+    parse_settings(ClientConfig, settings.of_client())
+    for role in (role for role in ClientRole if CONFIGS[role] is ConsumerConfig):
+        parse_settings(ConsumerConfig, settings.of_reader(role))
+    parse_settings(ProducerConfig, settings.of_producer())
 
 
 def _named(

@@ -124,7 +124,7 @@ def once(given: Mapping[str, object]) -> Iterable[tuple[str, object]]:
     """Yields the settings. Raises ConfigError for one that is there in two spellings."""
     spelled: dict[str, str] = {}
     for key, value in given.items():
-        other = spelled.setdefault(_canonical(key), key)
+        other = spelled.setdefault(canonical(key), key)
         if other != key:
             raise ConfigError(f"{other} and {key} are the same setting: give it once")
         yield key, value
@@ -199,7 +199,8 @@ def _refusal(config: type[DataclassInstance], name: str) -> str:
     raise AssertionError(f"{name} is no setting of {config.__name__}")
 
 
-def _canonical(key: str) -> str:
+def canonical(key: str) -> str:
+    """Returns a key with its prefix as Kafka Streams writes it and its name as the field has it; others with underscores."""
     found = role_setting(key)
     if found is None:
         return _snake(key)

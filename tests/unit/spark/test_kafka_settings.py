@@ -13,6 +13,7 @@ from millstream.spark import RunnerOptions, kafka_options
 from millstream.spark.kafka_settings import KafkaSettings, for_both, for_reading, for_writing
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.source.options import parse_source_options
+from millstream.streams.client_roles import ClientRole
 
 PATIENT = {"bootstrap_wait_ms": str(2**31 - 1)}
 BROKER = {"bootstrap.servers": "b:1"}
@@ -46,6 +47,61 @@ def test_each_client_is_given_what_it_has() -> None:
         "kafka.client.id": "c",
         "kafka.isolation.level": "read_uncommitted",
     }
+
+
+def test_each_kind_of_client_of_a_topology_may_have_settings_of_its_own() -> None:
+    """As in Kafka Streams `main.consumer.` counts before `consumer.`, and that before no prefix."""
+    settings = for_both(
+        BROKER
+        | {
+            "main.consumer.fetch.max.bytes": 300,
+            "consumer.fetch.max.bytes": 200,
+            "fetch.max.bytes": 100,
+            "restore.consumer.isolation.level": "read_uncommitted",
+            "global_consumer_fetch_min_bytes": 5,
+            "producer.linger.ms": 9,
+            "admin.request.timeout.ms": 4_000,
+        }
+    )
+    common = {"bootstrap_servers": "b:1", **PATIENT}
+    reading = common | {"isolation_level": "read_committed", "fetch_max_bytes": "200"}
+    assert settings.of_reader() == reading | {"fetch_max_bytes": "300"}
+    assert settings.of_reader(ClientRole.RESTORE_CONSUMER) == reading | {
+        "isolation_level": "read_uncommitted"
+    }
+    assert settings.of_reader(ClientRole.GLOBAL_CONSUMER) == reading | {"fetch_min_bytes": "5"}
+    assert settings.of_producer() == common | {"linger_ms": "9"}
+    assert settings.of_client() == common | {"request_timeout_ms": "4000"}
+    assert settings.source_options()["kafka.fetch.max.bytes"] == "300"
+    assert settings.sink_options()["kafka.linger.ms"] == "9"
+    assert settings.is_read_committed
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_a_secret_of_one_kind_of_client_is_not_shown() -> None:
+    settings = for_both(BROKER | {"admin.sasl.password": "hunter6", "admin.sasl.username": "root"})
+    assert "hunter" not in repr(settings)
+    assert "admin.sasl_username='root'" in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("main.consumer.group.id", "g", "main.consumer.group.id is decided by the application: leave it out; it is StreamsConfig"),
+        ("producer.transactional.id", "t", "is decided by the application"),
+        ("main.consumer.session.timeout.ms", 1, "a topology on Spark runs with no setting main.consumer.session.timeout.ms: no client that is used has it"),
+        ("producer.transaction.timeout.ms", 1, "only a sink with deliveryGuarantee=exactly-once"),
+        ("consumer.fetch.min.byte", 1, "did you mean fetch_min_bytes"),
+        ("admin.request.timeout.ms", "soon", "admin.request.timeout.ms"),
+        ("main.consumer.metadata.max.age.ms", 1, "discoveryIntervalMs"),
+    ],
+)  # fmt: skip
+def test_what_one_kind_of_client_cannot_use_is_refused_with_a_reason(
+    setting: str, value: object, sentence: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        for_both(BROKER | {setting: value})
+    assert sentence in str(refused.value)
 
 
 def test_a_runner_reads_no_aborted_records_and_a_source_does_as_a_consumer() -> None:
@@ -160,6 +216,15 @@ def test_a_file_of_a_client_is_options_of_source_and_sink_and_a_runner(tmp_path:
     runner = RunnerOptions.from_properties(file, directory="/x", client_settings={"linger_ms": 9})
     assert (runner.bootstrap_servers, runner.directory) == ("b:1", "/x")
     assert runner.client_settings == {"security_protocol": "SSL", "linger_ms": 9}
+    with_roles = "restore.consumer.fetch.max.bytes=7\nmain.consumer.session.timeout.ms=9\nconsumer.group.id=g\n"
+    file.write_text("bootstrap.servers=b:1\n" + with_roles)
+    runner = RunnerOptions.from_properties(
+        file, client_settings={"restore.consumer.fetch.max.bytes": 8, "admin.retry.backoff.ms": 9}
+    )
+    assert runner.client_settings == {
+        "restore.consumer.fetch_max_bytes": 8,
+        "admin.retry_backoff_ms": 9,
+    }
     file.write_text("security.protocol=SSL\n")
     with pytest.raises(ConfigError, match=r"has no bootstrap\.servers"):
         RunnerOptions.from_properties(file)

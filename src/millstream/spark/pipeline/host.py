@@ -11,7 +11,7 @@ import logging
 import pickle
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,7 @@ from millstream.spark.pipeline.messages import (
     TaskFailed,
 )
 from millstream.spark.pipeline.queries.questions import Answer, NotHere, answered
+from millstream.streams.client_roles import ClientRole
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
@@ -108,6 +109,8 @@ class TaskHost:
         self._applications: dict[str, HostedApplication] = {}
         """By digest."""
         self._clients: dict[KafkaSettings, TaskClients] = {}
+        self._readers: dict[tuple[KafkaSettings, ClientRole], RangeReader] = {}
+        """Those that have settings of their own."""
         self._places: dict[tuple[str, str], _Place] = {}
         """By application id and the name of the task."""
         self._globals: dict[str, _Globals] = {}
@@ -237,6 +240,9 @@ class TaskHost:
             await clients.reader.close()
             await clients.admin.close()
         self._clients.clear()
+        for reader in self._readers.values():
+            await reader.close()
+        self._readers.clear()
         self._kernel.shutdown()
         self._copier.shutdown(wait=False, cancel_futures=True)
 
@@ -281,7 +287,10 @@ class TaskHost:
         place = self._globals.setdefault(digest, _Globals())
         async with place.lock:
             if place.stores is None:
-                place.stores = await GlobalStores.open(spec, environment)
+                kafka, clients = self._applications[digest].kafka, environment.clients
+                reader = self._reader_of(kafka, ClientRole.GLOBAL_CONSUMER) or clients.reader
+                reading = replace(environment, clients=replace(clients, reader=reader))
+                place.stores = await GlobalStores.open(spec, reading)
             return place.stores
 
     def _clients_of(self, kafka: KafkaSettings) -> TaskClients:
@@ -290,8 +299,17 @@ class TaskHost:
                 RangeReader(**kafka.of_reader()),
                 Admin(**kafka.of_client()),
                 lambda transactional_id: _producer(kafka, transactional_id),
+                changelog_reader=self._reader_of(kafka, ClientRole.RESTORE_CONSUMER),
             )
         return self._clients[kafka]
+
+    def _reader_of(self, kafka: KafkaSettings, role: ClientRole) -> RangeReader | None:
+        """Returns the reader of a role; None where it has the settings of that of the tasks, which then serves both."""
+        if kafka.of_reader(role) == kafka.of_reader():
+            return None
+        if (kafka, role) not in self._readers:
+            self._readers[kafka, role] = RangeReader(**kafka.of_reader(role))
+        return self._readers[kafka, role]
 
     async def _close_where(self, wanted: Callable[[str, _Place], bool]) -> None:
         for key, place in list(self._places.items()):

@@ -34,6 +34,7 @@ class RunnerOptions:
     client_settings: Mapping[str, str | int | bool] = field(default_factory=dict, repr=False)
     """Of all clients, by Kafka's names: `{"security.protocol": "SASL_SSL", …}`. Secrets are shown nowhere.
 
+    With Kafka Streams' prefixes of one kind: `main.consumer.`, `restore.consumer.`, `global.consumer.`, `consumer.`, `producer.`, `admin.`.
     Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
     """
 
@@ -55,15 +56,19 @@ class RunnerOptions:
         file: str | Path,
         **options: Any,  # Any: the other fields, which are checked as ever
     ) -> Self:
-        """Returns the options for the cluster and the login in a `client.properties`, without what the runner decides itself. Raises ConfigError for a file that cannot be used."""
-        from millstream.clients.properties_file import read_client_properties
-        from millstream.spark.kafka_settings import is_of_both
+        """Returns the options for the cluster and the login in a `client.properties`, without what the runner decides itself. Settings of one kind of client have Kafka Streams' prefixes.
 
-        settings = {
-            name: value for name, value in read_client_properties(file).items() if is_of_both(name)
-        }
+        Raises ConfigError for a file that cannot be used.
+        """
+        from millstream.spark.kafka_settings import is_of_topology
+        from millstream.streams.application.clients import read_streams_properties
+        from millstream.streams.client_roles import canonical
+
+        found = {canonical(key): value for key, value in read_streams_properties(file).items()}
+        settings = {key: value for key, value in found.items() if is_of_topology(key)}
         bootstrap = settings.pop("bootstrap_servers", None)
         if bootstrap is None:
             raise ConfigError(f"{file} has no bootstrap.servers: add where the cluster is")
-        given = settings | dict(options.pop("client_settings", {}))
+        own: Mapping[str, str | int | bool] = options.pop("client_settings", {})
+        given = settings | {canonical(key): value for key, value in own.items()}
         return cls(bootstrap_servers=bootstrap, client_settings=given, **options)

@@ -58,6 +58,8 @@ class GroupMember(Protocol):
 class TaskClients:
     """`reader` and `admin` serve all tasks of a process; `make_producer` makes one for a transactional id, or for None.
 
+    `changelog_reader` reads what stores are restored from; None: `reader` does.
+
     `member` belongs to the group of the application; None where the group has no members. `shared_producer` serves all tasks that
     have no transactions, and is closed by whoever made it; None where each task has one of its own.
     """
@@ -67,6 +69,7 @@ class TaskClients:
     make_producer: Callable[[str | None], Producer]
     member: GroupMember | None = None
     shared_producer: Producer | None = None
+    changelog_reader: RangeReader | None = None
 
     def producer(self, transactional_id: str | None) -> Producer:
         """Returns the producer of a task, which `release` takes back."""
@@ -191,12 +194,31 @@ class TaskClients:
         found = await self.admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
         return {tp: found.result(tp).offset for tp in partitions}
 
-    async def read(
+    def read(
         self, topic: str, partition: int, start: int, end: int, *, whole_batches: bool = False
     ) -> AsyncIterator[pa.RecordBatch]:
         """Yields the records of a range, with `whole_batches` also those before it in its first record batch. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
         columns = _WHOLE_BATCHES if whole_batches else _WITH_HEADERS
-        reading = self.reader.read(topic, partition, start, end, columns=columns)
+        return self._read(self.reader, topic, partition, start, end, columns=columns)
+
+    def read_changelog(
+        self, topic: str, partition: int, start: int, end: int
+    ) -> AsyncIterator[pa.RecordBatch]:
+        """Yields the records of a range of which a store is restored. Raises as `read` does."""
+        reader = self.reader if self.changelog_reader is None else self.changelog_reader
+        return self._read(reader, topic, partition, start, end, columns=_WITH_HEADERS)
+
+    async def _read(
+        self,
+        reader: RangeReader,
+        topic: str,
+        partition: int,
+        start: int,
+        end: int,
+        *,
+        columns: Sequence[str],
+    ) -> AsyncIterator[pa.RecordBatch]:
+        reading = reader.read(topic, partition, start, end, columns=columns)
 
         async def next_batch() -> pa.RecordBatch | None:
             return await anext(reading, None)

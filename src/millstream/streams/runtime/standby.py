@@ -204,7 +204,7 @@ class StandbyTask:
 
     async def _restore(self, task: StandbyStores, topic: str, first: int, end: int) -> int:
         read = 0
-        async for rows in self._clients.read(topic, self._partition, first, end):
+        async for rows in self._clients.read_changelog(topic, self._partition, first, end):
             await self._environment.in_kernel(partial(_put, task, topic, rows))
             read += rows.num_rows
         return read

@@ -330,7 +330,7 @@ class TaskStart:
         await in_kernel(lambda: task.start_restore(topic, first, end))
         await in_kernel(self._opened_stores.begin_bulk_load)
         await self._restore_rows(
-            task, topic, self._clients.read(topic, self._partition, first, end)
+            task, topic, self._clients.read_changelog(topic, self._partition, first, end)
         )
         await in_kernel(self._opened_stores.end_bulk_load)
         await in_kernel(lambda: task.end_restore(topic))
