@@ -28,6 +28,7 @@ BENCHMARKS = {
     "client_footprint": "import time, memory per partition, processor time of an idle consumer, against the other clients",
     "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
     "restore": "stores restored from their changelogs",
+    "store_memory": "memory of stores on disk, with default and with small options of RocksDB",
     "windows_of_many_keys": "windows of keys that hardly repeat, as an application",
     "applications": "applications on one stream thread, on two and on two processes",
     "applications_beside_java": "applications on one stream thread, beside Kafka Streams in Java when its jars are given",

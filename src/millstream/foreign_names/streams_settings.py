@@ -78,7 +78,6 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "replication.factor": "the brokers' default.replication.factor counts for internal topics, as with -1 in Kafka Streams",
         "request.timeout.ms": _OF_CLIENTS,
         "retry.backoff.ms": _OF_CLIENTS,
-        "rocksdb.config.setter": "options of RocksDB are chosen for you; a runner of your own has rocksdb_stores(directory, configure=)",
         "security.protocol": _OF_CLIENTS,
         "send.buffer.bytes": _OF_CLIENTS,
         "state.cleanup.dir.max.age.ms": "write state_cleanup_delay_ms=, or delete the directory before the start",

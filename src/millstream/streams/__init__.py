@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from millstream.streams.progress.restore_progress import RestoreProgress
     from millstream.streams.restore_listener import StateRestoreListener
+    from millstream.streams.rocksdb_options import RocksDBOptions
     from millstream.streams.serdes import Serde, Windowed
     from millstream.streams.state.custom import CustomStateStore, StateStoreContext
     from millstream.streams.state.store import ChangelogRecord
@@ -88,6 +89,7 @@ else:
             "millstream.streams.processor": "ContextualProcessor Processor ProcessorContext ProcessorWrapper PunctuationType Record TableChange",
             "millstream.streams.progress.restore_progress": "RestoreProgress",
             "millstream.streams.restore_listener": "StateRestoreListener",
+            "millstream.streams.rocksdb_options": "RocksDBOptions",
             "millstream.streams.serdes": "Serde Windowed",
             "millstream.streams.state.custom": "CustomStateStore StateStoreContext",
             "millstream.streams.state.store": "ChangelogRecord",
@@ -129,6 +131,7 @@ __all__ = [
     "Response",
     "RestoreProgress",
     "Retry",
+    "RocksDBOptions",
     "Serde",
     "SerializationOrigin",
     "SessionWindowedCogroupedKStream",

@@ -100,7 +100,7 @@ def role_setting(key: str) -> RoleSetting | None:
     return None
 
 
-class ClientSettings:
+class SettingsByRole:
     """The settings of each client of an application, checked."""
 
     def __init__(self, given: Mapping[str, object]) -> None:

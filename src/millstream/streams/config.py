@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from millstream.errors import ConfigError
 from millstream.foreign_names.explanation import explain_construction
@@ -18,10 +18,14 @@ from millstream.streams.handlers import (
 )
 from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import RecordingLevel
+from millstream.streams.rocksdb_options import RocksDBOptions, check_config_setter
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.tracing import OnTrace, log_trace
+
+if TYPE_CHECKING:
+    from millstream.streams.rocksdb_options import RocksDBConfigSetter
 
 __all__ = [
     "GroupProtocol",
@@ -58,6 +62,7 @@ _KINDS: Final = {
     "buffered_bytes_per_partition": int,
     "client_id": str,
     "use_processes": bool,
+    "rocksdb": RocksDBOptions,
     "application_server": str,
     "group_instance_id": str | None,
     "max_warmup_replicas": int,
@@ -156,6 +161,9 @@ class StreamsConfig:
 
     `repartition_purge_interval_ms` (repartition.purge.interval.ms): so often a runner deletes what has been read of repartition topics.
 
+    `rocksdb` has the memory and the files of stores on disk. `rocksdb_config_setter` (rocksdb.config.setter) changes any other option of RocksDB: a
+    function, or its name as `module:function`, that is given the name of a task and the options before the database of the task is opened.
+
     The rest is for `KafkaStreams` alone. `state_dir` (state.dir) holds the stores; None: a directory for temporary files.
     `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
     Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
@@ -222,6 +230,8 @@ class StreamsConfig:
     rack_aware_assignment_non_overlap_cost: int | None = None
     trace_every: int = 0
     on_trace: OnTrace = log_trace
+    rocksdb: RocksDBOptions = field(default_factory=RocksDBOptions)
+    rocksdb_config_setter: RocksDBConfigSetter | str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -258,6 +268,10 @@ class StreamsConfig:
             "partition_time",
         )
         check_arity("StreamsConfig", "on_trace", self.on_trace, "trace")
+        check_config_setter(self.rocksdb_config_setter)
+        if callable(self.rocksdb_config_setter):
+            setter = self.rocksdb_config_setter
+            check_arity("StreamsConfig", "rocksdb_config_setter", setter, "task_name", "options")
         if self.partition_count is not None:
             check_arity("StreamsConfig", "partition_count", self.partition_count, "topic")
         for handler, parameters in _HANDLERS.items():
@@ -293,6 +307,7 @@ class StreamsConfig:
             "rack.aware.assignment.tags": ",".join(self.rack_aware_assignment_tags),
             **{f"client.tag.{tag}": value for tag, value in self.client_tags.items()},
             "state.dir": self.state_dir,
+            "rocksdb.config.setter": self.rocksdb_config_setter,
             "metrics.recording.level": self.metrics_recording_level,
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
             "processing.exception.handler": self.on_processing_error,

@@ -368,8 +368,8 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "appConfigsWithPrefix": "not needed",
         },
         "RocksDBConfigSetter": {
-            "setConfig": "rocksdb_stores(directory, configure=function): given the options of each task's database",
-            "close": "rocksdb_stores(directory, configure=function): given the options of each task's database",
+            "setConfig": "StreamsConfig(rocksdb_config_setter=function): given the name of a task and the options of its database, which has all of its stores; what changes most is in RocksDBOptions",
+            "close": "StreamsConfig(rocksdb_config_setter=function): given the name of a task and the options of its database, which has all of its stores; what changes most is in RocksDBOptions",
         },
         "StateRestoreListener": {
             "onRestoreStart": "on_restore_start, on_batch_restored, on_restore_end, on_restore_suspended; given to the task as restore_listener=",

@@ -15,7 +15,7 @@ from millstream.foreign_names.streams_settings import PREFIXES_OF_CLIENTS
 from millstream.quoting import some_of
 from millstream.streams.client_roles import (
     ClientRole,
-    ClientSettings,
+    SettingsByRole,
     checked_role_setting,
     is_decided,
     is_of_streams,
@@ -64,7 +64,7 @@ class DefaultClientSupplier:
         """Raises ConfigError for a setting that no client has, that is given twice, or that the application decides itself."""
         for key, value in given.items():
             _check_isolation(key, value)
-        self._settings = ClientSettings(given)
+        self._settings = SettingsByRole(given)
 
     def settings_of_member(self, client_id: str) -> dict[str, Any]:  # Any: settings of a client
         return self._settings.of(ClientRole.MAIN_CONSUMER) | {"client_id": client_id}

@@ -8,10 +8,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.config import StreamsConfig
+from millstream.streams.rocksdb_options import configure_database
 from millstream.streams.runtime.task_names import sub_topology_name
 from millstream.streams.state.storage.transaction import StoreMetadata
 from millstream.streams.topology.topology import SubTopology, Topology
@@ -27,8 +30,10 @@ _LOGGER = logging.getLogger(__name__)
 class StoresOnDisk:
     """Reads the stores of one application. `directory`, which need not be there, holds a directory for each task; one that has not changed is not read again."""
 
-    def __init__(self, topology: Topology, application_id: str, directory: Path) -> None:
+    def __init__(self, topology: Topology, config: StreamsConfig, directory: Path) -> None:
         self._directory = directory
+        self._config = config
+        application_id = config.application_id
         self._stores = {
             sub_topology_name(topology, group, application_id): (group.id, logged)
             for group in topology.sub_topologies
@@ -55,13 +60,35 @@ class StoresOnDisk:
         try:
             changed_ns = path.stat().st_mtime_ns
             if self._known.get(name, (None, None))[0] != changed_ns:
-                offsets = _read(path, stores) if (path / _OPENED_FILE).exists() else None
+                offsets = self._read(path, stores) if (path / _OPENED_FILE).exists() else None
                 self._known[name] = path.stat().st_mtime_ns, offsets
         except Exception as error:  # noqa: BLE001  # RocksDB has no errors of its own; a task that comes to these stores tells what is wrong
             self._known.pop(name, None)
             _LOGGER.debug("the stores in %s are not told to the group: %s", path, error)
             return None
         return self._known[name][1]
+
+    def _read(self, path: Path, stores: tuple[str, ...]) -> int | None:
+        """Returns the sum of what the stores say; None where none says anything. Raises what RocksDB raises where another has them."""
+        from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
+
+        opened = RocksDatabase(
+            str(path), partial(self._configure, path.name), chosen=self._config.rocksdb
+        )
+        with closing(opened) as database:
+            read = [
+                StoreMetadata.decode(RocksByteStore(database, store).metadata()).changelog_offset
+                for store in stores
+            ]
+        known = [offset for offset in read if offset is not None]
+        return sum(known) if known else None
+
+    def _configure(self, task_name: str, options: Options) -> None:
+        """Sets what the task sets, or its files might be merged into others than it wants, and makes no database."""
+        setter = self._config.rocksdb_config_setter
+        if setter is not None:
+            configure_database(setter, task_name)(options)
+        options.create_if_missing(False)
 
 
 def _logged_stores(topology: Topology, group: SubTopology, application_id: str) -> tuple[str, ...]:
@@ -72,20 +99,3 @@ def _logged_stores(topology: Topology, group: SubTopology, application_id: str) 
         if store.logging or store.name in topology.changelog_topics
     }
     return tuple(found.values())
-
-
-def _read(path: Path, stores: tuple[str, ...]) -> int | None:
-    """Returns the sum of what the stores say; None where none says anything. Raises what RocksDB raises where another has them."""
-    from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
-
-    with closing(RocksDatabase(str(path), _as_it_is)) as database:
-        read = [
-            StoreMetadata.decode(RocksByteStore(database, store).metadata()).changelog_offset
-            for store in stores
-        ]
-    known = [offset for offset in read if offset is not None]
-    return sum(known) if known else None
-
-
-def _as_it_is(options: Options) -> None:
-    options.create_if_missing(False)

@@ -430,9 +430,7 @@ class StreamThread:
             client_tags=application.config.client_tags,
         )
         stores = StoresOnDisk(
-            application.topology,
-            application.config.application_id,
-            Path(application.state_directory),
+            application.topology, application.config, Path(application.state_directory)
         )
         return ClassicStreamsMember(policy, config, leader, partial(self._stored, stores))
 

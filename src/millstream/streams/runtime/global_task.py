@@ -18,7 +18,6 @@ from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import open_task, stored_marker
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.state.storage.factory import RocksTaskStores
 from millstream.streams.state.store import StateStore
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ async def _opened(spec: TaskSpec, environment: TaskEnvironment) -> StreamTask:
         spec.topology,
         spec.sub_topology,
         _PARTITION,
-        lambda _: RocksTaskStores(spec.stores_path(_PARTITION), persist_all=True),
+        lambda _: spec.stores(_PARTITION),
         spec.config,
         wall_clock_ms=environment.clock.now().wall_ms,
     )

@@ -19,6 +19,7 @@ from millstream.streams.config import (
 )
 from millstream.streams.options import OffsetReset
 from millstream.streams.restore_listener import StateRestoreListener
+from millstream.streams.rocksdb_options import configure_database
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.steps import Observer, unobserved
@@ -29,6 +30,7 @@ from millstream.streams.runtime.task_names import (
 )
 from millstream.streams.runtime.upstreams.watch import UpstreamWatch
 from millstream.streams.state.cache import CacheRoom
+from millstream.streams.state.storage.factory import RocksTaskStores
 from millstream.streams.topology.alignment import Alignment, aligned_topics
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.topology import Topology
@@ -125,6 +127,17 @@ class TaskSpec:
     def stores_path(self, partition: int) -> Path:
         """Returns the directory of the stores of a task."""
         return Path(self.state_directory, self.task_name(partition))
+
+    def stores(self, partition: int) -> RocksTaskStores:
+        """Makes the stores of a task, in memory ones included: a process comes and goes, the directory stays. Opens nothing yet."""
+        config, name = self.config, self.task_name(partition)
+        setter = config.rocksdb_config_setter
+        return RocksTaskStores(
+            self.stores_path(partition),
+            persist_all=True,
+            configure=None if setter is None else configure_database(setter, name),
+            chosen=config.rocksdb,
+        )
 
     def snapshots_path(self, partition: int) -> Path | None:
         """Returns the directory of the snapshots of a task; None where there are to be none."""

@@ -25,7 +25,6 @@ from millstream.streams.runtime.opening import mark, open_task, opened_or_made_a
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import StandbyStep
-from millstream.streams.state.storage.factory import RocksTaskStores
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,7 +149,7 @@ class StandbyTask:
 
     async def _opened(self) -> StandbyStores:
         spec = self._spec
-        stores = RocksTaskStores(spec.stores_path(self._partition), persist_all=True)
+        stores = spec.stores(self._partition)
         make = partial(
             StandbyStores,
             spec.topology,

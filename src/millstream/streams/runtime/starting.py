@@ -290,7 +290,7 @@ class TaskStart:
         config = spec.config
         if config.partition_count is None:
             config = replace(config, partition_count=self._partition_count())
-        self._stores = stores = RocksTaskStores(self._path, persist_all=True)
+        self._stores = stores = spec.stores(self._partition)
         make = partial(
             StreamTask,
             spec.topology,

@@ -11,14 +11,14 @@ from millstream.errors import ConfigError
 from millstream.foreign_names.streams_settings import PREFIXES_OF_CLIENTS
 from millstream.streams import StreamsConfig, read_streams_properties
 from millstream.streams.application.clients import DefaultClientSupplier
-from millstream.streams.client_roles import DECIDED, ClientRole, ClientSettings
+from millstream.streams.client_roles import DECIDED, ClientRole, SettingsByRole
 
 SERVERS = {"bootstrap.servers": "b:1"}
 CONSUMERS = (ClientRole.MAIN_CONSUMER, ClientRole.RESTORE_CONSUMER, ClientRole.GLOBAL_CONSUMER)
 
 
 def test_a_setting_without_a_prefix_is_of_every_client_that_has_it() -> None:
-    settings = ClientSettings(
+    settings = SettingsByRole(
         SERVERS | {"fetch.min.bytes": 2, "linger.ms": 3, "default_api_timeout_ms": 4}
     )
     plain = {"bootstrap_servers": "b:1"}
@@ -30,7 +30,7 @@ def test_a_setting_without_a_prefix_is_of_every_client_that_has_it() -> None:
 
 def test_main_consumer_counts_before_consumer_and_that_before_no_prefix() -> None:
     """StreamsConfig.getMainConsumerConfigs: the order in the file does not matter."""
-    settings = ClientSettings(
+    settings = SettingsByRole(
         {
             "main.consumer.fetch.max.bytes": 300,
             "consumer.fetch.max.bytes": 200,
@@ -53,7 +53,7 @@ def test_main_consumer_counts_before_consumer_and_that_before_no_prefix() -> Non
 
 def test_a_nearer_setting_replaces_one_that_has_another_name() -> None:
     """`ssl.ca.location` is `ssl.truststore.location` by librdkafka's name: both given, there would be two."""
-    settings = ClientSettings(
+    settings = SettingsByRole(
         {"ssl.truststore.location": "all.pem", "admin.ssl.ca.location": "admin.pem"}
     )
     assert settings.of(ClientRole.ADMIN) == {"ssl_truststore_location": "admin.pem"}
@@ -131,7 +131,7 @@ def test_a_setting_that_cannot_be_used_is_explained(key: str, value: object, sen
 def test_a_setting_in_two_spellings_is_refused(prefix: str) -> None:
     dotted = f"{prefix}fetch.min.bytes"
     with pytest.raises(ConfigError, match="are the same setting"):
-        ClientSettings({dotted: 1, dotted.replace(".", "_"): 1})
+        SettingsByRole({dotted: 1, dotted.replace(".", "_"): 1})
 
 
 def test_the_prefixes_that_are_explained_are_those_that_there_are() -> None:
@@ -168,6 +168,6 @@ def test_a_file_of_kafka_streams_gives_the_settings_of_clients(
 
 def test_a_misspelt_name_behind_a_prefix_in_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "streams.properties"
-    file.write_text("admin.request.timeout=1\n")
-    with pytest.raises(ConfigError, match=r"admin\.request\.timeout"):
+    file.write_text("admin.linger.ms=1\n")
+    with pytest.raises(ConfigError, match=r"admin\.linger\.ms"):
         read_streams_properties(file)

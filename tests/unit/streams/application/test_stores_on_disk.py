@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.streams import Materialized, StreamsBuilder, Topology
+from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.stores_on_disk import StoresOnDisk
 from millstream.streams.serdes import string
@@ -40,7 +40,7 @@ def write(directory: Path, task: str, **offsets: int | None) -> None:
 
 @pytest.fixture
 def stores(tmp_path: Path) -> StoresOnDisk:
-    return StoresOnDisk(topology(), APPLICATION, tmp_path)
+    return StoresOnDisk(topology(), StreamsConfig(APPLICATION), tmp_path)
 
 
 def test_the_offsets_of_a_tasks_stores_are_added_up(stores: StoresOnDisk, tmp_path: Path) -> None:
@@ -94,4 +94,7 @@ def test_what_has_not_changed_is_read_once(
 
 
 def test_a_directory_that_is_not_there_has_nothing(tmp_path: Path) -> None:
-    assert StoresOnDisk(topology(), APPLICATION, tmp_path / "nowhere").offset_sums() == {}
+    assert (
+        StoresOnDisk(topology(), StreamsConfig(APPLICATION), tmp_path / "nowhere").offset_sums()
+        == {}
+    )

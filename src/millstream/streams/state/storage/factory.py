@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
 
+from millstream.errors import ConfigError
+from millstream.streams.rocksdb_options import RocksDBOptions
 from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
 from millstream.streams.state.storage.directories import make_state_directory
 from millstream.streams.state.storage.task_stores import StoreFactory
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
     from millstream.streams.state.storage.rocksdb import RocksDatabase
 
     ConfigureRocksDB = Callable[[Options], object]
+
+
+_REFUSED: Final = ("Invalid argument: ", "Not implemented: ")
+"""The words of RocksDB for options that do not go together, and for files that they do not fit to."""
 
 
 class MemoryTaskStores:
@@ -51,8 +58,11 @@ class RocksTaskStores:
         *,
         persist_all: bool = False,
         configure: ConfigureRocksDB | None = None,
+        chosen: RocksDBOptions | None = None,
     ) -> None:
+        """`configure` has the last word on the options of the database, of which `chosen` are the plain ones."""
         self._directory = directory
+        self._chosen = RocksDBOptions() if chosen is None else chosen
         self._persist_all = persist_all
         self._configure = configure
         self._database: RocksDatabase | None = None
@@ -60,11 +70,11 @@ class RocksTaskStores:
     def open(self, spec: StoreSpec) -> ByteStore:
         if not (spec.persistent or self._persist_all):
             return MemoryByteStore()
-        from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
+        from millstream.streams.state.storage.rocksdb import RocksByteStore
 
         if self._database is None:
             make_state_directory(self._directory)
-            self._database = RocksDatabase(str(self._directory), self._configure)
+            self._database = open_database(self._directory, self._configure, self._chosen)
         return RocksByteStore(self._database, spec.name)
 
     def directory(self) -> str | None:
@@ -96,6 +106,35 @@ class RocksTaskStores:
         if self._database is not None:
             self._database.close()
             self._database = None
+
+
+def open_database(
+    path: Path, configure: ConfigureRocksDB | None, chosen: RocksDBOptions
+) -> RocksDatabase:
+    """Opens the database of a task. Raises what RocksDB raises, and ConfigError where it refuses what `configure` has made of the options."""
+    from millstream.streams.state.storage.rocksdb import RocksDatabase
+
+    try:
+        return RocksDatabase(str(path), configure, chosen=chosen)
+    except Exception as error:
+        # Else whoever opens it would take it for damage, and delete the stores.
+        if configure is None or not str(error).startswith(_REFUSED):
+            raise
+        _check_with_empty(configure, chosen)
+        raise
+
+
+def _check_with_empty(configure: ConfigureRocksDB, chosen: RocksDBOptions) -> None:
+    """Raises ConfigError where not even an empty database can be opened with these options."""
+    from millstream.streams.state.storage.rocksdb import RocksDatabase
+
+    with TemporaryDirectory(prefix="millstream-rocksdb-") as empty:
+        try:
+            RocksDatabase(empty, configure, chosen=chosen).close()
+        except Exception as error:
+            raise ConfigError(
+                f"RocksDB refuses the options that rocksdb_config_setter has set: {error}"
+            ) from error
 
 
 def in_memory_stores() -> StoreFactory:

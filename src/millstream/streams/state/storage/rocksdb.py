@@ -15,8 +15,14 @@ from typing import Any
 from rocksdict import Checkpoint, Options, Rdict, ReadOptions, WriteBatch, WriteOptions
 
 from millstream.streams.errors import InvalidStoreError
-from millstream.streams.state.storage.rocksdb_memory import RocksMemory, memory_of_process
+from millstream.streams.rocksdb_options import RocksDBOptions
+from millstream.streams.state.storage.rocksdb_memory import (
+    RocksMemory,
+    apply_chosen,
+    memory_of_process,
+)
 
+_DEFAULT = RocksDBOptions()
 _PAGE_ROWS = 1024
 _SORTED_ROWS = 8192
 _PROPERTIES = (
@@ -37,11 +43,13 @@ class RocksDatabase:
         path: str,
         configure: Callable[[Options], object] | None = None,
         memory: RocksMemory | None = None,
+        chosen: RocksDBOptions = _DEFAULT,
     ) -> None:
         options = Options(raw_mode=True)
         options.create_if_missing(True)
-        self._memory = memory_of_process() if memory is None else memory
+        self._memory = memory_of_process(chosen) if memory is None else memory
         self._memory.apply_to(options)
+        apply_chosen(options, chosen)
         if configure is not None:
             configure(options)
         self._open: Rdict | None = Rdict(path, options)

@@ -8,14 +8,18 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from rocksdict import BlockBasedOptions, Cache, Options, WriteBufferManager
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    DBCompactionStyle,
+    DBCompressionType,
+    Options,
+    WriteBufferManager,
+)
 
-BLOCK_CACHE_BYTES: Final = 64 * 1024 * 1024
-"""Blocks that were read, indexes and filters, of all databases together."""
-WRITE_BUFFERS_BYTES: Final = 128 * 1024 * 1024
-"""Rows that are written and not in files yet, of all databases together. Beyond it whoever writes is flushed early."""
-WRITE_BUFFER_BYTES: Final = 16 * 1024 * 1024
-"""The same of one database, as in Kafka Streams. A database has up to three: one is filled while others are flushed."""
+from millstream.streams.rocksdb_options import RocksDBOptions
+
+_DEFAULT: Final = RocksDBOptions()
 _ARENA_BYTES: Final = 128 * 1024
 """A write buffer grows by so much: that of a small store is small."""
 OPEN_FILES_MAX: Final = 64
@@ -29,8 +33,8 @@ class RocksMemory:
 
     def __init__(
         self,
-        block_cache_bytes: int = BLOCK_CACHE_BYTES,
-        write_buffers_bytes: int = WRITE_BUFFERS_BYTES,
+        block_cache_bytes: int = _DEFAULT.block_cache_bytes,
+        write_buffers_bytes: int = _DEFAULT.write_buffers_bytes_max,
     ) -> None:
         self.bound_bytes: Final = block_cache_bytes + write_buffers_bytes
         self._blocks = Cache(block_cache_bytes)
@@ -53,8 +57,6 @@ class RocksMemory:
         tables.set_pin_l0_filter_and_index_blocks_in_cache(True)
         options.set_block_based_table_factory(tables)
         options.set_write_buffer_manager(self._write_buffers)
-        options.set_write_buffer_size(WRITE_BUFFER_BYTES)
-        options.set_max_write_buffer_number(3)
         options.set_arena_block_size(_ARENA_BYTES)
         options.set_max_open_files(OPEN_FILES_MAX)
         options.set_keep_log_file_num(1)
@@ -62,7 +64,19 @@ class RocksMemory:
         options.set_stats_persist_period_sec(0)
 
 
+def apply_chosen(options: Options, chosen: RocksDBOptions) -> None:
+    """Sets what is of one database alone."""
+    options.set_write_buffer_size(chosen.write_buffer_bytes)
+    options.set_max_write_buffer_number(chosen.write_buffer_count)
+    options.set_compaction_style(getattr(DBCompactionStyle, chosen.compaction_style)())
+    options.set_compression_type(getattr(DBCompressionType, chosen.compression)())
+
+
+def memory_of_process(chosen: RocksDBOptions = _DEFAULT) -> RocksMemory:
+    """The one that all databases of this process share that have these bounds."""
+    return _shared(chosen.block_cache_bytes, chosen.write_buffers_bytes_max)
+
+
 @cache
-def memory_of_process() -> RocksMemory:
-    """The one that all databases of this process share."""
-    return RocksMemory()
+def _shared(block_cache_bytes: int, write_buffers_bytes: int) -> RocksMemory:
+    return RocksMemory(block_cache_bytes, write_buffers_bytes)
