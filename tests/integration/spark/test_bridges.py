@@ -14,7 +14,13 @@ import pytest
 from millstream.clients.blocking import Admin
 from millstream.errors import ConfigError
 from millstream.spark import DataFrameInput, PipelineFailed, RunnerOptions, SparkStreams, State
-from millstream.streams import Materialized, StreamsBuilder, TimeWindows, Topology
+from millstream.streams import (
+    Materialized,
+    RocksDBOptions,
+    StreamsBuilder,
+    TimeWindows,
+    Topology,
+)
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
@@ -23,6 +29,10 @@ from tests.support.late_workers import started
 
 BASE_MS: Final = 1_700_000_000_000
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def small_buffers(_task_name: str, options: Any) -> None:
+    options.set_write_buffer_size(123_456)
 
 
 class Bridged:
@@ -62,10 +72,16 @@ class Bridged:
     ) -> SparkStreams:
         return SparkStreams(
             topology or self.counting(),
-            StreamsConfig(application_id=self.name),
+            StreamsConfig(
+                application_id=self.name,
+                rocksdb=RocksDBOptions(compression="zstd"),
+                rocksdb_config_setter=small_buffers,
+            ),
             self.spark,
             RunnerOptions(
-                bootstrap_servers=self.topics.bootstrap_servers, directory=str(self.directory)
+                bootstrap_servers=self.topics.bootstrap_servers,
+                directory=str(self.directory),
+                client_settings={"restore.consumer.fetch.max.bytes": 100_000},
             ),
             inputs={"upper": DataFrameInput(rows or self.rows(), **{"partitions": 2} | given)},
         )
@@ -94,6 +110,12 @@ class Bridged:
         self.seen.clear()
         started(query)
         return Counter(self.seen)
+
+    def database_options(self) -> list[str]:
+        """What RocksDB says of the options that the stores of tasks were opened with; there are some."""
+        found = [each.read_text() for each in self.directory.rglob("OPTIONS-*[0-9]")]
+        assert found
+        return found
 
     @property
     def between(self) -> str:
@@ -129,6 +151,9 @@ def test_each_update_is_there_once_also_when_a_micro_batch_of_the_input_comes_ag
         application.run_available()
         assert bridged.collect(application) == Counter({("a", 3): 1, ("d", 1): 1})
     assert bridged.topics.get(bridged.between) == [], "what was read is purged"
+    for options in bridged.database_options():
+        assert "write_buffer_size=123456" in options
+        assert "\n  compression=kZSTD" in options
     with bridged.admin() as admin:
         described = admin.describe_topics([bridged.between]).result(bridged.between)
     assert len(described.partitions) == 2

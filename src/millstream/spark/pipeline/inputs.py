@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.clients.admin import Admin, OffsetSpec
 from millstream.errors import ConfigError, MillstreamError
 from millstream.model import TopicPartition, uuid_text
+from millstream.quoting import some_of
 from millstream.spark.data_source import register
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.failures import cause
@@ -25,7 +26,7 @@ from millstream.spark.pipeline.hosted_application import EXECUTOR_PLACEHOLDER
 from millstream.spark.pipeline.markers import await_ends
 from millstream.spark.pipeline.micro_batches import ATTEMPTS_MAX, RETRY_FIRST_MS, PipelineFailed
 from millstream.spark.pipeline.runner_options import RunnerOptions
-from millstream.spark.sink.options import parse_sink_options
+from millstream.spark.sink.options import TRANSACTION_TIMEOUT_MS, parse_sink_options
 from millstream.spark.sink.time_order import TIMESTAMP, in_time_order
 from millstream.streams.topology.topology import fed_topic
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _Trigger = dict[str, Any]  # the arguments of pyspark's trigger() are of several types
 _LOOK_S: Final = 0.2
+READABLE_TIMEOUT_MS: Final = 2 * TRANSACTION_TIMEOUT_MS
+"""A transaction that nobody ends is aborted by the brokers after its own time-out, and they look for such ones now and then."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -54,6 +57,8 @@ class DataFrameInput:
     """The interval of the query's micro-batches, as Spark writes it (`"1 second"`). None: one after another."""
     in_time_order: bool = True
     """Whether rows with a column `timestamp` are sorted by it, within a micro-batch and a partition of the topic between."""
+    readable_timeout_ms: int = READABLE_TIMEOUT_MS
+    """How long `run_available` waits until what was written to the topic between can be read to its end."""
 
 
 def input_queries(
@@ -79,6 +84,10 @@ def checked_inputs(inputs: Mapping[str, DataFrameInput]) -> dict[str, int]:
             )
         if each.partitions < 1:
             raise ConfigError(f"input {name} needs at least 1 partition, got {each.partitions}")
+        if each.readable_timeout_ms < 0:
+            raise ConfigError(
+                f"input {name}: readable_timeout_ms must not be negative, got {each.readable_timeout_ms}"
+            )
         if "topic" in each.rows.columns:
             raise ConfigError(f"input {name} has a column topic: its rows go to one topic; drop it")
     return {name: each.partitions for name, each in inputs.items()}
@@ -211,7 +220,15 @@ class InputQuery:
         async with Admin(**self._kafka.of_client()) as admin:
             found = (await admin.describe_topics([topic])).result(topic)
             partitions = [TopicPartition(topic, number) for number in range(len(found.partitions))]
-            await await_ends(admin, partitions, stopping)
+            timeout_ms = self._given.readable_timeout_ms
+            is_open = await await_ends(admin, partitions, stopping, timeout_ms)
+        if is_open:
+            raise PipelineFailed(
+                f"input {self._name} cannot be read to its end: in {some_of([str(tp) for tp in is_open])} a transaction is still open after "
+                f"{timeout_ms} ms (DataFrameInput.readable_timeout_ms). It is one of an attempt that died, and brokers abort it when its "
+                f"own time is over: run again then, or abort it now: `millstream transactions list` shows it, its id begins with "
+                f"{self._place.transactional_id_prefix}"
+            )
 
 
 def _wait_for(query: StreamingQuery, stopping: threading.Event) -> None:

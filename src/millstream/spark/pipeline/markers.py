@@ -41,16 +41,24 @@ async def await_markers(
 
 
 async def await_ends(
-    admin: Admin, partitions: Collection[TopicPartition], stopping: threading.Event
-) -> None:
-    """Returns when no transaction lies behind the last stable offset of any partition, or when the application stops.
+    admin: Admin,
+    partitions: Collection[TopicPartition],
+    stopping: threading.Event,
+    timeout_ms: int,
+) -> list[TopicPartition]:
+    """Waits until no transaction lies behind the last stable offset of any partition, or until the application stops.
 
-    Fit for topics that only the application writes. Raises what the cluster answers.
+    Returns the partitions where one still does at the time limit; none otherwise. Fit for topics that only the application writes.
+    Raises what the cluster answers.
     """
+    now_s = asyncio.get_running_loop().time
+    deadline_s = now_s() + timeout_ms / 1000
     wanted = dict.fromkeys(partitions, OffsetSpec.LATEST)
     while not stopping.is_set():
         stable = (await admin.list_offsets(wanted, read_committed=True)).raise_errors()
         ends = (await admin.list_offsets(wanted)).raise_errors()
-        if all(stable.result(tp).offset == ends.result(tp).offset for tp in wanted):
-            return
+        is_open = [tp for tp in wanted if stable.result(tp).offset != ends.result(tp).offset]
+        if not is_open or now_s() >= deadline_s:
+            return is_open
         await asyncio.sleep(LOOK_S)
+    return []

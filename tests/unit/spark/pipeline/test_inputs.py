@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
+from pyspark.sql.types import BinaryType, StructType
 
+from millstream.clients.admin.core.results import Results
+from millstream.clients.core.values import OffsetAndTimestamp
 from millstream.errors import ConfigError
-from millstream.spark.pipeline.inputs import DataFrameInput, InputPlace, place_of
+from millstream.model import TopicPartition
+from millstream.spark import PipelineFailed
+from millstream.spark.kafka_settings import for_both
+from millstream.spark.pipeline import inputs
+from millstream.spark.pipeline.inputs import (
+    DataFrameInput,
+    InputPlace,
+    InputQuery,
+    checked_inputs,
+    place_of,
+)
 from millstream.streams import StreamsBuilder
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
@@ -78,6 +93,72 @@ def test_the_checkpoint_is_below_the_directory_of_the_application_or_where_it_is
     for directory in (None, "/data/{executor}"):
         with pytest.raises(ConfigError, match="input orders needs a directory for its checkpoint"):
             place_of("orders", DataFrameInput(ROWS), "app", directory)
+
+
+class _Rows:
+    """A streaming DataFrame of one column."""
+
+    schema = StructType().add("value", BinaryType())
+    isStreaming = True  # noqa: N815  # Spark's name
+    columns = ("value",)
+
+
+class _Described:
+    partitions = (0, 1)
+
+
+class _Fed(InputQuery):
+    """Its DataFrame has given what it has."""
+
+    def _attempt(self, *_: object) -> None:
+        """Runs no query."""
+
+
+class _Admin:
+    """Knows a topic with two partitions, of which the second has a transaction that nobody ends."""
+
+    def __init__(self, **_: object) -> None:
+        """Connects to nothing."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Closes nothing."""
+
+    async def describe_topics(self, names: list[str]) -> Results[str, Any]:
+        return Results(dict.fromkeys(names, _Described()))
+
+    async def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
+    ) -> Results[TopicPartition, OffsetAndTimestamp]:
+        ends = {0: 7, 1: 4 if read_committed else 9}
+        return Results({tp: OffsetAndTimestamp(ends[tp.partition], -1) for tp in wanted})
+
+
+def test_a_transaction_that_nobody_ends_keeps_run_available_no_longer_than_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of an attempt that died in it, whose rows are written and never decided."""
+    monkeypatch.setattr(inputs, "Admin", _Admin)
+    rows: Any = _Rows()
+    given = DataFrameInput(rows, readable_timeout_ms=0)
+    place = place_of("orders", given, "app", "/data")
+    query = _Fed("orders", given, place, for_both({"bootstrap.servers": "b:1"}))
+    with pytest.raises(PipelineFailed) as failed:
+        query.run_available(threading.Event())
+    told = str(failed.value)
+    assert (
+        "in app-orders-bridge-repartition-1 a transaction is still open after 0 ms "
+        "(DataFrameInput.readable_timeout_ms)" in told
+    )
+    assert told.endswith("its id begins with app-orders-bridge")
+
+
+def test_a_limit_below_nothing_is_refused() -> None:
+    rows: Any = _Rows()
+    with pytest.raises(ConfigError, match="readable_timeout_ms must not be negative, got -1"):
+        checked_inputs({"orders": DataFrameInput(rows, readable_timeout_ms=-1)})
 
 
 def test_outputs_are_the_topics_that_the_topology_names_without_internal_ones() -> None:

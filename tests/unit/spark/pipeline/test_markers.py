@@ -22,6 +22,7 @@ from millstream.spark.pipeline.markers import await_ends, await_markers
 
 State = TransactionState
 PARTITION = TopicPartition("t", 0)
+LONG_MS = 60_000
 
 
 class Cluster:
@@ -96,11 +97,16 @@ async def test_an_application_that_stops_waits_for_no_marker() -> None:
     described: Any = Cluster({"a": State.PREPARE_COMMIT}, "not asked for")
     listed: Any = Cluster((0, 5), "not asked for")
     await await_markers(described, ["a"], stopping)
-    await await_ends(listed, [PARTITION], stopping)
+    assert await await_ends(listed, [PARTITION], stopping, LONG_MS) == []
     assert len(described.left) == len(listed.left) == 2, "nothing was asked"
 
 
 async def test_a_topic_is_waited_for_until_its_last_stable_offset_is_its_end() -> None:
     cluster: Any = Cluster((0, 5), (3, 6), (6, 6), "not asked for")
-    await await_ends(cluster, [PARTITION], threading.Event())
+    assert await await_ends(cluster, [PARTITION], threading.Event(), LONG_MS) == []
     assert cluster.left == ["not asked for"]
+
+
+async def test_a_topic_with_a_transaction_that_nobody_ends_is_told_at_the_time_limit() -> None:
+    cluster: Any = Cluster((3, 6))
+    assert await await_ends(cluster, [PARTITION], threading.Event(), 0) == [PARTITION]
