@@ -250,6 +250,48 @@ def test_lateness_is_not_measured_unless_asked_for() -> None:
         assert not [each for each in driver.metrics() if each.name.startswith("record-lateness")]
 
 
+def test_nodes_have_rates_at_debug_as_kafka_streams_has_them() -> None:
+    """The values of 4.3.1 for the same records: 4 of the source, 2 rows of the suppression and 1 of closed windows in 30 s."""
+    builder = StreamsBuilder()
+    stream = builder.stream("in", name="src")
+    windows = TimeWindows.tumbling(timedelta(seconds=10), grace=timedelta(seconds=2))
+    counted = (
+        stream.group_by_key()
+        .windowed_by(windows)
+        .count(materialized=Materialized("windows", string(), long()))
+    )
+    counted.suppress(Suppressed.until_window_closes(name="sup"))
+    final = stream.group_by_key().windowed_by(windows)
+    final.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE).count(name="agg")
+    with TopologyTestDriver(builder.build(), CONFIG) as driver:
+        before = by_name(driver.metrics())
+        for at in (1_000, 1_000, 12_000, 60_000):
+            driver.input_topic("in").pipe("a", "b", at=at)
+        found = by_name(driver.metrics())
+        driver.advance_wall_clock(timedelta(seconds=100))
+        later = by_name(driver.metrics())
+    rates = [
+        ("process-rate", "src", ""),
+        ("suppression-emit-rate", "sup", ""),
+        ("window-aggregate-final-emit-rate", "agg", ""),
+        ("enforced-processing-rate", "", ""),
+    ]
+    assert [before[each] for each in rates] == [0, 0, 0, 0]
+    assert [found[each] for each in rates] == pytest.approx([4 / 30, 2 / 30, 1 / 30, 0])
+    assert [later[each] for each in rates] == [0, 0, 0, 0]
+    totals = [before[name.replace("rate", "total"), *of] for name, *of in rates]
+    assert totals == [0, 0, 0, 0]
+
+
+def test_nodes_have_no_rates_at_info() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    with TopologyTestDriver(builder.build(), StreamsConfig("app", string(), string())) as driver:
+        driver.input_topic("in").pipe("a", "b")
+        rates = {each.name for each in driver.metrics() if each.name.endswith("-rate")}
+    assert rates == {"dropped-records-rate"}
+
+
 def test_rows_that_suppress_gives_out_are_counted() -> None:
     builder = StreamsBuilder()
     builder.table("in").suppress(Suppressed.until_time_limit(5 * MS, name="sup")).to_stream().to(

@@ -112,6 +112,8 @@ class WindowAggregateOperator(RowByRow):
         self._aggregator = spec.aggregator
         self._counts = spec.aggregator is add_one
         self._emit_final = spec.emit_final
+        if spec.emit_final:
+            context.counts[context.node, FINAL_EMIT] = 0  # there before the first window closes
         self._send_old = spec.send_old_values
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"

@@ -6,6 +6,8 @@ headers it came with.
 
 from __future__ import annotations
 
+from typing import Final
+
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
@@ -14,6 +16,9 @@ from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.buffers.suppression import SuppressionBuffer
 from millstream.streams.topology import operators as ops
+
+_EMIT: Final = "suppression-emit"
+"""What the metric of rows given out is called."""
 
 
 class SuppressOperator(Operator):
@@ -24,6 +29,7 @@ class SuppressOperator(Operator):
         self._store = store
         self._spec = spec
         self._time = context.node
+        context.counts[self._time, _EMIT] = 0  # there before the first row
 
     def process(self, batch: Batch) -> RowsInTurn:
         store, spec = self._store, self._spec
@@ -39,7 +45,7 @@ class SuppressOperator(Operator):
                 time = key.end_ms
             store.put(time, key, (batch.values[row], old_values[row]), context)
             self._give_out(stream_time, batch.ordinals[row], out)
-        self.context.counts[self._time, "suppression-emit"] += len(out.turns)
+        self.context.counts[self._time, _EMIT] += len(out.turns)
         return out
 
     def _give_out(self, stream_time: int, ordinal: int, out: RowsInTurn) -> None:

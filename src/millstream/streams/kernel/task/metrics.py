@@ -56,6 +56,10 @@ class TaskMetrics:
         self._task = ("task-id", context.task_id)
         self._latencies: list[tuple[Sensor, list[int]]] = []
         self._lateness: Sensor | None = None
+        self._rates: dict[tuple[str, str], Sensor] | None = None
+        """At DEBUG, by node and what it counts; `""` is the task."""
+        self._rated = Counter[tuple[str, str]]()
+        """What the rates have taken of the counts."""
         self._database: Mapping[str, int] = {}
         self._database_ms: int | None = None
         context.dropped.rate = self._sensor(
@@ -66,6 +70,7 @@ class TaskMetrics:
         if context.config.metrics_recording_level is RecordingLevel.DEBUG:
             statistics = {"avg": Statistic.AVG, "max": Statistic.MAX}
             self._lateness = self._sensor(_TASK, "record-lateness", statistics, ())
+            self._rates = {each: self._rate_of(*each) for each in _rated(context, nodes)}
         context.sole_sinks = _sole_sinks(context, nodes)
         for each in nodes:
             if not each.children or isinstance(each.plan.node, SourceNode):
@@ -81,8 +86,10 @@ class TaskMetrics:
             newest = max(newest, timestamp)
             self._lateness.record(newest - timestamp)
 
-    def ended(self) -> None:
-        """Takes how old the records are that have passed the ends of the task since this was last called."""
+    def ended(self, queues: Collection[RecordQueue]) -> None:
+        """Takes how old the records are that have passed the ends of the task since this was last called, and at DEBUG how many have passed its nodes."""
+        if self._rates is not None:
+            self._rate(self._rates, queues)
         now_ms = self._context.wall_clock_ms
         for sensor, arrivals in self._latencies:
             if arrivals:
@@ -96,7 +103,7 @@ class TaskMetrics:
     ) -> dict[MetricName, float]:
         """Returns totals of the task, its nodes, topics and stores, and what processors have added."""
         context = self._context
-        self.ended()
+        self.ended(queues)
         found = self._of_task(queues) | self._of_nodes(queues)
         if not context.is_global:
             found |= self._of_topics(queues) | self._of_stores(stores)
@@ -112,13 +119,33 @@ class TaskMetrics:
         return {_name(_TASK, name, self._task): float(value) for name, value in values.items()}
 
     def _of_nodes(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
-        counts = Counter({each: n for each, n in self._context.counts.items() if each[0]})
-        for queue in queues:
-            counts[queue.reader.node, PROCESS] += queue.taken
         return {
             _name(_NODE, f"{name}-total", self._task, ("processor-node-id", node)): float(value)
-            for (node, name), value in counts.items()
+            for (node, name), value in self._counts(queues).items()
+            if node
         }
+
+    def _counts(self, queues: Collection[RecordQueue]) -> Counter[tuple[str, str]]:
+        """Returns all counts, those of sources included, which their queues know."""
+        counts = Counter(self._context.counts)
+        for queue in queues:
+            counts[queue.reader.node, PROCESS] += queue.taken
+        return counts
+
+    def _rate(
+        self, rates: Mapping[tuple[str, str], Sensor], queues: Collection[RecordQueue]
+    ) -> None:
+        counts = self._counts(queues)
+        for each, sensor in rates.items():
+            if counts[each] > self._rated[each]:
+                sensor.record(counts[each] - self._rated[each])
+        self._rated = counts
+
+    def _rate_of(self, node: str, name: str) -> Sensor:
+        statistics, tags = {"rate": Statistic.RATE_OF_SUM}, (("processor-node-id", node),)
+        if not node:
+            return self._sensor(_TASK, name, statistics, ())
+        return self._sensor(_NODE, name, statistics, tags)
 
     def _of_topics(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
         consumed: dict[tuple[str, str], tuple[int, int]] = {}
@@ -166,6 +193,12 @@ class TaskMetrics:
         for ending, statistic in statistics.items():
             sensor.add(f"{name}-{ending}", group, statistic, dict((self._task, *tags)))
         return sensor
+
+
+def _rated(context: TaskContext, nodes: Collection[RunningNode]) -> set[tuple[str, str]]:
+    """Returns what has a rate, by node: what sources process and what operators count."""
+    sources = {(each.name, PROCESS) for each in nodes if isinstance(each.plan.node, SourceNode)}
+    return sources | {each for each in context.counts if each[0]} | {("", ENFORCED_PROCESSING)}
 
 
 def _sole_sinks(context: TaskContext, nodes: Collection[RunningNode]) -> dict[str, str]:

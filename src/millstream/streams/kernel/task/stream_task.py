@@ -372,7 +372,7 @@ class StreamTask:
             self._records.end_run()
             processed += len(run.batch)
             left -= len(run.batch)
-        self._metrics.ended()
+        self._metrics.ended(self._group.queues.values())
         self._context.counts["", PROCESS] += processed
         output = self._take_output()
         output.processed = processed
