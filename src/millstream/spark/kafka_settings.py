@@ -141,6 +141,8 @@ def for_both(given: Mapping[str, object]) -> KafkaSettings:
     for setting, key in sorted(prefixed, key=lambda each: each[0].reach):
         name = _FIELDS[setting.name].name
         if name not in _allowed(setting):
+            if name == "isolation_level":
+                raise ConfigError(f"{key} is one for all consumers: write consumer.isolation.level")
             raise ConfigError(f"{who} no setting {key}: {_why_not(name)}")
         value = _text(key, given[key])
         _FIELDS[setting.name].metadata["check"](key, value)  # raises, with the whole key
@@ -172,6 +174,8 @@ def _allowed(setting: RoleSetting) -> Collection[str]:
             return _CLIENT
         case ClientRole.PRODUCER:
             return _CLIENT | _WRITING
+    if len(setting.roles) == 1:  # stores must not be restored from what tasks do not read
+        return (_CLIENT | _READING) - {"isolation_level"}
     return _CLIENT | _READING
 
 

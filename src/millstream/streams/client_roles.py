@@ -16,7 +16,6 @@ from millstream.clients.config import AdminConfig, ConsumerConfig, ProducerConfi
 from millstream.clients.config.settings import parse_settings, setting_names
 from millstream.errors import ConfigError
 from millstream.foreign_names.streams_settings import SETTINGS
-from millstream.streams.config import StreamsConfig
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -69,9 +68,10 @@ DECIDED: Final[Mapping[str, str]] = MappingProxyType(
         "transactional_id": "each task has its own: it follows from StreamsConfig(application_id=)",
     }
 )
-"""What no client of an application is told by others (Kafka Streams' NON_CONFIGURABLE… settings, and what StreamsConfig has), and what to do instead.
+"""What no client of an application is told by others, and what to do instead.
 
-Kafka Streams warns and goes on with its own value. Here they are refused, as everything that would have no effect.
+Kafka Streams warns of its NON_CONFIGURABLE_… settings, replaces group, client id and assignor without a word, and takes `auto.offset.reset`,
+`max.poll.records` and, at least once, `acks`. Here all are refused, as everything that would have no effect.
 """
 
 
@@ -148,8 +148,13 @@ def is_decided(key: str) -> bool:
 
 def is_of_streams(key: str) -> bool:
     """Whether a key is one of StreamsConfig, by its name here or in Kafka Streams."""
-    fields = {field.name for field in dataclasses.fields(StreamsConfig)}
-    return _snake(key) in fields or key in SETTINGS or key.startswith("client.tag.")
+    return _snake(key) in _fields() or key in SETTINGS or key.startswith("client.tag.")
+
+
+def _fields() -> set[str]:
+    from millstream.streams.config import StreamsConfig  # Spark's workers need none of it
+
+    return {field.name for field in dataclasses.fields(StreamsConfig)}
 
 
 def _decided(key: str) -> str | None:
@@ -163,7 +168,7 @@ def _decided(key: str) -> str | None:
 
 def _unknown(key: str) -> str:
     name = _snake(key)
-    if name in {field.name for field in dataclasses.fields(StreamsConfig)}:
+    if name in _fields():
         return f"no client has a setting {key}: write StreamsConfig({name}=)"
     if key in SETTINGS:
         return f"no client has a setting {key}: {SETTINGS[key]}"

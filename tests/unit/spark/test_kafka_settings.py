@@ -57,24 +57,23 @@ def test_each_kind_of_client_of_a_topology_may_have_settings_of_its_own() -> Non
             "main.consumer.fetch.max.bytes": 300,
             "consumer.fetch.max.bytes": 200,
             "fetch.max.bytes": 100,
-            "restore.consumer.isolation.level": "read_uncommitted",
+            "consumer.isolation.level": "read_uncommitted",
+            "restore.consumer.client.rack": "a",
             "global_consumer_fetch_min_bytes": 5,
             "producer.linger.ms": 9,
             "admin.request.timeout.ms": 4_000,
         }
     )
     common = {"bootstrap_servers": "b:1", **PATIENT}
-    reading = common | {"isolation_level": "read_committed", "fetch_max_bytes": "200"}
+    reading = common | {"isolation_level": "read_uncommitted", "fetch_max_bytes": "200"}
     assert settings.of_reader() == reading | {"fetch_max_bytes": "300"}
-    assert settings.of_reader(ClientRole.RESTORE_CONSUMER) == reading | {
-        "isolation_level": "read_uncommitted"
-    }
+    assert settings.of_reader(ClientRole.RESTORE_CONSUMER) == reading | {"client_rack": "a"}
     assert settings.of_reader(ClientRole.GLOBAL_CONSUMER) == reading | {"fetch_min_bytes": "5"}
     assert settings.of_producer() == common | {"linger_ms": "9"}
     assert settings.of_client() == common | {"request_timeout_ms": "4000"}
     assert settings.source_options()["kafka.fetch.max.bytes"] == "300"
     assert settings.sink_options()["kafka.linger.ms"] == "9"
-    assert settings.is_read_committed
+    assert not settings.is_read_committed
     assert pickle.loads(pickle.dumps(settings)) == settings
 
 
@@ -88,6 +87,7 @@ def test_a_secret_of_one_kind_of_client_is_not_shown() -> None:
     ("setting", "value", "sentence"),
     [
         ("main.consumer.group.id", "g", "main.consumer.group.id is decided by the application: leave it out; it is StreamsConfig"),
+        ("restore.consumer.isolation.level", "read_uncommitted", "restore.consumer.isolation.level is one for all consumers: write consumer.isolation.level"),
         ("producer.transactional.id", "t", "is decided by the application"),
         ("main.consumer.session.timeout.ms", 1, "a topology on Spark runs with no setting main.consumer.session.timeout.ms: no client that is used has it"),
         ("producer.transaction.timeout.ms", 1, "only a sink with deliveryGuarantee=exactly-once"),

@@ -81,8 +81,11 @@ class DefaultClientSupplier:
         )
 
     def reader(self, client_id: str, *, read_committed: bool) -> RangeReader:
+        # It is also asked where source topics end: as the consumer that reads them sees it.
+        main = self._settings.of(ClientRole.MAIN_CONSUMER)
+        committed = read_committed or main.get(_ISOLATION) == _COMMITTED
         return RangeReader(
-            **self._reading(ClientRole.RESTORE_CONSUMER, client_id, read_committed=read_committed)
+            **self._reading(ClientRole.RESTORE_CONSUMER, client_id, read_committed=committed)
         )
 
     def global_reader(self, client_id: str, *, read_committed: bool) -> RangeReader:

@@ -88,7 +88,7 @@ class KafkaStreams:
     """A topology as an application. Instances with one application id share its tasks, by the `group_protocol` of the configuration.
 
     Use it as `async with`, or call `close` in the end. `clients`: settings of all clients by Kafka's names, `bootstrap_servers`
-    among them, or a supplier that makes the clients. Exactly once where the configuration says so, else at least once.
+    among them, and with Kafka Streams' prefixes of one kind, or a supplier that makes the clients. Exactly once where the configuration says so, else at least once.
     """
 
     def __init__(

@@ -95,7 +95,10 @@ async def test_each_client_is_made_with_the_settings_of_its_role() -> None:
 async def test_an_application_at_least_once_may_read_what_is_committed() -> None:
     supplier = DefaultClientSupplier(SERVERS | {"main.consumer.isolation.level": "read_committed"})
     assert supplier.consumer("c", read_committed=False).config.isolation_level == "read_committed"
-    assert supplier.reader("r", read_committed=False).config.isolation_level == "read_uncommitted"
+    # The reader says where source topics end, too: as the consumer sees it.
+    assert supplier.reader("r", read_committed=False).config.isolation_level == "read_committed"
+    of_globals = supplier.global_reader("g", read_committed=False)
+    assert of_globals.config.isolation_level == "read_uncommitted"
 
 
 @pytest.mark.parametrize("prefix", ["", *PREFIXES_OF_CLIENTS])
