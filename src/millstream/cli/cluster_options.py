@@ -137,13 +137,13 @@ def read_client_file(file: str | None) -> dict[str, str]:
     """Returns the settings of a properties file. Keys that no client has are named once, on standard error."""
     if file is None:
         return {}
-    from millstream.clients.properties_file import properties_of, unknown_to_all
+    from millstream.clients.properties_file import properties_of, unknown_in_file
 
     try:
         settings = properties_of(file)
     except ConfigError as error:
         raise click.BadParameter(str(error)) from error
-    unknown = unknown_to_all(settings)
+    unknown = unknown_in_file(settings)
     if unknown:
         names = printable(some_of(unknown))
         click.echo(f"warning: {file}: no client has a setting named {names}", err=True)

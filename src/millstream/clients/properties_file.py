@@ -50,7 +50,7 @@ def read_client_properties(
     """
     name = None if client is None else _name_of(client)
     settings = properties_of(file)
-    unknown = unknown_to_all(settings)
+    unknown = unknown_in_file(settings)
     if unknown:
         _LOGGER.warning("%s: no client has a setting named %s", file, some_of(unknown))
     if name is None:
@@ -95,18 +95,18 @@ def settings_for(
 
 
 def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
-    """Returns the keys that no client has.
-
-    Serializers are classes of Java, which every file for Kafka's tools may name, and the prefixes of Kafka Streams are for its applications.
-    """
+    """Returns the keys that no client has. Serializers are classes of Java, which every file for Kafka's tools may name."""
     known = _fields()
     return [
         key
         for key in settings
-        if plain(key) not in known
-        and not key.endswith((".serializer", ".deserializer"))
-        and not key.startswith(PREFIXES_OF_CLIENTS)
+        if plain(key) not in known and not key.endswith((".serializer", ".deserializer"))
     ]
+
+
+def unknown_in_file(settings: Mapping[str, str]) -> list[str]:
+    """Returns the same of a file, which may have settings for applications, too: those with the prefixes of Kafka Streams."""
+    return [key for key in unknown_to_all(settings) if not key.startswith(PREFIXES_OF_CLIENTS)]
 
 
 def public_names() -> set[str]:

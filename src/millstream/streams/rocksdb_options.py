@@ -1,6 +1,6 @@
 """Options of the RocksDB databases that hold the stores of an application: in place of Kafka Streams' `rocksdb.config.setter`.
 
-All stores of a task lie in one database (ADR 0013), so what Kafka Streams sets by store is set by task here. Pure.
+All stores of a task lie in one database, so that a commit is one write: what Kafka Streams sets by store is set by task here. Pure.
 """
 
 from __future__ import annotations

@@ -105,3 +105,13 @@ def test_a_file_that_cannot_be_read_is_a_setting_that_is_wrong(tmp_path: Path) -
     (tmp_path / "client.properties").write_bytes(b"a=\xff")
     with pytest.raises(ConfigError, match="is not a text in UTF-8"):
         read_client_properties(tmp_path / "client.properties")
+
+
+def test_settings_for_applications_of_kafka_streams_are_no_unknown_names(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=b:1\nrestore.consumer.fetch.max.bytes=7\nmain.nobody=1\n")
+    assert read_client_properties(file) == {"bootstrap_servers": "b:1"}
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.endswith("no client has a setting named main.nobody")
