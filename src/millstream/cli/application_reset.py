@@ -9,7 +9,6 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
 from millstream.cli.completion.names import group_names
-from millstream.cli.groups.kinds import described_groups
 from millstream.cli.rows import confirm, dry_run_option, output_option, print_rows, yes_option
 from millstream.cli.suggestions import or_near
 from millstream.errors import GroupIdNotFound, MillstreamError, NonEmptyGroup
@@ -74,9 +73,13 @@ def require_application(admin: Admin, application_id: str) -> tuple[list[str], t
 
 
 def _check_ended(admin: Admin, application_id: str) -> None:
-    """Raises ApplicationRuns."""
-    group = described_groups(admin, [application_id]).result(application_id)
-    if group.members:
+    """Raises ApplicationRuns. Instances of today are in a streams group, those of before in a classic one."""
+    try:
+        has_members = bool(admin.describe_groups([application_id]).result(application_id).members)
+    except GroupIdNotFound:
+        described = admin.describe_streams_groups([application_id])
+        has_members = bool(described.result(application_id).members)
+    if has_members:
         raise ApplicationRuns(_RUNS.format(application_id))
 
 

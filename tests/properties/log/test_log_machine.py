@@ -294,10 +294,10 @@ class LogMachine(RuleBasedStateMachine):
         assert self.log.log_start_offset <= self.start
         self.start = self.log.log_start_offset
         assert self.flushed <= survived <= self.end
-        assert survived in {b.next_offset for b in self.batches} | {self.flushed, self.start}
+        known = [*self.retired, *self.batches]
+        assert survived in {b.next_offset for b in known} | {self.flushed, self.start}
         self.end = survived
         first = self.log.first_segment_offset
-        known = [*self.retired, *self.batches]
         self.batches = [b for b in known if first < b.next_offset <= survived]
         self.retired = [b for b in known if b.next_offset <= first]
         files = self.contents()
@@ -358,6 +358,23 @@ class LogMachine(RuleBasedStateMachine):
             if last is not None:
                 assert entry is not None
                 assert entry.batches[-1].base_sequence == last.base_sequence
+
+
+def test_a_crash_may_bring_back_what_retention_removed_and_lose_what_came_after_it() -> None:
+    """Nothing was flushed, so the log may end among the records that had been deleted."""
+    machine = LogMachine()
+    machine.fill([1, 1, 1], -1)
+    machine.roll()
+    machine.fill([1, 1, 1, 1], -1)
+    machine.log.delete_records_before(3)
+    machine.start = 3
+    machine.log.maintain(3, machine.now)
+    first = machine.log.first_segment_offset
+    machine.retired = [b for b in machine.batches if b.next_offset <= first]
+    machine.batches = [b for b in machine.batches if b.next_offset > first]
+    machine.recover_after(0.5, 0.0, 3)
+    machine.everything_is_there()
+    assert machine.end == 1
 
 
 TestLog = LogMachine.TestCase
