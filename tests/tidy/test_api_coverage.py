@@ -1,9 +1,13 @@
-"""Every API of Kafka 4.3 is either served or listed with the reason why not."""
+"""What Kafka 4.3 has is here or says why not: every API, and every setting of its Java clients."""
 
 from __future__ import annotations
 
+import pytest
+
+from codegen.client_configs import java_keys, missing
 from codegen.skipped_apis import SKIPPED
 from millstream.broker.requests.registry import HANDLERS
+from millstream.clients.config.java_keys import JAVA_ONLY, java_only
 from millstream.protocol.api import VERSIONS
 
 
@@ -23,3 +27,12 @@ def test_no_version_is_announced_that_kafka_does_not_have() -> None:
         <= VERSIONS[key].highest
     ]
     assert not beyond
+
+
+@pytest.mark.parametrize("key", sorted(java_keys()))
+def test_a_key_of_a_java_client_is_supported_or_answered(key: str) -> None:
+    assert not missing(key) or java_only(key)
+
+
+def test_answers_are_for_keys_that_exist() -> None:
+    assert JAVA_ONLY.keys() <= java_keys().keys()
