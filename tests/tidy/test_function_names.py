@@ -144,16 +144,6 @@ LATER = {
         "time_out_later",
         "transaction_ended",
     ),
-    "log": (
-        "appended",
-        "compaction_failed",
-        "completed",
-        "created_in",
-        "markers_committed",
-        "moved_to",
-        "sealed",
-        "written",
-    ),
     "net": ("_finished", "_finished_awaited", "_until_allowed", "answered", "received"),
     "net/server": (
         "_asked",

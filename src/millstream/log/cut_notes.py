@@ -33,7 +33,7 @@ class CutNotes:
         self._offsets = {match[0]: int(match[1]) for match in found}
         self._next_number = 1 + max((int(match[2]) for match in found), default=-1)
 
-    def moved_to(self, directory: str) -> None:
+    def update_directory(self, directory: str) -> None:
         self._directory = directory
 
     @property

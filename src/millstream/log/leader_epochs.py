@@ -87,7 +87,7 @@ class LeaderEpochs:
         except (DamagedFile, OSError):
             self.is_damaged, self._written = True, None
 
-    def moved_to(self, directory: str) -> None:
+    def update_directory(self, directory: str) -> None:
         self._path = f"{directory}/{LEADER_EPOCH_FILE}"
 
     def create_file(self) -> None:
@@ -152,7 +152,7 @@ class LeaderEpochs:
         self._earlier += [each for each in self._entries[:kept] if each.start_offset < start_offset]
         self._entries = [first, *later]
 
-    def start_is_noted(self, start_offset: int) -> None:
+    def note_durable_start(self, start_offset: int) -> None:
         """Tells that the log begins at `start_offset` or later after a crash, too: the file may forget what was before."""
         self._noted_start = start_offset
 
@@ -169,7 +169,7 @@ class LeaderEpochs:
             return None
         return EpochsWrite(self._path, contents, is_first=self._written == ())
 
-    def written(self, write: EpochsWrite) -> None:
+    def note_written(self, write: EpochsWrite) -> None:
         """Notes that `write.write` has returned."""
         self._written, self.is_damaged = write.entries, False
 

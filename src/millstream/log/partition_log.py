@@ -151,7 +151,7 @@ class PartitionLog:
 
         Never before the log start: an open transaction may have lost its first records to retention or DeleteRecords.
         """
-        self.producers.markers_committed(high_watermark)
+        self.producers.on_high_watermark_updated(high_watermark)
         unstable = self.producers.first_unstable_offset
         if unstable is None or unstable >= high_watermark:
             return high_watermark
@@ -265,7 +265,7 @@ class PartitionLog:
             raise KafkaStorageError(str(corrupt)) from corrupt
         first_offset = self._state.log_end_offset
         self._state.log_end_offset = headers[-1].next_offset
-        self._unflushed.appended(first_offset, self._state, self._config)
+        self._unflushed.note_append(first_offset, self._state, self._config)
         for header, view in zip(headers, batches.views, strict=True):
             if header.producer_id >= 0:
                 self._follow_producer(header, view)
@@ -311,7 +311,7 @@ class PartitionLog:
             return
         self._seal_active()
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
-        self._unflushed.created_in(self.directory)
+        self._unflushed.add_directory(self.directory)
         self._begin_active(now)
 
     def _begin_active(self, now: Instant) -> None:
@@ -319,9 +319,9 @@ class PartitionLog:
 
     def _seal_active(self) -> None:
         """Completes the indexes of the active segment and writes the snapshot of producers at its end; the next flush syncs them."""
-        self._unflushed.sealed(self._state.segments.active.seal())
+        self._unflushed.add_sealed(self._state.segments.active.seal())
         snapshot = self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
-        self._unflushed.sealed(snapshot)
+        self._unflushed.add_sealed(snapshot)
 
     # --- read
 
@@ -392,7 +392,7 @@ class PartitionLog:
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
         """Moves the recovery point after `plan.sync()` returned (not beyond a truncation that came in between)."""
         plan.close()
-        self._unflushed.completed(plan, self._state, now)
+        self._unflushed.complete(plan, self._state, now)
 
     def fail_flush(self, plan: FlushPlan, error: OSError) -> NoReturn:
         """Makes the log refuse everything after `plan.sync()` raised. Raises KafkaStorageError.
@@ -540,7 +540,7 @@ class PartitionLog:
             raise self._health.error("compact", error) from error
         return True
 
-    def compaction_failed(self, error: OSError) -> None:
+    def fail_compaction(self, error: OSError) -> None:
         """Handles an error of the disk in a cleaning, which changed nothing. A broken disk takes its directory offline."""
         if self._health.failure is None and is_beyond_one_log(error):
             self._environment.on_broken_disk(error)
@@ -566,14 +566,14 @@ class PartitionLog:
         self.is_closed = True
         self.abandon()
 
-    def moved_to(self, directory: str) -> None:
+    def update_directory(self, directory: str) -> None:
         """Follows a renamed directory; open files stay open."""
         self.directory = self._health.directory = directory
         for segment in self._state.segments:
-            segment.moved_to(directory)
-        self.leader_epochs.moved_to(directory)
-        self.cut_notes.moved_to(directory)
-        self._snapshots.moved_to(directory)
+            segment.update_directory(directory)
+        self.leader_epochs.update_directory(directory)
+        self.cut_notes.update_directory(directory)
+        self._snapshots.update_directory(directory)
 
     def retire(self, reason: str, *, is_gone: bool = False) -> None:
         """The log refuses everything from now on, but its files stay open for ranges that are being sent.

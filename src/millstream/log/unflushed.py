@@ -18,12 +18,12 @@ class Unflushed:
         self._directories = directories
         self._sealed_files: list[File] = []
         self._unsynced_seals = 0
-        """How many files that `sealed` took are not synced yet: those in a plan that is under way count, too."""
+        """How many files that `add_sealed` took are not synced yet: those in a plan that is under way count, too."""
         self._last_flush_ms = now.monotonic_ms
         self.wanted_to = 0
         """Records below it must be on the disk before they are acknowledged: flush.messages was reached there."""
 
-    def appended(self, first_offset: int, state: LogState, config: LogConfig) -> None:
+    def note_append(self, first_offset: int, state: LogState, config: LogConfig) -> None:
         """Notes that records from `first_offset` on were written."""
         flushed = max(state.recovery_point, min(self.wanted_to, first_offset))
         if state.log_end_offset - flushed >= config.flush_messages:
@@ -36,7 +36,7 @@ class Unflushed:
             and now.monotonic_ms - self._last_flush_ms >= config.flush_ms
         )
 
-    def sealed(self, files: Iterable[File]) -> None:
+    def add_sealed(self, files: Iterable[File]) -> None:
         """Takes open files that are not written any more: indexes, and the snapshot of producers at the end of a segment."""
         added = list(files)
         self._sealed_files.extend(added)
@@ -56,7 +56,7 @@ class Unflushed:
             return state.segments.first.base_offset
         return min(stable_offset, state.recovery_point, snapshot)
 
-    def created_in(self, directory: str) -> None:
+    def add_directory(self, directory: str) -> None:
         if directory not in self._directories:
             self._directories = (*self._directories, directory)
 
@@ -81,12 +81,12 @@ class Unflushed:
             state.cut_count,
         )
 
-    def completed(self, plan: FlushPlan, state: LogState, now: Instant) -> None:
+    def complete(self, plan: FlushPlan, state: LogState, now: Instant) -> None:
         """Moves the recovery point; not where the log was cut while the disk worked: what was written since may stand there unsynced."""
         self._last_flush_ms = now.monotonic_ms
         self._unsynced_seals -= len(plan.sealed_files)
         if plan.epochs is not None:
-            state.leader_epochs.written(plan.epochs)
+            state.leader_epochs.note_written(plan.epochs)
         if plan.cut_count == state.cut_count:
             state.recovery_point = max(state.recovery_point, plan.end_offset)
 

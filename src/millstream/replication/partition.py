@@ -282,7 +282,7 @@ class Partition:
         if end_offset <= self._high_watermark:
             return False
         self._high_watermark = end_offset
-        self.log.producers.markers_committed(end_offset)
+        self.log.producers.on_high_watermark_updated(end_offset)
         self._on_progress(self.topic_partition)
         return True
 
@@ -423,7 +423,7 @@ class Partition:
         self._high_watermark = max(
             self.log.log_start_offset, min(leader_high_watermark, self.log.log_end_offset)
         )
-        self.log.producers.markers_committed(self._high_watermark)
+        self.log.producers.on_high_watermark_updated(self._high_watermark)
         start_offset = min(leader_log_start_offset, self._high_watermark)
         if start_offset > self.log.log_start_offset:
             self.log.delete_records_before(start_offset)

@@ -157,7 +157,7 @@ class LogMachine(RuleBasedStateMachine):
         notes = self.log.cut_notes.names
         start = self.log.log_start_offset
         self.saved = SavedState(self.log.recovery_point, start)
-        self.log.leader_epochs.start_is_noted(start)
+        self.log.leader_epochs.note_durable_start(start)
         self.log.cut_notes.forget(notes)
 
     # --- reading

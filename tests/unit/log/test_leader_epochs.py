@@ -27,7 +27,7 @@ def write(epochs: LeaderEpochs, disk) -> None:
     planned = epochs.plan_write()
     assert planned is not None
     planned.write(disk)
-    epochs.written(planned)
+    epochs.note_written(planned)
 
 
 def test_a_change_costs_nothing_before_the_next_flush(epochs, world):
@@ -76,7 +76,7 @@ def test_what_is_before_the_log_start_stays_in_the_file_until_the_start_is_on_th
     write(epochs, world.disk)
     assert epochs.entries == ((2, 15), (5, 20), (6, 30))
     assert world.content("leader-epoch-checkpoint") == b"0\n4\n1 0\n2 10\n5 20\n6 30\n"
-    epochs.start_is_noted(15)
+    epochs.note_durable_start(15)
     write(epochs, world.disk)
     assert world.content("leader-epoch-checkpoint") == b"0\n3\n2 15\n5 20\n6 30\n"
 

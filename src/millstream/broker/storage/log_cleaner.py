@@ -122,7 +122,7 @@ class LogCleaner:
         try:
             await self._clean(log, plan)
         except OSError as error:
-            log.compaction_failed(error)
+            log.fail_compaction(error)
             if is_broken_disk(error):
                 self._set_aside(log, error)
             else:

@@ -109,7 +109,7 @@ class LogScrubber:
             _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence says it
             return
         except OSError as error:
-            log.compaction_failed(error)
+            log.fail_compaction(error)
             _LOGGER.error("%s cannot be verified: %s", hosted.topic_partition, error)  # noqa: TRY400 - the same
             return
         if hosted.log is not log:

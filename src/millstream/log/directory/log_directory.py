@@ -384,7 +384,7 @@ class LogDirectory:
             self._environment.file_system.sync_directory(self.path)
         except OSError as error:
             raise KafkaStorageError(f"cannot rename {log.directory}: {error}") from error
-        log.moved_to(directory)
+        log.update_directory(directory)
         self._topic_ids[log.partition] = self._future_topic_ids.pop(log.partition)
         self._logs[log.partition] = self._future_logs.pop(log.partition)
 
@@ -484,7 +484,7 @@ class LogDirectory:
         self._write_offsets(LOG_START_OFFSET_FILE, start_offsets)
         for log, start_offset in logs:
             if start_offset > log.first_segment_offset:
-                log.leader_epochs.start_is_noted(start_offset)
+                log.leader_epochs.note_durable_start(start_offset)
 
     def _write_segments(self, clean_epoch: int | None = None) -> None:
         """Before the recovery points: a segment that is not recovered any more must have been noted."""

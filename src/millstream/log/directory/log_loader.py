@@ -105,7 +105,7 @@ def load_log(
     if not (is_known and agrees_with_batches(epochs, loaded.segments.active)):
         rebuild_epochs(epochs, loaded.segments, file_system)
     epochs.truncate_from_start(loaded.log_start_offset)
-    epochs.start_is_noted(loaded.log_start_offset)
+    epochs.note_durable_start(loaded.log_start_offset)
     _load_producers(loaded, names, recovery, may_have_gaps=config.is_compacted)
     _sync_rebuilt_indexes(loaded, recovery)
     for segment in loaded.segments:

@@ -93,7 +93,7 @@ def rebuild_epochs(
     write = epochs.plan_write()
     if write is not None:
         write.write(file_system)
-        epochs.written(write)
+        epochs.note_written(write)
 
 
 def agrees_with_batches(epochs: LeaderEpochs, active: Segment) -> bool:

@@ -181,7 +181,7 @@ class ProducerStates:
         earliest_ended = min(ended.first_offset for ended in self._ended)
         return earliest_ended if still_open is None else min(earliest_ended, still_open)
 
-    def markers_committed(self, high_watermark: int) -> None:
+    def on_high_watermark_updated(self, high_watermark: int) -> None:
         """Notes that every marker below `high_watermark` is committed and cannot be lost."""
         while self._ended and self._ended[0].last_offset < high_watermark:
             self._ended.popleft()

@@ -34,7 +34,7 @@ class ProducerSnapshots:
             offset for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None
         }
 
-    def moved_to(self, directory: str) -> None:
+    def update_directory(self, directory: str) -> None:
         self._directory = directory
 
     def offsets(self) -> list[int]:

@@ -78,7 +78,7 @@ class IndexWriter:
     def written_bytes(self) -> int:
         return self._written_bytes
 
-    def moved_to(self, path: str) -> None:
+    def update_path(self, path: str) -> None:
         self._path = path
 
     def write(self, data: bytes) -> File | None:

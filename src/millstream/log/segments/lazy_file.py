@@ -127,7 +127,7 @@ class LazyFile:
             self._file.close()
             self._file = None
 
-    def moved_to(self, path: str) -> None:
+    def update_path(self, path: str) -> None:
         self._path = path
 
     def _opened(self) -> File:

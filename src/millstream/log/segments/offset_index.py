@@ -92,8 +92,8 @@ class OffsetIndex:
         self._loaded_offsets()
         return self._writer.write(self._encode())
 
-    def moved_to(self, path: str) -> None:
-        self._writer.moved_to(path)
+    def update_path(self, path: str) -> None:
+        self._writer.update_path(path)
 
     def _entry(self, slot: int) -> OffsetPosition:
         if slot < 0:

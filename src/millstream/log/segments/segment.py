@@ -548,15 +548,15 @@ class Segment:
                     source, segment_path(self.directory, self.base_offset, kind) + suffix
                 )
         self._suffix = suffix
-        self.moved_to(self.directory)
+        self.update_directory(self.directory)
 
-    def moved_to(self, directory: str) -> None:
+    def update_directory(self, directory: str) -> None:
         """Follows a renamed directory: the files have other names now; open ones stay open."""
         self.directory = directory
-        self._file.moved_to(self._path(LOG_SUFFIX))
-        self._offset_index.moved_to(self._path(INDEX_SUFFIX))
-        self._time_index.moved_to(self._path(TIME_INDEX_SUFFIX))
-        self.transaction_index.moved_to(self._path(TRANSACTION_INDEX_SUFFIX))
+        self._file.update_path(self._path(LOG_SUFFIX))
+        self._offset_index.update_path(self._path(INDEX_SUFFIX))
+        self._time_index.update_path(self._path(TIME_INDEX_SUFFIX))
+        self.transaction_index.update_path(self._path(TRANSACTION_INDEX_SUFFIX))
 
     # --- leaving
 
@@ -567,7 +567,7 @@ class Segment:
             if self._file_system.exists(path):
                 self._file_system.rename(path, path + DELETED_SUFFIX)
         self._suffix = DELETED_SUFFIX
-        self._file.moved_to(self._path(LOG_SUFFIX))
+        self._file.update_path(self._path(LOG_SUFFIX))
 
     def discard(self) -> None:
         """Closes the segment for good: readers and flushes that still hold its file find it gone."""

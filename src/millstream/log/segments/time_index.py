@@ -90,8 +90,8 @@ class TimeIndex:
         entries = zip(self._timestamps, self._offsets, strict=True)
         return self._writer.write(b"".join(_ENTRY.pack(*entry) for entry in entries))
 
-    def moved_to(self, path: str) -> None:
-        self._writer.moved_to(path)
+    def update_path(self, path: str) -> None:
+        self._writer.update_path(path)
 
     def _entry(self, slot: int) -> TimestampOffset:
         return (

@@ -108,7 +108,7 @@ class TransactionIndex:
         if len(kept) < len(self.entries()):
             self.rebuild(kept)
 
-    def moved_to(self, path: str) -> None:
+    def update_path(self, path: str) -> None:
         self._path = path
 
     def entries(self) -> list[AbortedTransaction]:
