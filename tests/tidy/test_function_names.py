@@ -24,14 +24,14 @@ finish fire fix flush fold follow force forget format forward freeze gather give
 happen hasten heal hear heartbeat heed hold ignore index initialize insist join keep kill lead learn leave let limit
 link listen live load lock log look lose lower maintain make map mark match materialize maybe measure mend merge
 move negotiate note notice number observe offer on open optimize order park partition pass patch pause pay perform
-persist pipe place plan point poll post prefer prepare print process produce protect prune publish pump punctuate
-purge push put raise read rebalance rebuild receive reconfigure record refresh refuse register rejoin relax release
-remember remove rename repeat replace replay reply report request require reserve reset resign resize resolve rest
-restart restore resume retire return reuse rewind ring roll rotate run satisfy say schedule scramble seal seek send
-serve set settle shake share show shuffle shut shutdown signal skip split stand start stay step stop store submit
-subscribe swap sync take tell terminate throttle tidy touch trace transition trickle truncate try turn unfence unite
-unlink unload unlock unregister unstage unsubscribe update upgrade use validate verify vote wait wake wakeup want
-warn watch withdraw withhold work write
+persist pipe place plan point poll post postpone prefer prepare print process produce protect prune publish pump
+punctuate purge push put raise read rebalance rebuild receive reconfigure record refresh refuse register rejoin
+relax release remember remove rename repeat replace replay reply report request require reserve reset resign resize
+resolve rest restart restore resume retire return reuse rewind ring roll rotate run satisfy say schedule scramble
+seal seek send serve set settle shake share show shuffle shut shutdown signal skip split stand start stay step stop
+store submit subscribe swap sync take tell terminate throttle tidy touch trace transition trickle truncate try turn
+unfence unite unlink unload unlock unregister unstage unsubscribe update upgrade use validate verify vote wait wake
+wakeup want warn watch withdraw withhold work write
 """
 VERBS = frozenset(_VERBS.split())
 """The first words of functions that act. Add one where none of these says it, and no participle."""
@@ -136,14 +136,6 @@ LATER = {
     ),
     "clients/group": ("left", "left_unpolled", "nothing_to_commit", "reconciled", "subscribed"),
     "console": ("_performed", "has_succeeded", "refused", "was_not_looked_at"),
-    "coordinator": (
-        "appended",
-        "committed",
-        "deleted_at",
-        "snapshot_at",
-        "time_out_later",
-        "transaction_ended",
-    ),
     "net": ("_finished", "_finished_awaited", "_until_allowed", "answered", "received"),
     "net/server": (
         "_asked",

@@ -5,10 +5,11 @@ shard, then committed; only then is it answered. A reply also waits for everythi
 so no client reads what could still be lost.
 
 It owns the queue, the timers and the parked replies. It does no I/O: the edge asks `advance` what to append, tells
-`appended` or `append_failed` what came of it and `committed` how far the log is safe, and delivers the replies it is handed.
+`complete_append` or `fail_append` what came of it and `update_last_committed_offset` how far the log is safe, and delivers the
+replies it is handed.
 
 An operation or timer that takes long is not run by `advance`: the edge calls `run_long` where it keeps no other request waiting. A thread may, and may
-call `appended` for what came of it; nothing but `submit` is called meanwhile.
+call `complete_append` for what came of it; nothing but `submit` is called meanwhile.
 """
 
 from __future__ import annotations
@@ -247,7 +248,7 @@ class CoordinatorRuntime(Generic[ShardT]):
             deadlines.append(timer_ms)
         return min(deadlines, default=None)
 
-    def appended(self, first_offset: Offset, now: Instant) -> None:
+    def complete_append(self, first_offset: Offset, now: Instant) -> None:
         """The records of the last `Ready` are in the log from `first_offset` on: from here on they are true."""
         assert self._writing is not None, "nothing was waiting to be appended"
         writing, self._writing = self._writing, None
@@ -257,7 +258,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._park(writing.replies, now)
         self._park_notices(writing.notices)
 
-    def transaction_ended(
+    def complete_transaction(
         self, end_offset: Offset, producer_id: ProducerId, *, committed: bool
     ) -> None:
         """The edge has put the marker of a transaction into the log, which ends at `end_offset` now."""
@@ -266,7 +267,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self.shard.replay_end_transaction(producer_id, committed=committed)
         self._end_offset = end_offset
 
-    def append_failed(self, error: KafkaError, now: Instant) -> None:
+    def fail_append(self, error: KafkaError, now: Instant) -> None:
         """The records of the last `Ready` are not in the log, and never were true."""
         assert self._writing is not None, "nothing was waiting to be appended"
         writing, self._writing = self._writing, None
@@ -275,7 +276,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._replies.extend(Reply(reply.token, failure) for reply in writing.replies)
         self._carry_out(self.shard.handle_append_failed(writing, now), now)
 
-    def committed(self, offset: Offset) -> None:
+    def update_last_committed_offset(self, offset: Offset) -> None:
         """Notes that everything below `offset` is safe: replies that waited for it may leave with the next `Ready`."""
         assert offset <= self._end_offset, "more is committed than was ever appended"
         self._committed_offset = max(self._committed_offset, offset)

@@ -174,7 +174,7 @@ class SimCoordinator:
 
     def commit(self) -> None:
         """Everything appended so far is safe."""
-        self._runtime.committed(Offset(len(self.log)))
+        self._runtime.update_last_committed_offset(Offset(len(self.log)))
         self.settle()
 
     def pass_time(self, duration_ms: int) -> None:
@@ -207,19 +207,19 @@ class SimCoordinator:
     def end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
         """Writes the marker, as the edge does."""
         self.log.append(Marker(producer_id, committed))
-        self._runtime.transaction_ended(Offset(len(self.log)), producer_id, committed=committed)
+        self._runtime.complete_transaction(Offset(len(self.log)), producer_id, committed=committed)
         self.commit()
 
     def _append(self, records: list[CoordinatorRecord]) -> None:
         error, self.next_append_error = self.next_append_error, None
         if error is not None:
-            self._runtime.append_failed(error, self.now)
+            self._runtime.fail_append(error, self.now)
             return
         first_offset = Offset(len(self.log))
         self.log += [_encoded(record) for record in records]
-        self._runtime.appended(first_offset, self.now)
+        self._runtime.complete_append(first_offset, self.now)
         if self.commits_by_itself:
-            self._runtime.committed(Offset(len(self.log)))
+            self._runtime.update_last_committed_offset(Offset(len(self.log)))
 
 
 def _encoded(record: CoordinatorRecord) -> LogEntry:

@@ -199,7 +199,7 @@ class SimTransactions:
 
     def commit(self) -> None:
         """Everything appended so far is safe."""
-        self._runtime.committed(Offset(len(self.log)))
+        self._runtime.update_last_committed_offset(Offset(len(self.log)))
         self.settle()
 
     def pass_time(self, duration_ms: int) -> None:
@@ -227,13 +227,13 @@ class SimTransactions:
     def _append(self, records: list[CoordinatorRecord]) -> None:
         error, self.next_append_error = self.next_append_error, None
         if error is not None:
-            self._runtime.append_failed(error, self.now)
+            self._runtime.fail_append(error, self.now)
             return
         first_offset = Offset(len(self.log))
         self.log += [_encoded(record) for record in records]
-        self._runtime.appended(first_offset, self.now)
+        self._runtime.complete_append(first_offset, self.now)
         if self.commits_by_itself:
-            self._runtime.committed(Offset(len(self.log)))
+            self._runtime.update_last_committed_offset(Offset(len(self.log)))
 
 
 def _encoded(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:

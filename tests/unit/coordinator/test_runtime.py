@@ -130,12 +130,12 @@ def test_records_are_replayed_when_appended_and_answered_when_committed() -> Non
         GroupMetadataKey(group="b"),
     ]
     assert (ready.replies, runtime.shard.stored) == ([], [(0, "old")])
-    runtime.appended(Offset(1), at(0))
+    runtime.complete_append(Offset(1), at(0))
     assert runtime.shard.stored == [(0, "old"), (1, "a"), (2, "b")]
     assert runtime.advance(at(0)).replies == []
-    runtime.committed(Offset(2))
+    runtime.update_last_committed_offset(Offset(2))
     assert runtime.advance(at(0)).replies == []
-    runtime.committed(Offset(3))
+    runtime.update_last_committed_offset(Offset(3))
     assert runtime.advance(at(0)).replies == [Reply(Token(1), "stored a, b")]
 
 
@@ -143,10 +143,10 @@ def test_a_read_after_a_write_waits_until_what_it_saw_is_committed() -> None:
     runtime = loaded()
     write(runtime, 1, "a")
     runtime.advance(at(0))
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     read(runtime, 2)
     assert runtime.advance(at(0)).replies == []
-    runtime.committed(Offset(1))
+    runtime.update_last_committed_offset(Offset(1))
     assert runtime.advance(at(0)).replies == [Reply(Token(1), "stored a"), Reply(Token(2), ["a"])]
 
 
@@ -162,7 +162,7 @@ def test_only_one_append_is_under_way() -> None:
     write(runtime, 2, "b")
     first = runtime.advance(at(0))
     assert runtime.advance(at(0)).records == first.records
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     assert runtime.advance(at(0)).records == [_record("b")]
 
 
@@ -170,7 +170,7 @@ def test_a_failed_append_changes_nothing_and_is_told_to_the_client_and_the_shard
     runtime = loaded()
     write(runtime, 1, "a")
     runtime.advance(at(0))
-    runtime.append_failed(NotEnoughReplicas(), at(0))
+    runtime.fail_append(NotEnoughReplicas(), at(0))
     (reply,) = runtime.advance(at(0)).replies
     assert reply.token == 1
     assert isinstance(reply.outcome, CoordinatorNotAvailable)
@@ -192,7 +192,7 @@ def test_errors_of_the_log_become_errors_of_the_coordinator(
     runtime = loaded()
     write(runtime, 1, "a")
     runtime.advance(at(0))
-    runtime.append_failed(cause, at(0))
+    runtime.fail_append(cause, at(0))
     (reply,) = runtime.advance(at(0)).replies
     assert type(reply.outcome) is expected
 
@@ -210,14 +210,14 @@ def test_a_commit_that_does_not_come_is_given_up_on_but_stays_true() -> None:
     runtime = loaded()
     write(runtime, 1, "a")
     runtime.advance(at(0))
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     assert runtime.next_deadline_ms() == 100  # the shard's own timer
     runtime.advance(at(100))
     assert runtime.next_deadline_ms() == COMMIT_TIMEOUT_MS
     (reply,) = runtime.advance(at(COMMIT_TIMEOUT_MS)).replies
     assert isinstance(reply.outcome, CoordinatorNotAvailable)
     assert runtime.shard.stored == [(0, "a")]
-    runtime.committed(Offset(1))
+    runtime.update_last_committed_offset(Offset(1))
     assert runtime.advance(at(600)).replies == []
 
 
@@ -225,9 +225,9 @@ def test_a_notice_comes_when_its_records_are_committed_however_late() -> None:
     runtime = loaded()
     write(runtime, 1, "a")
     assert not runtime.advance(at(0)).notices
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     assert not runtime.advance(at(2 * COMMIT_TIMEOUT_MS)).notices
-    runtime.committed(Offset(1))
+    runtime.update_last_committed_offset(Offset(1))
     assert runtime.advance(at(2 * COMMIT_TIMEOUT_MS)).notices == ["see to a"]
     assert not runtime.advance(at(2 * COMMIT_TIMEOUT_MS)).notices
 
@@ -236,17 +236,17 @@ def test_records_that_are_not_written_give_no_notice() -> None:
     runtime = loaded()
     write(runtime, 1, "a")
     runtime.advance(at(0))
-    runtime.append_failed(NotEnoughReplicas(), at(0))
+    runtime.fail_append(NotEnoughReplicas(), at(0))
     assert not runtime.advance(at(0)).notices
 
 
 def test_a_marker_is_replayed_at_once_and_holds_back_what_is_answered_after_it() -> None:
     runtime = loaded("old")
-    runtime.transaction_ended(Offset(2), ProducerId(7), committed=True)
+    runtime.complete_transaction(Offset(2), ProducerId(7), committed=True)
     assert runtime.shard.events == ["7 committed"]
     read(runtime, 1)
     assert runtime.advance(at(0)).replies == []
-    runtime.committed(Offset(2))
+    runtime.update_last_committed_offset(Offset(2))
     assert runtime.advance(at(0)).replies == [Reply(Token(1), ["old"])]
 
 
@@ -296,13 +296,13 @@ def test_a_long_operation_is_run_apart_and_in_its_turn() -> None:
     write(runtime, 3, "c")
     ready = runtime.advance(at(0))
     assert (len(ready.records), ready.is_long_next) == (1, False)
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     ready = runtime.advance(at(0))
     assert (ready.records, ready.is_long_next) == ((), True)
     assert [r.key for r in runtime.run_long(at(0)).records] == [GroupMetadataKey(group="b")]
-    runtime.appended(Offset(1), at(0))
+    runtime.complete_append(Offset(1), at(0))
     runtime.advance(at(0))
-    runtime.appended(Offset(2), at(0))
+    runtime.complete_append(Offset(2), at(0))
     assert runtime.shard.stored == [(0, "a"), (1, "b"), (2, "c")]
 
 
@@ -311,7 +311,7 @@ def test_the_shard_says_what_takes_long() -> None:
     write(runtime, 1, "a", is_much=False)
     write(runtime, 2, "b", is_much=True)
     runtime.advance(at(0))
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     assert runtime.advance(at(0)).is_long_next
     assert [r.key for r in runtime.run_long(at(0)).records] == [GroupMetadataKey(group="b")]
 
@@ -367,7 +367,7 @@ def test_an_answer_that_tells_nothing_of_what_is_written_waits_for_no_commit() -
     runtime = loaded()
     write(runtime, 1, "a")
     runtime.advance(at(0))
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     runtime.submit("read", Caller(Token(2), 0, sees_uncommitted=True), at(0))
     runtime.submit("refused", Caller(Token(3), 0, sees_uncommitted=True), at(0))
     read(runtime, 4)
@@ -380,9 +380,9 @@ def test_what_such_a_request_writes_is_answered_when_it_is_committed() -> None:
     runtime = loaded()
     runtime.submit(Write(("a",)), Caller(Token(1), 0, sees_uncommitted=True), at(0))
     runtime.advance(at(0))
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     assert runtime.advance(at(0)).replies == []
-    runtime.committed(Offset(1))
+    runtime.update_last_committed_offset(Offset(1))
     assert runtime.advance(at(0)).replies == [Reply(Token(1), "stored a")]
 
 
@@ -394,7 +394,7 @@ def test_what_is_loaded_and_not_committed_is_answered_from_once_it_is() -> None:
     read(runtime, 1)
     assert runtime.advance(at(0)).replies == []
     assert runtime.first_awaited_offset == 2
-    runtime.committed(Offset(2))
+    runtime.update_last_committed_offset(Offset(2))
     assert runtime.advance(at(0)).replies == [Reply(Token(1), ["a", "b"])]
 
 
@@ -403,10 +403,10 @@ def test_a_refusal_of_the_log_is_told_at_once_though_earlier_records_wait() -> N
     runtime = loaded()
     write(runtime, 1, "a")
     runtime.advance(at(0))
-    runtime.appended(Offset(0), at(0))
+    runtime.complete_append(Offset(0), at(0))
     write(runtime, 2, "b")
     runtime.advance(at(0))
-    runtime.append_failed(NotEnoughReplicas(), at(0))
+    runtime.fail_append(NotEnoughReplicas(), at(0))
     (reply,) = runtime.advance(at(0)).replies
     assert (reply.token, type(reply.outcome)) == (2, CoordinatorNotAvailable)
 
@@ -417,9 +417,9 @@ def test_what_is_awaited_next_is_not_what_is_committed_already() -> None:
     for token, name in ((1, "a"), (2, "b")):
         write(runtime, token, name)
         runtime.advance(at(0))
-        runtime.appended(Offset(token - 1), at(0))
+        runtime.complete_append(Offset(token - 1), at(0))
     assert runtime.first_awaited_offset == 1
-    runtime.committed(Offset(1))
+    runtime.update_last_committed_offset(Offset(1))
     assert runtime.first_awaited_offset == 2
-    runtime.committed(Offset(2))
+    runtime.update_last_committed_offset(Offset(2))
     assert runtime.first_awaited_offset == 2

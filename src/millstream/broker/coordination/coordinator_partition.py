@@ -166,8 +166,8 @@ class CoordinatorPartition(Generic[ShardT]):
             run = self._services.pool.plan if is_long else _at_once
             appended = self.partition.append_marker(marker, self._services.clock.now())
             end_offset = Offset(appended.last_offset + 1)
-            ended = self._runtime.transaction_ended
-            await run(partial(ended, end_offset, producer_id, committed=marker.is_commit))
+            complete = self._runtime.complete_transaction
+            await run(partial(complete, end_offset, producer_id, committed=marker.is_commit))
         self._appended.set()
         await self._wait_until_safe(end_offset)
 
@@ -274,28 +274,28 @@ class CoordinatorPartition(Generic[ShardT]):
             self._check_leads()
             appended = self.partition.append(batches, now, origin=AppendOrigin.COORDINATOR)
         except KafkaError as error:
-            self._append_failed(error, now)
+            self._fail_append(error, now)
             return
         except EncodeError as error:
             # A client chose strings that are legal in a request but too long for a record.
-            self._append_failed(InvalidRequest(str(error)), now)
+            self._fail_append(InvalidRequest(str(error)), now)
             return
         self._told_failure = ""
         self._services.on_written(records)
-        await run(partial(self._runtime.appended, Offset(appended.first_offset), now))
+        await run(partial(self._runtime.complete_append, Offset(appended.first_offset), now))
         if self.is_closed:
             return
         if self._services.durability.written(self.partition, self._runtime.end_offset).is_safe:
-            self._runtime.committed(Offset(self._runtime.end_offset))
+            self._runtime.update_last_committed_offset(Offset(self._runtime.end_offset))
         else:
             self._appended.set()
 
-    def _append_failed(self, error: KafkaError, now: Instant) -> None:
+    def _fail_append(self, error: KafkaError, now: Instant) -> None:
         # Once: replicas may be missing for long, and all that is asked fails then.
         if str(error) != self._told_failure:
             self._told_failure = str(error)
             _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
-        self._runtime.append_failed(error, now)
+        self._runtime.fail_append(error, now)
 
     def _batches(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
         """One batch, or as many as max.message.bytes asks for; they are appended together.
@@ -369,7 +369,7 @@ class CoordinatorPartition(Generic[ShardT]):
             if not self._must_sync(end_offset):  # now: the replicas may have left the ISR meanwhile
                 reached = max(awaited, min(self.partition.high_watermark, end_offset))
             async with self._lent:
-                self._runtime.committed(Offset(reached))
+                self._runtime.update_last_committed_offset(Offset(reached))
             if reached < end_offset:
                 self._appended.set()
             self._wake_up.set()

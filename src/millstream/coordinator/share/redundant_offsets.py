@@ -16,11 +16,11 @@ class RedundantOffsets:
         """Also places that later snapshots have taken over; dropped when they surface."""
         self._last_offset = 0
 
-    def snapshot_at(self, key: SharePartitionKey, offset: int) -> None:
+    def note_snapshot(self, key: SharePartitionKey, offset: int) -> None:
         self._snapshots[key] = self._last_offset = offset
         heapq.heappush(self._in_order, (offset, key))
 
-    def deleted_at(self, key: SharePartitionKey, offset: int) -> None:
+    def note_deletion(self, key: SharePartitionKey, offset: int) -> None:
         self._snapshots.pop(key, None)
         self._last_offset = offset
 

@@ -39,7 +39,7 @@ class ShareStates:
     def put_snapshot(self, key: SharePartitionKey, state: ShareState, offset: int) -> None:
         self._states[key] = state
         self._updates[key] = 0
-        self._redundant.snapshot_at(key, offset)
+        self._redundant.note_snapshot(key, offset)
 
     def put_update(self, key: SharePartitionKey, change: StateChange) -> None:
         """An update whose snapshot has been pruned belongs to a partition that was deleted since."""
@@ -51,4 +51,4 @@ class ShareStates:
     def remove(self, key: SharePartitionKey, offset: int) -> None:
         self._states.pop(key, None)
         self._updates.pop(key, None)
-        self._redundant.deleted_at(key, offset)
+        self._redundant.note_deletion(key, offset)

@@ -33,7 +33,9 @@ class TransactionContext(OperationContext):
         self.result.records.append(transaction_record(transaction, self.level))
         if transaction.is_prepared:
             self.cancel_timer(_timeout_of(transaction))
-            self.on_append_failure(lambda later: later.time_out_later(transaction.transactional_id))
+            self.on_append_failure(
+                lambda later: later.postpone_timeout(transaction.transactional_id)
+            )
             self.announce(transaction)
 
     def announce(self, prepared: TransactionMetadata) -> None:
@@ -48,8 +50,8 @@ class TransactionContext(OperationContext):
         pause_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         self._start_timeout(transaction, max(self._remaining_ms(transaction), pause_ms))
 
-    def time_out_later(self, transactional_id: str) -> None:
-        """Lets a transaction that could not be ended time out later: it is as open as it was."""
+    def postpone_timeout(self, transactional_id: str) -> None:
+        """Starts the time-out anew of a transaction that could not be ended: it is as open as it was."""
         known = self.transactions.find(transactional_id)
         if known is not None and known.state is TransactionState.ONGOING:
             self.restart_timeout(known)
