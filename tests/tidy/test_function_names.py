@@ -159,7 +159,6 @@ LATER = {
         "_tagged_value",
         "_tags",
     ),
-    "raft": ("_was_in_vain", "control", "data", "fetched"),
     "replication": ("_has_been_cut", "_nothing_due"),
     "spark": (
         "_delivered",

@@ -83,7 +83,7 @@ class Fetching:
     def _note_heard(self, outcome: StepOutcome) -> None:
         self._turn = 0
         self.heard_ms = outcome.now_ms
-        self._quorum.fetched(outcome.now_ms)
+        self._quorum.note_successful_fetch(outcome.now_ms)
 
     def note_installed(self, event: SnapshotInstalled, outcome: StepOutcome) -> None:
         self._quorum.history.start_at(event.id.end_offset, event.voters)
@@ -92,7 +92,7 @@ class Fetching:
 
     def note_refused(self, outcome: StepOutcome) -> None:
         self._end_installing(outcome)
-        self._was_in_vain(outcome)
+        self._back_off(outcome)
 
     def _end_installing(self, outcome: StepOutcome) -> None:
         """The leader was not asked meanwhile: its silence counts from now on."""
@@ -102,7 +102,7 @@ class Fetching:
     def note_unanswered(self, sent: Send, outcome: StepOutcome) -> None:
         if sent == self._on_its_way:
             self._on_its_way = None
-            self._was_in_vain(outcome)
+            self._back_off(outcome)
 
     def _is_of_leader(
         self, sent: Send, response: FetchResponse | FetchSnapshotResponse, outcome: StepOutcome
@@ -120,7 +120,7 @@ class Fetching:
         if sent == self._on_its_way:
             self._on_its_way = None
             if not is_good:
-                self._was_in_vain(outcome)
+                self._back_off(outcome)
         return is_good
 
     def maybe_fetch(self, outcome: StepOutcome) -> None:
@@ -210,6 +210,6 @@ class Fetching:
             identity.endpoints,
         )
 
-    def _was_in_vain(self, outcome: StepOutcome) -> None:
+    def _back_off(self, outcome: StepOutcome) -> None:
         self._turn += 1
         self._not_before_ms = outcome.now_ms + self._timeouts.retry_backoff_ms

@@ -419,7 +419,7 @@ class QuorumState:
         )
         self.role = leader
 
-    def fetched(self, now_ms: int) -> None:
+    def note_successful_fetch(self, now_ms: int) -> None:
         """A good answer of the leader arrived."""
         self.give_time(now_ms)
         role = self.role

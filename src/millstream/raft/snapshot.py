@@ -88,10 +88,10 @@ def encode_snapshot(snapshot: Snapshot, *, written_ms: int | None = None) -> byt
         version, voters = dynamic_quorum_records(snapshot.voters)
         entries.append((ControlType.KRAFT_VERSION, _encoded(version)))
         entries.append((ControlType.KRAFT_VOTERS, _encoded(voters)))
-    writer.control(entries)
+    writer.append_control(entries)
     for values in _batches(snapshot.values):
-        writer.data(values)
-    writer.control([(ControlType.SNAPSHOT_FOOTER, _encoded(SnapshotFooterRecord()))])
+        writer.append_data(values)
+    writer.append_control([(ControlType.SNAPSHOT_FOOTER, _encoded(SnapshotFooterRecord()))])
     return bytes(writer.out)
 
 
@@ -131,11 +131,11 @@ class _Writer:
         )
         self._offset = 0
 
-    def control(self, entries: list[tuple[ControlType, bytes]]) -> None:
+    def append_control(self, entries: list[tuple[ControlType, bytes]]) -> None:
         self.out += build_control_batch(entries, self._timestamp, self._options())
         self._offset += len(entries)
 
-    def data(self, values: list[bytes]) -> None:
+    def append_data(self, values: list[bytes]) -> None:
         records = [Record(timestamp=self._timestamp, value=value) for value in values]
         self.out += build_batch(records, self._options())
         self._offset += len(values)
