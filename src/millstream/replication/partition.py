@@ -52,7 +52,7 @@ _ALONE: Final = ReplicationRules()
 """Those of a broker that knows no other."""
 
 
-def _nothing_due(_partition: Partition) -> None:
+def _ignore_due(_partition: Partition) -> None:
     """Where nobody asks the controller."""
 
 
@@ -67,7 +67,7 @@ class Partition:
         on_progress: Callable[[TopicPartition], None] = lambda _partition: None,
         *,
         rules: ReplicationRules = _ALONE,
-        on_alteration_due: Callable[[Partition], None] = _nothing_due,
+        on_alteration_due: Callable[[Partition], None] = _ignore_due,
     ) -> None:
         """`on_progress` is called after records became readable or left, and after leadership changed. `on_alteration_due` is called when
         `wanted_alteration` has one. Neither may raise.
@@ -447,7 +447,7 @@ class Partition:
         cut = self.log.cuts.plan(offset, is_whole=is_whole, is_of_damage=is_of_damage)
         if cut is None:
             drop_empty_epochs(self.log)
-            self._has_been_cut()
+            self._finish_cut()
         return cut
 
     def make_cut(self, cut: LogCut, leader_epoch: LeaderEpoch) -> bool:
@@ -458,10 +458,10 @@ class Partition:
         if cut.is_of_damage:
             self.damaged_at = None
         drop_empty_epochs(self.log)
-        self._has_been_cut()
+        self._finish_cut()
         return True
 
-    def _has_been_cut(self) -> None:
+    def _finish_cut(self) -> None:
         start, end = self.log.log_start_offset, self.log.log_end_offset
         self._high_watermark = max(start, min(self._high_watermark, end))
         self.check_offsets()

@@ -268,7 +268,7 @@ class Observer:
 def observed(observer: Observer) -> Iterator[None]:
     """Has the observer look at each step of every node while this lasts. What stands here in place of a method calls it first."""
     step, carry_out = MetadataDriver._step, MetadataDriver._carry_out
-    publish, install = ControllerRunner.publish, ControllerRunner.installed
+    publish, install = ControllerRunner.publish, ControllerRunner.handle_load_snapshot
     ask_broker, own = BrokerChannel.ask, ControllerChannel._own
     enveloped, allocate = ControllerChannel._enveloped, ProducerIds._allocate
 
@@ -326,7 +326,7 @@ def observed(observer: Observer) -> Iterator[None]:
             (MetadataDriver, "_step", stepped),
             (MetadataDriver, "_carry_out", carried_out),
             (ControllerRunner, "publish", published),
-            (ControllerRunner, "installed", installed),
+            (ControllerRunner, "handle_load_snapshot", installed),
             (ProducerIds, "_allocate", allocated),
             (BrokerChannel, "ask", counted(lambda _, broker, key, *rest: f"to a broker: {key.name}", ask_broker)),
             (ControllerChannel, "_own", counted(lambda _, key, *rest: f"to the controller: {key.name}", own)),

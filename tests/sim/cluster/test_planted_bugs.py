@@ -98,7 +98,7 @@ def the_controller_answers_before_the_commit(patch: Patch) -> None:
     async def at_once(self: ControllerRunner, offset: int) -> None:
         return None
 
-    patch.setattr(ControllerRunner, "_until_committed", at_once)
+    patch.setattr(ControllerRunner, "_wait_until_committed", at_once)
 
 
 def images_are_applied_out_of_order(patch: Patch) -> None:

@@ -31,7 +31,7 @@ ShardT = TypeVar("ShardT", bound=Shard)
 ResponseT = TypeVar("ResponseT")
 
 
-def _unexpected_notice(partition: CoordinatorPartition[ShardT], notice: object) -> None:
+def _refuse_notice(partition: CoordinatorPartition[ShardT], notice: object) -> None:
     raise AssertionError(f"{partition.partition.topic_partition} gives no notices: {notice}")
 
 
@@ -44,7 +44,7 @@ class CoordinatorKind(Generic[ShardT]):
     new_shard: Callable[[int], ShardT]
     """A shard for the partition of this index, before anything has been replayed into it."""
     decode_record: DecodeRecord
-    on_notice: OnNotice[ShardT] = _unexpected_notice
+    on_notice: OnNotice[ShardT] = _refuse_notice
 
 
 class CoordinatorTopic(Generic[ShardT]):

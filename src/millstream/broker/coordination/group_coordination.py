@@ -112,7 +112,7 @@ class GroupCoordination:
         if deleted:
             forgetting = _told_to_forget(partition, deleted)
             self._tasks.start(
-                _until_forgotten(partition, deleted, forgetting), f"deleted topics in {name}"
+                _wait_until_forgotten(partition, deleted, forgetting), f"deleted topics in {name}"
             )
 
     # --- what shards ask for
@@ -171,7 +171,7 @@ def _told_to_forget(
         return refused
 
 
-async def _until_forgotten(
+async def _wait_until_forgotten(
     partition: CoordinatorPartition[GroupShard],
     deleted: list[str],
     forgetting: asyncio.Future[object],

@@ -87,7 +87,7 @@ class FetchSession:
         self.tell: Callable[[FetchKey, FetchPartition], None] | None = None
         self._keys: dict[TopicPartition, FetchKey] = {}
         """Of the partitions that were quiet once: they are listened to from then on."""
-        self._listener = purgatory.listener(self._stirred, minds_growth=replica is not None)
+        self._listener = purgatory.listener(self._on_progress, minds_growth=replica is not None)
 
     def ask(self, key: FetchKey, asked: FetchPartition) -> None:
         known = self.partitions.get(key)
@@ -104,7 +104,7 @@ class FetchSession:
             self._listener.leave(known.listened_to)
             del self._keys[known.listened_to]
 
-    def told(self, key: FetchKey, data: PartitionData, find_quiet: FindQuiet) -> None:
+    def note_answer(self, key: FetchKey, data: PartitionData, find_quiet: FindQuiet) -> None:
         """Notes that the fetcher is answered `data` for `key`; the partition becomes quiet where `find_quiet` finds it so."""
         known = self.partitions[key]
         known.remember(data)
@@ -147,7 +147,7 @@ class FetchSession:
     def close(self) -> None:
         self._listener.close()
 
-    def _stirred(self, partition: TopicPartition) -> None:
+    def _on_progress(self, partition: TopicPartition) -> None:
         key = self._keys[partition]
         self.stirring[key] = None
         if self.tell is not None:

@@ -50,7 +50,9 @@ class FetchContext(Protocol):
         """Returns the partitions to read, in the order in which bytes are given out; the quiet ones of a session are left out."""
         ...
 
-    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+    def set_progress_listener(
+        self, tell: Callable[[FetchKey, FetchPartition], None] | None
+    ) -> None:
         """Calls `tell` for a quiet partition that made progress, until it is None again."""
         ...
 
@@ -254,7 +256,9 @@ class _Sessionless:
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
         return list(self._asked.items())
 
-    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+    def set_progress_listener(
+        self, tell: Callable[[FetchKey, FetchPartition], None] | None
+    ) -> None:
         """Does nothing: all partitions are read, so none is quiet."""
 
     @property
@@ -293,7 +297,9 @@ class _NewSession:
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
         return list(self._asked.items())
 
-    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+    def set_progress_listener(
+        self, tell: Callable[[FetchKey, FetchPartition], None] | None
+    ) -> None:
         """Does nothing: all partitions are read, so none is quiet."""
 
     @property
@@ -311,7 +317,7 @@ class _NewSession:
     def choose(self, key: FetchKey, data: PartitionData) -> bool:
         if self._session is not None:
             self._session.ask(key, self._asked[key])
-            self._session.told(key, data, self._find_quiet)
+            self._session.note_answer(key, data, self._find_quiet)
         return True
 
 
@@ -329,7 +335,9 @@ class _Incremental:
         session = self._session
         return [(key, session.partitions[key].asked) for key in session.stirring]
 
-    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+    def set_progress_listener(
+        self, tell: Callable[[FetchKey, FetchPartition], None] | None
+    ) -> None:
         self._session.tell = tell
 
     @property
@@ -348,7 +356,7 @@ class _Incremental:
         if partition is None:
             return False  # forgotten by a later request of the same session
         is_news = partition.is_news(data)
-        self._session.told(key, data, self._find_quiet)
+        self._session.note_answer(key, data, self._find_quiet)
         return is_news
 
 

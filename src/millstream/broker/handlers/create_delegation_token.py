@@ -48,7 +48,7 @@ async def handle(
         _check_owner(request, context, access)
         response = await controller.ask(CREATE_DELEGATION_TOKEN, request, context)
     except KafkaError as error:
-        failures.of_bound("CreateDelegationToken", error)
+        failures.log_bound("CreateDelegationToken", error)
         response = _refused(request, context.principal, error)
     if context.version < _KNOWS_REQUESTERS:
         response.token_requester_principal_type = response.token_requester_principal_name = ""

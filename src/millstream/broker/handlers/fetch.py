@@ -146,7 +146,7 @@ def handle(
     if session.is_empty or reader.is_enough:
         return _answer(reader.answers, session, limits, context, services)
     delayed = _DelayedFetch(limits, context, services)
-    session.when_stirred(delayed.stirred)
+    session.set_progress_listener(delayed.on_progress)
     delayed.add(asked)
     return _wait_and_answer(delayed, session, limits, context, services)
 
@@ -165,7 +165,7 @@ async def _handle_in_turns(
     if reader.is_enough:
         return await _answer_in_turns(reader.answers, session, limits, context, services)
     delayed = _DelayedFetch(limits, context, services)
-    session.when_stirred(delayed.stirred)
+    session.set_progress_listener(delayed.on_progress)
     try:
         for part in turns_of(session.partitions()):
             await services.long_work.next_turn()
@@ -174,7 +174,7 @@ async def _handle_in_turns(
             delayed.add(part)
     except BaseException:
         delayed.end()
-        session.when_stirred(None)
+        session.set_progress_listener(None)
         raise
     return await _wait_and_answer(delayed, session, limits, context, services)
 
@@ -189,7 +189,7 @@ async def _wait_and_answer(
     try:
         await delayed.wait()
     finally:
-        session.when_stirred(None)
+        session.set_progress_listener(None)
     asked = session.partitions()
     if len(asked) > AT_ONCE:
         reader = await _read_in_turns(asked, limits, context, services, is_first=False)
@@ -445,7 +445,7 @@ class _DelayedFetch:
         for key, partition in asked:
             self._add(key, partition, is_watched=True)
 
-    def stirred(self, key: FetchKey, asked: FetchPartition) -> None:
+    def on_progress(self, key: FetchKey, asked: FetchPartition) -> None:
         """A partition that was quiet made progress. The session goes on telling of it."""
         self._add(key, asked, is_watched=False)
 

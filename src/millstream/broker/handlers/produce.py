@@ -185,8 +185,8 @@ class _ProduceAppend:
         parts = _parts(_without_repetition(topics), context, services, response.responses)
         return cls(request, context, services, context.now, response, parts, next(parts, None))
 
-    def answered(self, response: PartitionProduceResponse) -> None:
-        """`part` has its answer."""
+    def answer(self, response: PartitionProduceResponse) -> None:
+        """Answers `part`, and goes on to the next."""
         assert self.part is not None, "only what was asked is answered"
         self.part.responses.append(response)
         self.part = next(self.later, None)
@@ -286,7 +286,7 @@ def _append_at_once(produce: _ProduceAppend) -> bool:
             checked = _check(part, produce, allowance)
         except TooMuchWork:
             return False
-        produce.answered(_append(part, checked, produce))
+        produce.answer(_append(part, checked, produce))
     return True
 
 
@@ -296,7 +296,7 @@ async def _append_in_steps(produce: _ProduceAppend) -> None:
         part = produce.part
         assert part is not None, "something was too much work"
         checked = await _checked_elsewhere(part, produce)
-        produce.answered(_append(part, checked, produce))
+        produce.answer(_append(part, checked, produce))
 
 
 async def _append_transactional(
@@ -322,7 +322,7 @@ async def _append_transactional(
         services.transaction_coordinator_channel,
     )
     for part, outcome in zip(parts, outcomes, strict=True):
-        produce.answered(_append(part, outcome, produce))
+        produce.answer(_append(part, outcome, produce))
 
 
 def _with_log(
@@ -440,7 +440,7 @@ def _append(
     except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
         return _refused(part, _told(part, error, produce), produce)
     messages = appended.last_offset - appended.first_offset + 1
-    services.metrics.topics.of(topic).appended(messages, checked.size_bytes)
+    services.metrics.topics.of(topic).record_append(messages, checked.size_bytes)
     response = PartitionProduceResponse(
         index=part.data.index,
         base_offset=appended.first_offset,
@@ -509,7 +509,7 @@ def _refused(part: _Part, error: KafkaError, produce: _ProduceAppend) -> Partiti
     _refuse(response, error)
     topic, index = part.topic or "", part.data.index
     if topic in services.metadata.image.topics:
-        services.metrics.topics.of(topic).refused(error, len(part.data.records or b""))
+        services.metrics.topics.of(topic).record_refusal(error, len(part.data.records or b""))
     if isinstance(error, RefusedRecords | RefusedTimestamps):
         response.record_errors = [
             BatchIndexAndErrorMessage(e.index, e.message) for e in error.record_errors
@@ -562,15 +562,15 @@ async def _acknowledge(
     """
     room = asyncio.Semaphore(_SYNCED_AT_ONCE)
     if len(unacknowledged) == 1:
-        await _until_safe(unacknowledged[0], timeout_ms, services, room)
+        await _wait_until_safe(unacknowledged[0], timeout_ms, services, room)
     else:
         async with asyncio.TaskGroup() as group:
             for each in unacknowledged:
-                group.create_task(_until_safe(each, timeout_ms, services, room))
+                group.create_task(_wait_until_safe(each, timeout_ms, services, room))
     return response
 
 
-async def _until_safe(
+async def _wait_until_safe(
     unacknowledged: _Unacknowledged,
     timeout_ms: int,
     services: Services,

@@ -168,7 +168,7 @@ class ControllerRunner:
                 self.metrics.processing_time.observe(taken_ms * _US_IN_MS)
             end_offset = self._end_offset
         self._tell(result)
-        await self._until_committed(end_offset)
+        await self._wait_until_committed(end_offset)
         return result.response
 
     def _tell(self, result: ControllerResult[ResponseT]) -> None:
@@ -230,7 +230,7 @@ class ControllerRunner:
 
     # What the driver tells
 
-    def leadership_changed(self, leadership: LeaderAndEpoch) -> None:
+    def handle_leader_change(self, leadership: LeaderAndEpoch) -> None:
         leads = leadership.leader_id == self._settings.node_id
         if leadership.leader_id not in (NOBODY, self._known_leader):
             self._known_leader = leadership.leader_id
@@ -240,14 +240,14 @@ class ControllerRunner:
         self._controller = None
         self._fail_waiters(NotController("the controller has moved; retry"))
 
-    def committed(self, batch: MetadataBatch) -> None:
+    def handle_commit(self, batch: MetadataBatch) -> None:
         self.publish(batch, self.replay(batch))
 
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
         """Replays committed batches, one after the other. May run in a thread."""
         return self._loader.replay(batch)
 
-    def installed(self, snapshot: Snapshot) -> None:
+    def handle_load_snapshot(self, snapshot: Snapshot) -> None:
         published = self._loader.install(image_of(snapshot, self._settings.cluster_id))
         self._committed_offset = int(snapshot.id.end_offset)
         self._image = published.image
@@ -326,7 +326,7 @@ class ControllerRunner:
         assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
         self._driver.upgrade_kraft_version(self._leads_epoch)
 
-    async def _until_committed(self, offset: int) -> None:
+    async def _wait_until_committed(self, offset: int) -> None:
         if self._committed_offset >= offset:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -120,7 +120,7 @@ class ControllerSession:
             await asyncio.sleep(
                 max(_SHORTEST_S, self._config.leader_imbalance_check_interval_seconds)
             )
-            await self._while_more(Controller.handle_imbalance)
+            await self._repeat_while_due(Controller.handle_imbalance)
 
     async def elect_uncleanly(self) -> None:
         """Elects leaders for partitions that would rather have any than none, now and then, until cancelled."""
@@ -128,9 +128,9 @@ class ControllerSession:
             await asyncio.sleep(
                 max(_SHORTEST_MS, self._config.unclean_leader_election_interval_ms) / 1000
             )
-            await self._while_more(Controller.handle_partitions_without_leader)
+            await self._repeat_while_due(Controller.handle_partitions_without_leader)
 
-    async def _while_more(
+    async def _repeat_while_due(
         self, handle: Callable[[Controller, None, ControllerContext], ControllerResult[bool]]
     ) -> None:
         """Repeats a run that is bounded while it says that more may be due: other requests come in between."""

@@ -76,19 +76,19 @@ _APPLIED_AT_ONCE: Final = 200
 class MetadataListener(Protocol):
     """A listener to leadership and committed records, in the order of the log."""
 
-    def leadership_changed(self, leadership: LeaderAndEpoch) -> None: ...
-    def committed(self, batch: MetadataBatch) -> None: ...
+    def handle_leader_change(self, leadership: LeaderAndEpoch) -> None: ...
+    def handle_commit(self, batch: MetadataBatch) -> None: ...
 
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
-        """Does the first half of `committed`. It may run in a thread, since no other code sees its result yet."""
+        """Does the first half of `handle_commit`. It may run in a thread, since no other code sees its result yet."""
         ...
 
-    def installed(self, snapshot: Snapshot) -> None:
+    def handle_load_snapshot(self, snapshot: Snapshot) -> None:
         """Takes a snapshot in place of everything before its end."""
         ...
 
     def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
-        """Does the second half of `committed`, on the loop."""
+        """Does the second half of `handle_commit`, on the loop."""
         ...
 
 
@@ -453,7 +453,7 @@ class MetadataDriver:
         for sent in ready.send:
             self._send(sent)
         if ready.leadership is not None:
-            self._listener.leadership_changed(ready.leadership)
+            self._listener.handle_leader_change(ready.leadership)
         if ready.high_watermark is not None:
             self._apply_up_to(ready.high_watermark)
         self.metrics.note(ready, now.monotonic_ms)
@@ -509,7 +509,7 @@ class MetadataDriver:
             return
         for batch in self._log.batches(self._applied, high_watermark):
             self._applied = batch.last_offset + 1
-            self._listener.committed(batch)
+            self._listener.handle_commit(batch)
 
     async def _keep_applied(self) -> None:
         """Applies what is too long to be applied at once, and everything that is committed until that is done."""
@@ -548,7 +548,7 @@ class MetadataDriver:
                 assert cut is not None, "a log that begins anew is always cut"
                 await self._cut(cut, partial(self._begin_at, piece.id, size_bytes))
                 self._applied = self._committed = int(piece.id.end_offset)
-                self._listener.installed(snapshot)
+                self._listener.handle_load_snapshot(snapshot)
                 self.metrics.snapshots_loaded += 1
                 _LOGGER.info(
                     "took snapshot %s of node %d: the metadata log begins at offset %d",

@@ -31,7 +31,7 @@ class GroupMetrics:
         """Expired or deleted."""
         self.rebalances: Counter[GroupKind] = Counter()
 
-    def written(self, records: Iterable[CoordinatorRecord]) -> None:
+    def count_written(self, records: Iterable[CoordinatorRecord]) -> None:
         """Counts `records`, which are in the log. A new epoch or a stored generation of a classic group is a rebalance."""
         for record in records:
             key, value = record.key, record.value

@@ -40,11 +40,11 @@ class ApiMetrics:
     def total(self) -> TimeDistribution:
         return self._at_once.merged(self._waited)
 
-    def answered_at_once(self, version: int, begin_ns: int, end_ns: int) -> None:
+    def record_at_once(self, version: int, begin_ns: int, end_ns: int) -> None:
         self.versions[version] += 1
         self._at_once.observe((end_ns - begin_ns) // _NS_IN_US)
 
-    def answered_later(self, version: int, begin_ns: int, waiting_ns: int, end_ns: int) -> None:
+    def record_delayed(self, version: int, begin_ns: int, waiting_ns: int, end_ns: int) -> None:
         """Counts a request that began to wait at `waiting_ns`."""
         self.versions[version] += 1
         self._before_waiting.observe((waiting_ns - begin_ns) // _NS_IN_US)

@@ -69,12 +69,12 @@ class TopicMetrics:
         for name in COUNTERS:
             setattr(self, name, 0)
 
-    def appended(self, messages: int, size_bytes: int) -> None:
+    def record_append(self, messages: int, size_bytes: int) -> None:
         self.totalproducerequests += 1
         self.messagesin += messages
         self.bytesin += size_bytes
 
-    def refused(self, error: KafkaError, size_bytes: int) -> None:
+    def record_refusal(self, error: KafkaError, size_bytes: int) -> None:
         """Counts a refused batch. As in Kafka, a refusal that producers handle themselves is not a failed request."""
         self.totalproducerequests += 1
         self.failedproducerequests += not isinstance(error, _EXPECTED)

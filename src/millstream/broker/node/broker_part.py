@@ -150,7 +150,7 @@ class BrokerPart:
             self._directories.previous_broker_epoch,
             [directory.meta.directory_id for directory in self._directories],
         )
-        self.services.producer_ids.registered(self._session.broker_epoch)
+        self.services.producer_ids.set_broker_epoch(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
         self._tasks.start(self._session.tell_directories(), "directories of the broker")
         self._life.enter(BrokerState.RECOVERY)
@@ -200,7 +200,7 @@ class BrokerPart:
         topic = self._metadata.image.topic_by_id(moved.topic_id)
         if topic is not None:
             number = moved.topic_partition.partition
-            self._assignments.placed(topic, number, target.meta.directory_id)
+            self._assignments.on_assignment(topic, number, target.meta.directory_id)
 
     def _follow_level(self, image: MetadataImage) -> None:
         self._session.follow(image)
@@ -305,7 +305,7 @@ class BrokerPart:
                 on_progress=self._purgatory.wake,
                 on_growth=self._purgatory.note_growth,
                 on_alteration_due=self._isr_changes.note_due,
-                on_placed=self._assignments.placed,
+                on_placed=self._assignments.on_assignment,
             ),
             new_logs=self.new_logs,
             fetchers=self._fetchers,
@@ -436,7 +436,7 @@ class BrokerPart:
             pool=self._pool,
             long_work=self._long_work,
             codec=Codec(config.offsets_topic_compression_codec),
-            on_refused=self._failure_log.of_bound,
+            on_refused=self._failure_log.log_bound,
         )
 
     def _new_groups(self, services: CoordinatorServices) -> GroupCoordination:
@@ -446,7 +446,7 @@ class BrokerPart:
             self._environment.random,
             partitions=self._partitions,
             tasks=self._tasks,
-            services=replace(services, on_written=self._metrics.groups.written),
+            services=replace(services, on_written=self._metrics.groups.count_written),
             patterns=GroupPatterns(
                 self._patterns, self._shared.access, self._clock, long_work=self._long_work
             ),

@@ -35,7 +35,7 @@ class LongLivedObjects:
         self._thresholds_before = gc.get_threshold()
 
     def __enter__(self) -> Self:
-        gc.callbacks.append(self._collected)
+        gc.callbacks.append(self._on_collection)
         gc.set_threshold(*_THRESHOLDS)
         return self
 
@@ -45,7 +45,7 @@ class LongLivedObjects:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        gc.callbacks.remove(self._collected)
+        gc.callbacks.remove(self._on_collection)
         gc.set_threshold(*self._thresholds_before)
         gc.unfreeze()
 
@@ -55,7 +55,7 @@ class LongLivedObjects:
         gc.freeze()
         gc.collect()  # finds next to nothing, and the collector takes that as the size of what there is
 
-    def _collected(self, phase: str, info: dict[str, int]) -> None:
+    def _on_collection(self, phase: str, info: dict[str, int]) -> None:
         if info["generation"] != _OLDEST:
             return
         if phase == "start":

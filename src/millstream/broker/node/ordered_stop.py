@@ -20,19 +20,19 @@ class OrderedStop:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - kept for `raise_first`; the next step comes in any case
-            self._failed(step, error)
+            self._handle_failure(step, error)
 
     async def wait(self, step: str, act: Callable[[], Awaitable[object]]) -> None:
         try:
             await act()
         except Exception as error:  # noqa: BLE001 - kept for `raise_first`; the next step comes in any case
-            self._failed(step, error)
+            self._handle_failure(step, error)
 
     def raise_first(self) -> None:
         if self._first is not None:
             raise self._first
 
-    def _failed(self, step: str, error: Exception) -> None:
+    def _handle_failure(self, step: str, error: Exception) -> None:
         # What a disk or another node has done is said by the sentence; only what nobody expected needs its trace.
         is_told = isinstance(error, MillstreamError | OSError)
         _LOGGER.critical(

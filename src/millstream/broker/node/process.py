@@ -336,7 +336,7 @@ class NodeProcess:
         shared.tasks.start(
             self._server.serve(
                 Dispatcher(broker.services, BROKER_HANDLERS),
-                broker.services.share_groups.connection_closed,
+                broker.services.share_groups.on_disconnect,
             ),
             "connections",
         )

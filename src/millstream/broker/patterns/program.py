@@ -79,11 +79,11 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, highest))
 
 
-def _main() -> None:
+def main() -> None:
     _limit_memory()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the node has gone
         serve(sys.stdin.buffer, sys.stdout.buffer)
 
 
 if __name__ == "__main__":
-    _main()
+    main()

@@ -235,11 +235,11 @@ class ReplicaFetcher:
     async def run(self) -> None:
         """Fetches until nothing is followed, or until cancelled."""
         while self._followed or self._offered:
-            await self._until_wanted()
+            await self._wait_until_wanted()
             if len(self._plan):
                 await self._fetch()
 
-    async def _until_wanted(self) -> None:
+    async def _wait_until_wanted(self) -> None:
         """Returns when there is something to fetch, or nothing followed any more."""
         while True:
             self._has_changed.clear()
@@ -409,7 +409,7 @@ class ReplicaFetcher:
                 case AskLeaderEnd() | AskLeaderStart() | None:
                     pass
         except Exception as error:  # noqa: BLE001 - one partition must not stop the others; it is logged
-            self._failed(followed, error)
+            self._handle_failure(followed, error)
 
     def _append(self, followed: Followed, data: PartitionData, leader_epoch: int) -> None:
         partition = followed.partition
@@ -434,11 +434,11 @@ class ReplicaFetcher:
             self._begin_work(followed)
             self._tasks.start(self._sync(followed), f"sync {followed.name}")
             return
-        self._has_appended(followed)
+        self._note_append(followed)
         if log.must_flush(log.log_end_offset):
             self._flusher.start_flush(log)
 
-    def _has_appended(self, followed: Followed) -> None:
+    def _note_append(self, followed: Followed) -> None:
         """A partition is moved only here, where it waits for no disk: work that is under way would end in the fetcher that it has left."""
         log = followed.partition.log
         followed.follower.note_append(log.log_end_offset, log.leader_epochs.latest_epoch)
@@ -449,10 +449,10 @@ class ReplicaFetcher:
     def _begin_cut(self, followed: Followed, cut: LogCut | None) -> None:
         """Has a log cut while the others are fetched."""
         if cut is None:
-            self._has_been_cut(followed)
+            self._note_cut(followed)
         else:
             self._begin_work(followed)
-            done = partial(self._go_on, followed, self._has_been_cut)
+            done = partial(self._go_on, followed, self._note_cut)
             self._cutter.start(followed.partition, cut, done)
 
     def _begin_work(self, followed: Followed) -> None:
@@ -467,7 +467,7 @@ class ReplicaFetcher:
             await self._flusher.flush_to(log, log.log_end_offset)
         except KafkaError as error:
             failure = error
-        self._go_on(followed, self._has_appended, failure)
+        self._go_on(followed, self._note_append, failure)
 
     def _go_on(
         self, followed: Followed, note: Callable[[Followed], None], error: Exception | None
@@ -481,17 +481,17 @@ class ReplicaFetcher:
         if error is None:
             note(followed)
         else:
-            self._failed(followed, error)
+            self._handle_failure(followed, error)
         self._plan_for(followed.key)
         self._has_changed.set()
 
-    def _has_been_cut(self, followed: Followed) -> None:
+    def _note_cut(self, followed: Followed) -> None:
         log = followed.partition.log
         followed.follower.note_cut(
             log.log_end_offset, log.leader_epochs.latest_epoch, self._now_ms()
         )
 
-    def _failed(self, followed: Followed, error: Exception) -> None:
+    def _handle_failure(self, followed: Followed, error: Exception) -> None:
         """An error that is ours. A log that is out of use, and what nobody expected, waits for newer metadata, as in Kafka."""
         is_over = (
             isinstance(error, KafkaStorageError) and followed.partition.log.failure is not None

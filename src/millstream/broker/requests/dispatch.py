@@ -221,7 +221,7 @@ class Dispatcher:
             response = _encode_error(
                 route, header, message, told, self._charge(context, message, begun)
             )
-        route.metrics.answered_at_once(version, begin_ns, self._now_ns())
+        route.metrics.record_at_once(version, begin_ns, self._now_ns())
         return response
 
     async def _handle_long(
@@ -290,7 +290,7 @@ class Dispatcher:
             wait_ms = self._charge(context, message, begun)
             tell = partial(_encode_error, route, header, message, told, wait_ms)
             response = await self._in_thread(tell) if in_thread else tell()
-        route.metrics.answered_later(version, begun.begin_ns, begun.wait_ns, self._now_ns())
+        route.metrics.record_delayed(version, begun.begin_ns, begun.wait_ns, self._now_ns())
         return response
 
     def _throttle(

@@ -64,14 +64,14 @@ class FailureLog:
                 _LOGGER.error("%s: %s%s", what, error.detail or error, _times(repeated))
             return error
         if isinstance(error, KafkaError):
-            self.of_bound(what, error)
+            self.log_bound(what, error)
             return error
         repeated = self._is_due((what, type(error).__name__, _place(error)))
         if repeated is not None:
             _LOGGER.error("%s failed unexpectedly%s", what, _times(repeated), exc_info=error)
         return UnknownServerError()
 
-    def of_bound(self, what: str, error: KafkaError) -> None:
+    def log_bound(self, what: str, error: KafkaError) -> None:
         """Tells of a client that was refused since there is no room, once for each bound: the sentence says what to change, and most answers have no place for it."""
         if error.bound:
             repeated = self._is_due(("bound", error.bound))

@@ -96,7 +96,7 @@ class ShareGroups:
 
     # --- sessions that end
 
-    def connection_closed(self, connection: ClientConnection) -> None:
+    def on_disconnect(self, connection: ClientConnection) -> None:
         """Releases the records of the members whose connection was closed, instead of waiting until their locks run out."""
         left = self.sessions.close_connection(connection.connection_id)
         if left and not self._is_closed:

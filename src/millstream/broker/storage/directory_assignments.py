@@ -48,7 +48,7 @@ class DirectoryAssignments:
         else:
             self._is_supported.clear()
 
-    def placed(self, topic: TopicImage, partition: int, directory_id: Uuid) -> None:
+    def on_assignment(self, topic: TopicImage, partition: int, directory_id: Uuid) -> None:
         self._pending[topic.topic_id, partition] = directory_id
         self._is_needed.set()
 

@@ -186,7 +186,7 @@ class LogCleaner:
                     "%s changed while it was compacted; the next round begins anew", log.partition
                 )
                 return
-            await self._pace.moved(step.moved_bytes)
+            await self._pace.maybe_throttle(step.moved_bytes)
         log.complete_compaction(compaction.end_offset, plan.cut_count)
         _LOGGER.info(
             "%s is compacted up to offset %d: %d bytes became %d",

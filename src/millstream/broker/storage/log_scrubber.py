@@ -101,7 +101,7 @@ class LogScrubber:
                 had = plan.read_bytes
                 await self._pool.run(partial(plan.read_some, _READ_BYTES))
                 if pace is not None:
-                    await pace.moved(plan.read_bytes - had)
+                    await pace.maybe_throttle(plan.read_bytes - had)
             if log.failure is not None:
                 return
             damage = log.first_damage(plan)

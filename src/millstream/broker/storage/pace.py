@@ -24,7 +24,7 @@ class Pace:
         self._owed_bytes = 0.0
         self._seen_s = 0.0
 
-    async def moved(self, count: int) -> None:
+    async def maybe_throttle(self, count: int) -> None:
         """Notes that `count` bytes were moved; returns when the next may be. Gives way in any case."""
         self._pay_off()
         self._owed_bytes += count

@@ -104,7 +104,7 @@ class ReplicaMoves:
                 await asyncio.sleep(_CUT_S)
                 continue
             if copied := await self._copy(hosted.log, future):
-                await self._pace.moved(copied)
+                await self._pace.maybe_throttle(copied)
                 continue
             await self._pool.run(partial(future.flush, self._clock.now()))
             if self._is_wanted(hosted, target) and self._take_over(hosted, future, target):

@@ -25,7 +25,7 @@ class ProducerIds:
         self._end = 0
         self._one_allocates = asyncio.Lock()
 
-    def registered(self, broker_epoch: int) -> None:
+    def set_broker_epoch(self, broker_epoch: int) -> None:
         """Notes the broker epoch with which blocks are requested."""
         self._broker_epoch = broker_epoch
 

@@ -95,7 +95,7 @@ def test_a_partition_that_had_nothing_to_tell_is_not_read_again_before_it_stirs(
     context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW, quiet)
     assert context.partitions() == []
     heard = []
-    context.when_stirred(lambda found, _asked: heard.append(found.partition))
+    context.set_progress_listener(lambda found, _asked: heard.append(found.partition))
     for _ in range(2):
         plane.purgatory.wake(TopicPartition("t", 1))
     assert heard == [1, 1]

@@ -100,7 +100,7 @@ class Log:
         for first, values in batches:
             records = [decode_metadata_record(memoryview(value)) for value in values]
             last = first + len(records) - 1
-            self.runner.committed(MetadataBatch(first, last, self.epoch, records))
+            self.runner.handle_commit(MetadataBatch(first, last, self.epoch, records))
 
     async def settle(self, request: Coroutine[Any, Any, Any]) -> Any:
         task = asyncio.create_task(request)
@@ -113,9 +113,9 @@ class Log:
 async def log() -> Log:
     """One broker is registered and up; this node leads."""
     log = Log()
-    log.runner.leadership_changed(LEADING)
+    log.runner.handle_leader_change(LEADING)
     log.end = 1
-    log.runner.committed(MetadataBatch(0, 0, 1, [NoOpRecord()]))
+    log.runner.handle_commit(MetadataBatch(0, 0, 1, [NoOpRecord()]))
     log.commit()
     registration = BrokerRegistrationRequest(
         broker_id=1, cluster_id="c", listeners=[Listener(name="P", host="h", port=1)],
@@ -169,7 +169,7 @@ async def test_a_request_that_is_planned_when_the_controller_moves_writes_nothin
     before = log.end
     asked = create(log, "a", MANY)
     await asyncio.sleep(0)
-    log.runner.leadership_changed(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
+    log.runner.handle_leader_change(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
     with pytest.raises(NotController, match="has moved"):
         await asked
     assert (log.end, log.proposed) == (before, [])
@@ -202,7 +202,7 @@ async def test_who_leads_no_more_refuses_what_waits_and_does_no_work(log: Log) -
     waiting = create(log, "a")
     await asyncio.sleep(0)
     assert log.runner.session_deadline_ms() is not None
-    log.runner.leadership_changed(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
+    log.runner.handle_leader_change(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
     with pytest.raises(NotController, match="has moved"):
         await waiting
     written = log.end
@@ -282,13 +282,13 @@ async def test_who_leads_again_begins_with_what_is_committed(log: Log) -> None:
     waiting = create(log, "lost")
     await asyncio.sleep(0)
     log.end, log.proposed, log.epoch = log.proposed[0][0], [], 2
-    log.runner.leadership_changed(LeaderAndEpoch(ME, LeaderEpoch(2)))
+    log.runner.handle_leader_change(LeaderAndEpoch(ME, LeaderEpoch(2)))
     with pytest.raises(NotController, match="has moved"):
         await waiting
     with pytest.raises(NotController, match="is starting"):
         await create(log, "early")
     log.end += 1  # the leader change
-    log.runner.committed(MetadataBatch(log.end - 1, log.end - 1, 2, []))
+    log.runner.handle_commit(MetadataBatch(log.end - 1, log.end - 1, 2, []))
     asked = create(log, "a")
     await asyncio.sleep(0)
     log.commit()
@@ -308,7 +308,7 @@ async def test_records_that_the_quorum_writes_of_itself_move_those_of_a_plan(
     creating = create(log, "a", partitions)
     registering = asyncio.create_task(log.runner.ask(BROKER_REGISTRATION, registration))
     log.end += 1  # the voters
-    log.runner.committed(MetadataBatch(log.end - 1, log.end - 1, 1, []))
+    log.runner.handle_commit(MetadataBatch(log.end - 1, log.end - 1, 1, []))
     while not registering.done():
         await asyncio.sleep(0)
         log.commit()
@@ -329,7 +329,9 @@ class PoolBesideTheQuorum(DiskPool):
         self._runs += 1
         if self._runs == 2:
             self._log.end += 1
-            self._log.runner.committed(MetadataBatch(self._log.end - 1, self._log.end - 1, 1, []))
+            self._log.runner.handle_commit(
+                MetadataBatch(self._log.end - 1, self._log.end - 1, 1, [])
+            )
         return work()
 
 

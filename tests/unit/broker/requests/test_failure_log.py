@@ -120,7 +120,7 @@ def test_a_bound_that_is_reached_is_told_once_in_ten_minutes_whoever_meets_it(
     for owner in ("ann", "bob", "carol"):
         error = PolicyViolation(f"{owner} has 9 tokens already", bound="tokens")
         assert failures.of("t-0", error) is error
-    failures.of_bound("t-1", GroupMaxSizeReached("too many groups", bound="groups"))
+    failures.log_bound("t-1", GroupMaxSizeReached("too many groups", bound="groups"))
     clock.monotonic_ms = 600_000
     failures.of("t-1", PolicyViolation("dan has 9 tokens already", bound="tokens"))
     failures.of("t-1", PolicyViolation("said in the answer"))

@@ -57,7 +57,7 @@ async def test_thousands_of_replicas_are_told_in_requests_that_kafka_takes(
     )
     assignments.follow(MetadataImage())
     for number in range(5_000):
-        assignments.placed(TopicImage("t", Uuid(b"t" * 16)), number, DIRECTORY)
+        assignments.on_assignment(TopicImage("t", Uuid(b"t" * 16)), number, DIRECTORY)
     running = asyncio.create_task(assignments.run())
     await until(lambda: len(controller.told) == 4)
     running.cancel()
@@ -77,7 +77,7 @@ async def test_a_level_without_directories_is_told_nothing_and_all_of_it_once_it
     assignments.follow(MetadataImage(features={"metadata.version": 16}))
     running = asyncio.create_task(assignments.run())
     for number in range(3):
-        assignments.placed(TopicImage("t", Uuid(b"t" * 16)), number, DIRECTORY)
+        assignments.on_assignment(TopicImage("t", Uuid(b"t" * 16)), number, DIRECTORY)
         await asyncio.sleep(0)
     assert controller.told == []
     assignments.follow(MetadataImage(features={"metadata.version": 17}))

@@ -28,7 +28,7 @@ class World:
         """Seconds that the moves took."""
         begin_s = self.now_s
         for count in counts:
-            await self.pace.moved(count)
+            await self.pace.maybe_throttle(count)
         return self.now_s - begin_s
 
 
@@ -49,7 +49,7 @@ async def test_idle_time_is_not_saved_up(slow: World) -> None:
 
 async def test_two_movers_share_the_rate(slow: World) -> None:
     begin_s = slow.now_s
-    await asyncio.gather(slow.pace.moved(1000), slow.pace.moved(1000))
+    await asyncio.gather(slow.pace.maybe_throttle(1000), slow.pace.maybe_throttle(1000))
     assert slow.now_s - begin_s >= 2.0
 
 
