@@ -25,13 +25,13 @@ happen hasten heal hear heartbeat heed hold ignore index initialize insist join 
 link listen live load lock log look lose lower maintain make map mark match materialize maybe measure mend merge
 move negotiate note notice number observe offer on open optimize order park partition pass patch pause pay perform
 persist pipe place plan point poll post postpone prefer prepare print process produce protect prune publish pump
-punctuate purge push put raise read rebalance rebuild receive reconfigure record refresh refuse register rejoin
-relax release remember remove rename repeat replace replay reply report request require reserve reset resign resize
-resolve rest restart restore resume retire return reuse rewind ring roll rotate run satisfy say schedule scramble
-seal seek send serve set settle shake share show shuffle shut shutdown signal skip split stand start stay step stop
-store submit subscribe swap sync take tell terminate throttle tidy touch trace transition trickle truncate try turn
-unfence unite unlink unload unlock unregister unstage unsubscribe update upgrade use validate verify vote wait wake
-wakeup want warn watch withdraw withhold work write
+punctuate purge push put raise read rebalance rebootstrap rebuild receive reconfigure record refresh refuse register
+rejoin relax release remember remove rename repeat replace replay reply report request require reserve reset resign
+resize resolve rest restart restore resume retire return reuse rewind ring roll rotate run satisfy say schedule
+scramble seal seek send serve set settle shake share show shuffle shut shutdown signal skip split stand start stay
+step stop store submit subscribe swap sync take tell terminate throttle tidy touch trace transition trickle truncate
+try turn unfence unite unlink unload unlock unregister unstage unsubscribe update upgrade use validate verify vote
+wait wake wakeup want warn watch withdraw withhold work write
 """
 VERBS = frozenset(_VERBS.split())
 """The first words of functions that act. Add one where none of these says it, and no participle."""
@@ -77,35 +77,8 @@ LATER = {
         "_there_and_back",
         "signalled",
     ),
-    "clients": (
-        "_all",
-        "_answered",
-        "_background_failed",
-        "_failed",
-        "_finished",
-        "_metadata_observed",
-        "_refreshed",
-        "_skipped",
-        "_without_offset",
-        "added",
-        "auto_commit_soon",
-        "batch_done",
-        "batch_failed",
-        "before_giving_up",
-        "committed",
-        "ended",
-        "given_up",
-        "initialized",
-        "passed",
-        "rebootstrapped",
-        "soon",
-        "told",
-        "until_idle",
-        "waits",
-    ),
     "clients/group": ("left", "left_unpolled", "nothing_to_commit", "reconciled", "subscribed"),
     "console": ("_performed", "has_succeeded", "refused", "was_not_looked_at"),
-    "net": ("_finished", "_finished_awaited", "_until_allowed", "answered", "received"),
     "net/server": (
         "_asked",
         "_may_go_on",

@@ -79,7 +79,7 @@ class FrameReceiver:
             self._frame += _GROWTH[: self._growth()]
         return memoryview(self._frame)[self._filled :]
 
-    def received(self, count: int) -> None:
+    def note_received(self, count: int) -> None:
         """Notes that `count` bytes were written to `target()`."""
         if self._frame is not None:
             self._filled += count

@@ -170,7 +170,7 @@ class Simulation:
         policy = SenderPolicy(-1, True, Codec.NONE, 5, 10_000, 3_000, 5, 10**6, Backoff(10, 50))
         self.sender = ProducePlanner(policy, self.accumulator, Steady(), self.transaction)
         self.transaction.restart()
-        self.transaction.initialized((1, 0))
+        self.transaction.complete_initialization((1, 0))
         self.in_flight: list[PlannedProduce] = []
         self.late: list[Callable[[], object]] = []
         """Requests that were taken for lost and still travel."""
@@ -185,7 +185,7 @@ class Simulation:
         if self.transaction.renewal_wanted:
             _, epoch = self.transaction.identity
             assert self.cluster.renew(epoch), "nobody else has this transactional id"
-            self.transaction.initialized((1, self.cluster.epoch))
+            self.transaction.complete_initialization((1, self.cluster.epoch))
         self.open = [[], []]
         self.transaction.begin(is_implicit=self.is_implicit)
 
@@ -224,7 +224,7 @@ class Simulation:
             return
         self.transaction.start()
         if self.reach(lambda: self.cluster.add(epoch, wanted), fault):
-            self.transaction.added(wanted)
+            self.transaction.add_partitions(wanted)
 
     def arrive(self, fault: str) -> None:
         """The oldest Produce request reaches its broker, or does not; its answer comes back, or does not."""
@@ -267,13 +267,13 @@ class Simulation:
             return
         _, epoch = self.transaction.identity
         if self.transaction.end_needed:
-            self.transaction.end_is_sent()
+            self.transaction.note_end_sent()
             answer = self.reach(lambda: self.cluster.end(epoch, outcome), fault)
             if answer is None:
                 return
-            self.transaction.ended((1, answer) if self.is_implicit else None)
+            self.transaction.complete((1, answer) if self.is_implicit else None)
         else:
-            self.transaction.ended()
+            self.transaction.complete()
         if outcome == COMMIT:
             for expected, values in zip(self.expected, self.open, strict=True):
                 expected += values

@@ -28,7 +28,7 @@ def feed(into: FrameReceiver, data: bytes, read_bytes: int = 1 << 30) -> list[by
         count = min(len(data), len(target), read_bytes)
         target[:count] = data[:count]
         del target
-        into.received(count)
+        into.note_received(count)
         frames += cut(into)
         data = data[count:]
     return frames
@@ -61,7 +61,7 @@ def test_a_long_frame_is_received_where_it_stays() -> None:
     into = receiver()
     first = framed(body)[:100]
     into.target()[:100] = first
-    into.received(100)
+    into.note_received(100)
     assert cut(into) == []
     rest = into.target()
     assert len(rest) == RECEIVE_BUFFER_BYTES  # trust grows with what has arrived
@@ -72,7 +72,7 @@ def test_a_long_frame_is_received_where_it_stays() -> None:
 def test_frames_are_writable_and_do_not_share_memory_with_later_reads() -> None:
     into = receiver()
     into.target()[:7] = framed(b"abc")
-    into.received(7)
+    into.note_received(7)
     first = into.next_frame()
     assert first is not None
     first[0] = ord("x")
@@ -83,7 +83,7 @@ def test_frames_are_writable_and_do_not_share_memory_with_later_reads() -> None:
 def test_a_claimed_size_alone_allocates_little() -> None:
     into = receiver(limit=100 * 1024 * 1024)
     into.target()[:5] = struct.pack(">i", 100 * 1024 * 1024) + b"a"
-    into.received(5)
+    into.note_received(5)
     assert cut(into) == []
     assert len(into.target()) == RECEIVE_BUFFER_BYTES
     assert into.held_bytes == RECEIVE_BUFFER_BYTES + 1
@@ -100,7 +100,7 @@ def test_frames_are_cut_when_they_are_asked_for() -> None:
     into = receiver()
     data = framed(b"one", b"two") + b"\x00"
     into.target()[: len(data)] = data
-    into.received(len(data))
+    into.note_received(len(data))
     assert not into.needs_bytes
     assert bytes(into.next_frame() or b"") == b"one"
     assert not into.needs_bytes
@@ -114,7 +114,7 @@ def test_what_was_not_cut_survives_the_reads_of_others() -> None:
     into, other = FrameReceiver(shared, LIMIT), FrameReceiver(shared, LIMIT)
     data = framed(b"one", b"two", b"three")
     into.target()[: len(data)] = data
-    into.received(len(data))
+    into.note_received(len(data))
     assert bytes(into.next_frame() or b"") == b"one"
     into.keep_rest()
     assert into.held_bytes == len(framed(b"two", b"three"))
@@ -144,7 +144,7 @@ def test_frames_before_an_impossible_size_are_still_delivered() -> None:
     into = receiver(limit=100)
     data = framed(b"good") + struct.pack(">i", -5)
     into.target()[: len(data)] = data
-    into.received(len(data))
+    into.note_received(len(data))
     assert bytes(into.next_frame() or b"") == b"good"
     with pytest.raises(MalformedMessage):
         into.next_frame()
@@ -163,7 +163,7 @@ def test_the_frame_of_a_peer_whose_sizes_are_believed_is_never_copied() -> None:
     body = bytes(range(256)) * 20_000
     into = FrameReceiver(memoryview(bytearray(256)), LIMIT, believes_sizes=True)
     into.target()[:5] = framed(body)[:5]
-    into.received(5)
+    into.note_received(5)
     assert cut(into) == []
     rest = into.target()
     assert len(rest) == len(body) - 1

@@ -89,7 +89,7 @@ class AdminApiDriver:
                 by_node.setdefault(where, []).append(key)
         with contextlib.suppress(TimeoutError):  # what was not answered stays pending
             async with asyncio.timeout(self._remaining_ms(deadline_ms) / 1000):
-                await _all(
+                await _wait_for_all(
                     self._ask(call, node_id, items, progress, deadline_ms)
                     for node_id, items in by_node.items()
                 )
@@ -124,7 +124,7 @@ class AdminApiDriver:
                 answers = dict.fromkeys(batch, error)
             progress.take(batch, answers)
 
-        await _all(ask(batch) for batch in call.batches(keys, version))
+        await _wait_for_all(ask(batch) for batch in call.batches(keys, version))
 
     async def _locate(
         self,
@@ -172,8 +172,8 @@ class AdminApiDriver:
         return max(1, min(self._remaining_ms(deadline_ms), self._cluster.config.request_timeout_ms))
 
 
-async def _all(attempts: Iterable[Awaitable[None]]) -> None:
-    """All of them to their end, then the first failure; a cancelled caller cancels them."""
+async def _wait_for_all(attempts: Iterable[Awaitable[None]]) -> None:
+    """Waits for the end of all of them, then raises the first failure; a cancelled caller cancels them."""
     for outcome in await asyncio.gather(*attempts, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome

@@ -121,15 +121,15 @@ class Consumer(BlockingClient[consumer.Consumer[Key, Value]], Generic[Key, Value
         callback: CommitCallback | None = None,
     ) -> None:
         """See the asyncio Consumer. The callback runs while a later call of this consumer waits for it."""
-        told = None
+        tell = None
         if callback is not None:
 
-            async def told(
+            async def tell(
                 committed: Mapping[TopicPartition, OffsetAndMetadata], error: KafkaError | None
             ) -> None:
                 await asyncio.to_thread(callback, committed, error)
 
-        self._loop.call(lambda: self._client.commit_async(offsets, told))
+        self._loop.call(lambda: self._client.commit_async(offsets, tell))
 
     def close(self, *, commit: bool = True, timeout_ms: int = consumer.CLOSE_MS) -> None:
         """See the asyncio Consumer."""

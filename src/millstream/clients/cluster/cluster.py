@@ -123,7 +123,7 @@ class Cluster:
             self.now_ms,
             self._connections,
             ask=self._ask_any,
-            observer=self._refreshed,
+            observer=self._on_refresh,
         )
         self.telemetry = Telemetry(self, scope)
 
@@ -373,7 +373,7 @@ class Cluster:
     async def _ask_any(self, request: MetadataRequest) -> tuple[MetadataResponse, int]:
         return await self._ask_metadata(await self.any_connection(), request)
 
-    def _refreshed(self) -> None:
+    def _on_refresh(self) -> None:
         self.telemetry.start()
         self._metadata_observer()
 

@@ -133,20 +133,20 @@ class MetadataRefresh:
 
     async def _fetch(self) -> None:
         if self._state.rebootstrap_needed:
-            self._state.rebootstrapped()
+            self._state.rebootstrap()
             await self._connections.close()
         request = self._state.plan_request(self._now_ms())
         try:
             response, version = await self._ask(request)
         except KafkaError as error:
-            self._failed(error)
+            self._handle_failure(error)
         else:
             self._refusal = self._last_error = None
             self._state.handle_response(response, self._now_ms(), version)
         self._changed.set()
         self._observer()
 
-    def _failed(self, error: KafkaError) -> None:
+    def _handle_failure(self, error: KafkaError) -> None:
         self._last_error = error
         if error.retriable:
             nobody = isinstance(error, NoBrokerReachable)

@@ -44,15 +44,15 @@ class AutoCommit:
         if now_ms < self._next_ms or self._under_way:
             return
         self._next_ms = now_ms + self._interval_ms
-        self.soon()
+        self.commit_soon()
 
-    def soon(self) -> None:
+    def commit_soon(self) -> None:
         """Commits in the background."""
         if returned := self._returned():
             self._under_way = True
-            self._commits.commit_soon(returned, self._finished)
+            self._commits.commit_soon(returned, self._on_complete)
 
-    async def before_giving_up(self) -> None:
+    async def commit_before_giving_up(self) -> None:
         """Commits, and waits for the answer. Raises what is wrong with the group or the topic; being too late is only logged."""
         deadline_ms = self._cluster.now_ms() + self._cluster.config.request_timeout_ms
         returned = self._returned()
@@ -65,7 +65,7 @@ class AutoCommit:
                 "what was returned last is not committed and will be read again: %s", error
             )
 
-    def _finished(self, offsets: Offsets, error: KafkaError | None) -> None:
+    def _on_complete(self, offsets: Offsets, error: KafkaError | None) -> None:
         self._under_way = False
         if error is None:
             return

@@ -96,7 +96,7 @@ class CallGuard:
             await self._idle.wait()
         self._interruption = None
 
-    async def until_idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         await self._idle.wait()
 
     def _cancel(self) -> None:

@@ -83,11 +83,11 @@ class Consumer(Generic[Key, Value]):
     ) -> None:
         config = named(parse_settings(ConsumerConfig, settings))
         self.config = config
-        self._scope = TaskScope("consumer", self._background_failed)
+        self._scope = TaskScope("consumer", self._on_background_failure)
         self._guard = CallGuard("consumer")
         self._subscription = SubscriptionState()
         interceptor_chain = ConsumerInterceptors(interceptors or ())
-        skipped = self._skipped if config.deserialization_error == "skip" else None
+        skipped = self._note_skip if config.deserialization_error == "skip" else None
         self._cluster = Cluster(
             config,
             self._scope,
@@ -176,7 +176,7 @@ class Consumer(Generic[Key, Value]):
             self._group_subscription.unsubscribe_soon()
             return
         if held:
-            self._commits.auto_commit_soon()
+            self._commits.maybe_auto_commit()
         self._group_subscription.assign(wanted)
 
     def subscribe(
@@ -503,11 +503,11 @@ class Consumer(Generic[Key, Value]):
         return True
 
     async def _commit_before_giving_up(self) -> None:
-        await self._commits.before_giving_up()
+        await self._commits.maybe_commit_before_giving_up()
 
     # ---- inside
 
-    def _background_failed(self) -> None:
+    def _on_background_failure(self) -> None:
         self._cluster.wake_waiters()
         self._fetcher.announce()
 
@@ -515,7 +515,7 @@ class Consumer(Generic[Key, Value]):
         self._fetcher.observe_metadata()
         self._fetcher.announce()
 
-    def _skipped(self, error: RecordDeserializationError) -> None:
+    def _note_skip(self, error: RecordDeserializationError) -> None:
         self._fetcher.counters.records_skipped += 1
         _LOGGER.warning("passed over (deserialization_error skip): %s", error)
 
@@ -525,7 +525,7 @@ class Consumer(Generic[Key, Value]):
 
     async def _leave(self, *, commit: bool) -> None:
         if commit:
-            await self._commits.before_giving_up()
+            await self._commits.maybe_commit_before_giving_up()
         await self._group_subscription.leave()
         await self._commits.settle()
 

@@ -58,10 +58,10 @@ class GroupCommits:
         """Commits in the background. `callback` is called by one of the later calls that may wait."""
         self._commits.commit_soon(offsets, callback)
 
-    def auto_commit_soon(self) -> None:
+    def maybe_auto_commit(self) -> None:
         """Commits what was returned in the background, if commits are made without being asked for."""
         if self._auto_commit is not None:
-            self._auto_commit.soon()
+            self._auto_commit.commit_soon()
 
     async def poll(self) -> None:
         """Tells of commits that have ended, and begins one where it is time."""
@@ -69,10 +69,10 @@ class GroupCommits:
         if self._auto_commit is not None:
             self._auto_commit.poll()
 
-    async def before_giving_up(self) -> None:
+    async def maybe_commit_before_giving_up(self) -> None:
         """Commits what was returned of partitions that are about to be given up, if commits are made without being asked for."""
         if self._auto_commit is not None:
-            await self._auto_commit.before_giving_up()
+            await self._auto_commit.commit_before_giving_up()
 
     async def settle(self) -> None:
         """Waits for the commits in the background, and tells of them."""

@@ -84,7 +84,7 @@ class Delivery(PlacedRecord):
         """Whether every record of its batch was acknowledged or has failed."""
         return all(part.is_settled for part in self._batch.parts())
 
-    async def batch_done(self) -> None:
+    async def wait_until_batch_done(self) -> None:
         """Waits until every record of its batch was acknowledged or has failed. On the event loop."""
         while waiting := [part for part in self._batch.parts() if not part.is_settled]:
             await self._settlements.wait(waiting[0])
@@ -137,5 +137,5 @@ class BatchDelivery:
 
     async def _settled(self) -> list[RecordMetadata]:
         for part in self._parts:
-            await part.batch_done()
+            await part.wait_until_batch_done()
         return self.result()

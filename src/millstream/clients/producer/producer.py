@@ -77,9 +77,9 @@ class Producer(Generic[Key, Value]):
         self.config = config
         environment = system_environment() if environment is None else environment
         clock, random = environment.clock, environment.random
-        self._scope = TaskScope("producer", self._background_failed)
+        self._scope = TaskScope("producer", self._on_background_failure)
         self._cluster = Cluster(
-            config, self._scope, environment, metadata_observer=self._metadata_observed
+            config, self._scope, environment, metadata_observer=self._observe_metadata
         )
         self._transaction = (
             None if config.transactional_id is None else Transaction(config.transactional_id)
@@ -311,10 +311,10 @@ class Producer(Generic[Key, Value]):
             )
         return self._transactions
 
-    def _metadata_observed(self) -> None:
+    def _observe_metadata(self) -> None:
         self._sender.observe_metadata()
 
-    def _background_failed(self) -> None:
+    def _on_background_failure(self) -> None:
         """Tells all callers that wait that nothing will be sent any more."""
         self._sender.abandon(ClientClosed("the producer ended: one of its background tasks failed"))
         self._cluster.wake_waiters()

@@ -225,13 +225,13 @@ class Sender:
                 and connection.request_at_once(
                     ApiKey.PRODUCE,
                     planned.request(),
-                    partial(self._answered, planned),
+                    partial(self._on_response, planned),
                     timeout_ms=planned.timeout_ms,
                     version_max=planned.version_max,
                 )
             )
         except KafkaError as error:
-            self._answered(planned, None, error)
+            self._on_response(planned, None, error)
             return
         if not is_sent:
             self._delayed += 1
@@ -266,7 +266,7 @@ class Sender:
             version_max=planned.version_max,
         )
 
-    def _answered(
+    def _on_response(
         self, planned: PlannedProduce, response: Message | None, failure: Exception | None
     ) -> None:
         """Called by the connection, whose end an exception would be: it is the end of the client."""

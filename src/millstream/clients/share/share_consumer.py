@@ -72,7 +72,7 @@ class ShareConsumer(Generic[Key, Value]):
         config = named(parse_settings(ShareConsumerConfig, settings))
         self.config = config
         environment = system_environment() if environment is None else environment
-        self._scope = TaskScope("share consumer", self._background_failed)
+        self._scope = TaskScope("share consumer", self._on_background_failure)
         self._guard = CallGuard("share consumer")
         self._cluster = Cluster(
             config,
@@ -312,7 +312,7 @@ class ShareConsumer(Generic[Key, Value]):
         if self._scope.is_closed:
             return
         if self._closing:
-            await self._guard.until_idle()
+            await self._guard.wait_until_idle()
             return
         self._closing = True
         try:
@@ -385,6 +385,6 @@ class ShareConsumer(Generic[Key, Value]):
     def _observe_member(self) -> None:
         self._fetcher.observe_member()
 
-    def _background_failed(self) -> None:
+    def _on_background_failure(self) -> None:
         self._cluster.wake_waiters()
         self._fetcher.announce()

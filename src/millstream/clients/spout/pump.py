@@ -165,7 +165,7 @@ class Pump(RebalanceListener):
             _LOGGER.warning("a commit of the spout failed: %s", error)
         else:
             counts.commits_succeeded += 1
-            self._deliveries.committed(offsets)
+            self._deliveries.commit(offsets)
             self._news()
 
     async def _pass_what_holds_no_record(self) -> None:
@@ -174,7 +174,7 @@ class Pump(RebalanceListener):
             position = await self._position(topic_partition)
             offsets = self._deliveries.partitions.get(topic_partition)
             if position is not None and offsets is not None:
-                offsets.passed(position)
+                offsets.advance_to(position)
 
     async def _position(self, topic_partition: TopicPartition) -> int | None:
         try:

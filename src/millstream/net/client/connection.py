@@ -139,7 +139,7 @@ class Connection:
         """
         version = self.versions.choose(key, version_max)
         async with self._turn:
-            await self._until_allowed()
+            await self._wait_until_allowed()
             answer = self._send(key, request, version, timeout_ms)
         return cast("AnyResponse", await answer)
 
@@ -170,7 +170,7 @@ class Connection:
         """Sends a request without a response: for Produce with acks=0, which no broker answers. In order with `request`."""
         version = self.versions.choose(key, version_max)
         async with self._turn:
-            await self._until_allowed()
+            await self._wait_until_allowed()
             self._check_open()
             _, buffers = self._state.send(key, request, version, expects_response=False)
             self._write(buffers)
@@ -269,7 +269,7 @@ class Connection:
         return self._received.target()
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._received.received(nbytes)
+        self._received.note_received(nbytes)
         try:
             while (frame := self._received.next_frame()) is not None:
                 self._deliver(frame)
@@ -290,10 +290,10 @@ class Connection:
             self._throttled_until = self._last_used + throttle_ms / 1000
         waiter = self._waiters.pop(correlation_id)
         waited_ms = (self._last_used - waiter.sent) * 1000
-        self._options.traffic.answered(self.address, waiter.key, waited_ms)
+        self._options.traffic.record_answer(self.address, waiter.key, waited_ms)
         waiter.take(response, None)
 
-    async def _until_allowed(self) -> None:
+    async def _wait_until_allowed(self) -> None:
         """The broker's wish to be left alone (KIP-219), then the end of our session (KIP-368)."""
         wait_s = self._throttled_until - self._loop.time()
         if wait_s > 0:

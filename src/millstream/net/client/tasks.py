@@ -69,7 +69,7 @@ class TaskScope:
             raise
         task = asyncio.get_running_loop().create_task(coroutine, name=f"{self._owner}: {name}")
         self._tasks.add(task)
-        task.add_done_callback(self._finished_awaited if awaited else self._finished)
+        task.add_done_callback(self._on_awaited_done if awaited else self._on_done)
         return task
 
     async def close(self) -> None:
@@ -103,12 +103,12 @@ class TaskScope:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    def _finished_awaited(self, task: asyncio.Task[object]) -> None:
+    def _on_awaited_done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # not lost: the awaiter has it, or was cancelled itself
 
-    def _finished(self, task: asyncio.Task[object]) -> None:
+    def _on_done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if task.cancelled():
             return

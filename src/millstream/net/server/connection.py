@@ -269,7 +269,7 @@ class ServerConnection:
         if count == 0:
             self.close("closed by the client", logging.DEBUG)
             return 0
-        self._receiver.received(count)
+        self._receiver.note_received(count)
         return count
 
     def hung_up(self) -> None:

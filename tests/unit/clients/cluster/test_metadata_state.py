@@ -213,7 +213,7 @@ def test_failures_back_off_and_in_the_end_go_back_to_the_bootstrap_servers() -> 
     assert not metadata.rebootstrap_needed
     metadata.handle_failure(6_000)
     assert metadata.rebootstrap_needed
-    metadata.rebootstrapped()
+    metadata.rebootstrap()
     assert (dict(metadata.cluster.nodes), metadata.rebootstrap_needed) == ({}, False)
 
 

@@ -490,7 +490,7 @@ def transactional() -> World:
     """In a transaction, in the flow where partitions join by themselves."""
     transaction = Transaction("id")
     transaction.restart()
-    transaction.initialized((77, 3))
+    transaction.complete_initialization((77, 3))
     transaction.begin(is_implicit=True)
     return World(transaction=transaction)
 
@@ -531,7 +531,7 @@ def test_the_next_transaction_numbers_its_batches_from_zero_under_its_own_epoch(
     (planned,) = world.drain(after_ms=5)
     world.answer(planned)
     transaction.begin_commit()
-    transaction.ended((77, 4))
+    transaction.complete((77, 4))
     transaction.begin(is_implicit=True)
     world.add(b"c")
     (planned,) = world.drain(after_ms=5)

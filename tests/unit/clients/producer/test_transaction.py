@@ -35,7 +35,7 @@ T0 = TopicPartition("t", 0)
 def opened(*, is_implicit: bool = True) -> Transaction:
     transaction = Transaction("id")
     transaction.restart()
-    transaction.initialized((7, 0))
+    transaction.complete_initialization((7, 0))
     transaction.begin(is_implicit=is_implicit)
     return transaction
 
@@ -47,7 +47,7 @@ def test_a_partition_joins_by_itself_or_waits_until_it_is_added() -> None:
     assert not explicit.admit(T0)
     assert (explicit.wanted, explicit.end_needed) == ({T0}, False)
     explicit.start()
-    explicit.added(frozenset({T0}))
+    explicit.add_partitions(frozenset({T0}))
     assert explicit.admit(T0)
     assert not explicit.wanted
 
@@ -56,7 +56,7 @@ def test_a_transaction_that_nobody_heard_of_needs_no_end() -> None:
     transaction = opened()
     transaction.begin_commit()
     assert not transaction.end_needed
-    transaction.ended()
+    transaction.complete()
     assert transaction.state is ProducerTransactionState.READY
 
 
@@ -64,7 +64,7 @@ def test_the_end_of_a_transaction_gives_the_identity_of_the_next() -> None:
     transaction = opened()
     transaction.admit(T0)
     transaction.begin_commit()
-    transaction.ended((7, 1))
+    transaction.complete((7, 1))
     assert (transaction.identity, transaction.renewal_wanted) == ((7, 1), False)
     transaction.begin(is_implicit=False)
     assert not transaction.admit(T0), "what was in the last transaction is not in this one"
@@ -75,29 +75,29 @@ def test_where_epochs_stay_a_request_without_answer_asks_for_a_new_one() -> None
     transaction = opened(is_implicit=False)
     transaction.unanswered = 1
     transaction.begin_commit()
-    transaction.ended()
+    transaction.complete()
     assert transaction.renewal_wanted
-    transaction.initialized((7, 1))
+    transaction.complete_initialization((7, 1))
     assert not transaction.renewal_wanted
 
 
 def test_where_epochs_stay_a_hole_in_the_sequences_asks_for_a_new_one() -> None:
     transaction = opened(is_implicit=False)
-    transaction.batch_failed(MessageTooLarge(), has_numbers=False)
+    transaction.handle_failed_batch(MessageTooLarge(), has_numbers=False)
     assert not transaction.renewal_wanted
-    transaction.batch_failed(MessageTooLarge(), has_numbers=True)
+    transaction.handle_failed_batch(MessageTooLarge(), has_numbers=True)
     assert transaction.renewal_wanted
 
 
 def test_a_failed_transaction_takes_nothing_more_until_it_is_aborted() -> None:
     transaction = opened()
-    transaction.batch_failed(MessageTooLarge("too large"), has_numbers=True)
+    transaction.handle_failed_batch(MessageTooLarge("too large"), has_numbers=True)
     for call in (transaction.check_open, transaction.begin_commit, transaction.check_begin):
         with pytest.raises(TransactionFailed, match=r"too large; call abort_transaction\(\)"):
             call()
     assert isinstance(transaction.refusal, TransactionAborted)
     transaction.begin_abort()
-    transaction.ended((7, 1))
+    transaction.complete((7, 1))
     assert transaction.refusal is None
     transaction.begin(is_implicit=True)
 
@@ -111,22 +111,22 @@ def test_a_fenced_producer_says_so_until_it_starts_over(error: KafkaError) -> No
             call()
     assert isinstance(transaction.refusal, ProducerFenced)
     transaction.restart()
-    transaction.initialized((7, 3))
+    transaction.complete_initialization((7, 3))
     transaction.begin(is_implicit=True)
 
 
 def test_an_old_epoch_in_a_produce_answer_is_a_reason_to_abort_and_no_more() -> None:
     """Only the coordinator knows whether somebody else has taken over (KIP-588)."""
     transaction = opened()
-    transaction.batch_failed(InvalidProducerEpoch(), has_numbers=True)
+    transaction.handle_failed_batch(InvalidProducerEpoch(), has_numbers=True)
     assert transaction.state is ProducerTransactionState.FAILED
-    transaction.batch_failed(ProducerFenced(), has_numbers=True)
+    transaction.handle_failed_batch(ProducerFenced(), has_numbers=True)
     assert transaction.state is ProducerTransactionState.FATAL
 
 
 def test_other_fatal_errors_are_told_with_what_to_do() -> None:
     transaction = opened()
-    transaction.batch_failed(TransactionalIdAuthorizationFailed("no"), has_numbers=True)
+    transaction.handle_failed_batch(TransactionalIdAuthorizationFailed("no"), has_numbers=True)
     with pytest.raises(TransactionalProducerFailed, match="failed: no; close it, or call init"):
         transaction.check_begin()
 
@@ -142,7 +142,7 @@ def test_a_commit_whose_outcome_is_unknown_may_only_be_repeated_or_given_up() ->
     transaction = opened()
     transaction.begin_commit()
     assert transaction.may_abort, "nobody was told of the commit yet"
-    transaction.end_is_sent()
+    transaction.note_end_sent()
     assert not transaction.may_abort
     with pytest.raises(IllegalState, match="the outcome of the commit is unknown"):
         transaction.begin_abort()
@@ -158,7 +158,7 @@ def test_calls_out_of_order_name_the_call_that_is_missing() -> None:
     with pytest.raises(IllegalState, match=r"call init_transactions\(\) before"):
         transaction.check_begin()
     transaction.restart()
-    transaction.initialized((7, 0))
+    transaction.complete_initialization((7, 0))
     with pytest.raises(IllegalState, match=r"call begin_transaction\(\) before you send"):
         transaction.check_open()
     for call in (transaction.begin_commit, transaction.begin_abort):
@@ -191,7 +191,7 @@ def test_a_shared_transaction_is_ended_at_the_coordinator_whoever_wrote_in_it() 
     transaction.share()
     assert transaction.end_needed
     transaction.begin_commit()
-    transaction.ended((7, 1))
+    transaction.complete((7, 1))
     assert not transaction.is_shared
 
 
@@ -206,7 +206,7 @@ def test_a_producer_joins_one_transaction_after_another() -> None:
     transaction, first = joined(), opened()
     transaction.admit(T0)
     first.begin_commit()
-    first.ended((7, 1))
+    first.complete((7, 1))
     first.begin(is_implicit=False)
     transaction.join(first.share())
     assert transaction.identity == (7, 1)
@@ -216,7 +216,7 @@ def test_a_producer_joins_one_transaction_after_another() -> None:
 def test_a_transaction_in_an_epoch_that_has_sequences_is_not_shared() -> None:
     transaction = opened(is_implicit=False)
     transaction.begin_commit()
-    transaction.ended()
+    transaction.complete()
     transaction.begin(is_implicit=False)
     with pytest.raises(IllegalState, match="call init_transactions"):
         transaction.share()

@@ -93,7 +93,7 @@ def test_at_the_limit_nothing_new_is_given_out_but_retries_are() -> None:
     assert places([again]) == [(0, 0, 2)]
     spout.ack(again)
     assert spout.needs_commit()
-    spout.committed(spout.to_commit())
+    spout.commit(spout.to_commit())
     assert places(out(spout)) == [(0, 2, 1), (0, 3, 1)]
 
 
@@ -218,7 +218,7 @@ def test_turns_go_on_where_they_stopped_when_a_partition_is_gone() -> None:
     assert spout.next(0) is None
     spout.forget([partitions[taken[1]]])
     for number in (taken[0], taken[2]):
-        spout.committed({partitions[number]: 1})
+        spout.commit({partitions[number]: 1})
     assert sorted([turn(), turn()]) == sorted([taken[0], taken[2]])
     assert spout.next(0) is None
 
@@ -228,7 +228,7 @@ def test_at_most_once_gives_out_what_is_committed_and_leaves_the_rest_to_the_nex
     assert out(spout) == []
     assert spout.needs_commit()
     assert spout.to_commit() == {ZERO: 3}
-    spout.committed({ZERO: 3})
+    spout.commit({ZERO: 3})
     assert not spout.needs_commit()
     first = spout.next(0)
     assert first is not None
@@ -246,7 +246,7 @@ def test_without_a_guarantee_what_was_given_out_is_committed() -> None:
 def test_only_what_has_changed_is_committed() -> None:
     spout = deliveries(0)
     out(spout)
-    spout.committed(spout.to_commit())
+    spout.commit(spout.to_commit())
     assert spout.to_commit() == {}
 
 
@@ -287,5 +287,5 @@ def test_whatever_is_acked_and_failed_all_is_given_out_and_committed_in_the_end(
             held = [other for other in held if other.record.offset != attempt.record.offset]
         to_commit = spout.to_commit()
         assert all(to_commit.get(ZERO, 0) <= o for o in offsets if o not in acked)
-        spout.committed(to_commit)
+        spout.commit(to_commit)
     assert spout.partitions[ZERO].committed == offsets[-1] + 1

@@ -36,7 +36,7 @@ def test_offsets_without_a_record_do_not_stop_the_run() -> None:
     assert partition.committable() == 14
     partition.ack(14)
     partition.ack(20)
-    partition.passed(23)
+    partition.advance_to(23)
     assert partition.committable() == 23
 
 

@@ -230,7 +230,7 @@ def test_averages_and_maxima_are_of_the_time_since_they_were_taken() -> None:
         (there, ApiKey.FETCH, 50.0),
         (unknown, ApiKey.METADATA, 1_000.0),
     ):
-        traffic.answered(address, key, elapsed_ms)
+        traffic.record_answer(address, key, elapsed_ms)
     traffic.connections_made = 3
     measured = Measured(traffic.take(), 2, 4_000, {here: 1, there: 2})
     values = {

@@ -50,24 +50,24 @@ def test_a_user_who_is_attacked_from_everywhere_waits_seconds_at_most() -> None:
 def test_who_has_a_password_of_their_own_guesses_no_faster_with_it() -> None:
     found = failed(10, user="alice")
     found.begin("10.0.0.9", "mallory", 0)
-    found.has_succeeded("10.0.0.9", "mallory")
+    found.note_success("10.0.0.9", "mallory")
     assert found.wait_ms("10.0.0.9", "bob", 0) == ADDRESS_WAIT_MAX_MS
 
 
 def test_a_login_that_succeeds_forgets_the_slips_of_its_user() -> None:
     found = failed(3)
-    found.has_succeeded("10.0.0.9", "alice")
+    found.note_success("10.0.0.9", "alice")
     assert found.wait_ms("10.0.0.8", "alice", 0) == 0
     assert found.wait_ms("10.0.0.9", "alice", 0) == 0, "two of this address are free"
 
 
 def test_a_login_that_was_not_looked_at_takes_back_itself_alone() -> None:
     found = failed(4)
-    found.was_not_looked_at("10.0.0.9", "alice")
+    found.take_back("10.0.0.9", "alice")
     assert found.wait_ms("10.0.0.9", "bob", 0) == 1_000
     assert found.wait_ms("10.0.0.8", "alice", 0) == 1_000
     for _ in range(9):
-        found.was_not_looked_at("10.0.0.9", "alice")
+        found.take_back("10.0.0.9", "alice")
     found.begin("10.0.0.9", "alice", 0)
     assert found.wait_ms("10.0.0.9", "alice", 0) == 0
 

@@ -137,7 +137,7 @@ class MetadataState:
         if self._policy.rebootstrap and (nobody_reachable or too_long):
             self.rebootstrap_needed = True
 
-    def rebootstrapped(self) -> None:
+    def rebootstrap(self) -> None:
         """The caller went back to the bootstrap servers; what we knew of brokers is void."""
         self.cluster = ClusterMetadata(topics=self.cluster.topics)
         self.rebootstrap_needed = False

@@ -83,7 +83,7 @@ class Positions:
         if has_group:
             state.seek_to_committed()
         else:
-            self._without_offset(state)
+            self._reset_or_fail(state)
 
     def plan(self, cluster: ClusterMetadata) -> list[PositionQuery]:
         """Plans the questions that are not asked yet. `finish` each when its partitions may be asked about again."""
@@ -106,7 +106,7 @@ class Positions:
                     leader.leader_epoch, state.fetch_epoch, state.fetch_offset
                 )
             elif state.position is None:
-                self._without_offset(state)
+                self._reset_or_fail(state)
         queries: list[PositionQuery] = []
         if committed:
             queries.append(CommittedQuery(self._ask(state.topic_partition for state in committed)))
@@ -135,7 +135,7 @@ class Positions:
             elif committed is not None:
                 state.seek(committed.offset, committed.leader_epoch)
             else:
-                self._without_offset(state)
+                self._reset_or_fail(state)
 
     def handle_offsets(
         self, query: ResetQuery, found: Mapping[TopicPartition, OffsetAndTimestamp | KafkaError]
@@ -194,7 +194,7 @@ class Positions:
         else:
             state.error = error
 
-    def _without_offset(self, state: PartitionState) -> None:
+    def _reset_or_fail(self, state: PartitionState) -> None:
         if self._reset is not None:
             state.seek_to_reset(self._reset)
         else:

@@ -71,9 +71,11 @@ class BatchCompletion:
         """The reason why the transaction takes nothing more; None while it does."""
         return None if self._transaction is None else self._transaction.refusal
 
-    def waits(self, partition: TopicPartition, kind: object, reason: str, now_ms: int) -> None:
+    def note_waiting(
+        self, partition: TopicPartition, kind: object, reason: str, now_ms: int
+    ) -> None:
         """Notes that records of a partition cannot be written now. Says so in the log once that lasts."""
-        said = self._refusals.waits(partition, kind, reason, now_ms)
+        said = self._refusals.note_waiting(partition, kind, reason, now_ms)
         if said is not None:
             _LOGGER.warning("%s", said)
 
@@ -173,7 +175,7 @@ class BatchCompletion:
             return self._give_up(queue, batch, _expired(batch))
         if batch.attempts > self._policy.retries:
             return self._give_up(queue, batch, error)
-        self.waits(batch.topic_partition, type(error), str(error), now_ms)
+        self.note_waiting(batch.topic_partition, type(error), str(error), now_ms)
         batch.retry_at_ms = now_ms + self._policy.backoff.delay_ms(batch.attempts, self._random)
         queue.put_back(batch)
         return []
@@ -187,11 +189,11 @@ class BatchCompletion:
         waiting: bool = False,
     ) -> list[ProducerBatch]:
         """Gives up a batch. One with numbers leaves a hole. If it may be in the log, the next answer will tell; else start over."""
-        self._refusals.given_up(batch.topic_partition)
+        self._refusals.forget(batch.topic_partition)
         if waiting:
             queue.waiting.remove(batch)
         if self._transaction is not None:
-            self._transaction.batch_failed(error, has_numbers=batch.base_sequence >= 0)
+            self._transaction.handle_failed_batch(error, has_numbers=batch.base_sequence >= 0)
         elif batch.base_sequence >= 0 and not batch.maybe_appended:
             queue.reset_wanted = True
         return self._settle(batch, BatchOutcome(error=error))

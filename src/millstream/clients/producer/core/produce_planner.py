@@ -114,7 +114,9 @@ class ProducePlanner:
             leader = cluster.leader(queue.topic_partition)
             if leader is None:
                 self.metadata_wanted = True
-                self._completion.waits(queue.topic_partition, None, "it has no leader", now_ms)
+                self._completion.note_waiting(
+                    queue.topic_partition, None, "it has no leader", now_ms
+                )
                 continue
             if not is_ready(leader):
                 self._stuck_since.setdefault(leader, now_ms)

@@ -22,7 +22,7 @@ class Refusals:
         self._said: dict[object, int] = {}
         """By kind of reason, when it was told last: a full disk refuses many partitions."""
 
-    def waits(
+    def note_waiting(
         self, partition: TopicPartition, kind: object, reason: str, now_ms: int
     ) -> str | None:
         """Records of the partition wait, for a reason of this kind. Returns the warning to log, if it is time for one."""
@@ -35,7 +35,7 @@ class Refusals:
         beside = f", and of {counted(others, 'other partition')}," if others else ""
         return f"records of {partition}{beside} wait for {waited_ms / 1000:.1f} s: {reason}; trying again"
 
-    def given_up(self, partition: TopicPartition) -> None:
+    def forget(self, partition: TopicPartition) -> None:
         """Records that waited have failed, which their errors say: what is refused later waits anew."""
         self._since.pop(partition, None)
         if not self._since:

@@ -162,7 +162,7 @@ class TransactionCoordinators:
         version_max = _ANY_VERSION if transaction.is_implicit else EXPLICIT_END_VERSION_MAX
 
         async def ask(node_id: int) -> EndTxnResponse:
-            transaction.end_is_sent()
+            transaction.note_end_sent()
             response = await self._ask(
                 node_id, ApiKey.END_TXN, request, EndTxnResponse, version_max=version_max
             )

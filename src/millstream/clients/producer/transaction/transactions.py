@@ -194,7 +194,7 @@ class Transactions:
         transaction.start()
         with contextlib.suppress(KafkaError), self._errors_kept():
             await self._coordinators.add_partitions(partitions, self._deadline_ms())
-            transaction.added(partitions)
+            transaction.add_partitions(partitions)
         self._records.wake()
 
     async def _fetch_identity(self, deadline_ms: int, *, renew: bool) -> None:
@@ -212,16 +212,16 @@ class Transactions:
             transaction.fail(error, is_fatal=True)
             transaction.raise_failure()
             raise
-        transaction.initialized(identity)
+        transaction.complete_initialization(identity)
 
     async def _end(self, *, committed: bool, deadline_ms: int) -> None:
         transaction = self._transaction
         if not transaction.end_needed:
-            transaction.ended()
+            transaction.complete()
             return
         with self._errors_kept():
             identity = await self._coordinators.end(deadline_ms, committed=committed)
-        transaction.ended(identity)
+        transaction.complete(identity)
 
     @contextlib.contextmanager
     def _errors_kept(self) -> Iterator[None]:

@@ -188,7 +188,7 @@ class Deliveries:
                     offsets[topic_partition] = first
         return self._changed(offsets)
 
-    def committed(self, offsets: dict[TopicPartition, int]) -> None:
+    def commit(self, offsets: dict[TopicPartition, int]) -> None:
         for topic_partition, offset in offsets.items():
             if topic_partition in self.partitions:
                 self.partitions[topic_partition].commit(offset)

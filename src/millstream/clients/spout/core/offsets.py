@@ -61,7 +61,7 @@ class EmittedOffsets:
         del self._pending[offset]
         return True
 
-    def passed(self, position: int) -> None:
+    def advance_to(self, position: int) -> None:
         """Notes that every record below `position` was emitted: what lies between holds none."""
         self._next = position if self._next is None else max(self._next, position)
 

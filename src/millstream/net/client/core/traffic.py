@@ -40,7 +40,7 @@ class Traffic:
     record_queue: Timing = field(default_factory=Timing)
     """From a batch's first record to its first request, likewise."""
 
-    def answered(self, address: Address, key: ApiKey, elapsed_ms: float) -> None:
+    def record_answer(self, address: Address, key: ApiKey, elapsed_ms: float) -> None:
         timing = self.answers.get((address, key))
         if timing is None:
             timing = self.answers[address, key] = Timing()

@@ -117,7 +117,7 @@ class Transaction:
             )
         self.state = ProducerTransactionState.UNINITIALIZED
 
-    def initialized(self, identity: ProducerIdentity) -> None:
+    def complete_initialization(self, identity: ProducerIdentity) -> None:
         """Takes a fresh identity: every earlier one of this transactional id is fenced, and none of its transactions open."""
         self.identity = identity
         self.renewal_wanted = False
@@ -145,7 +145,7 @@ class Transaction:
         identity = (shared.producer_id, shared.producer_epoch)
         if self.is_joined and identity == self.identity:
             return
-        self.initialized(identity)
+        self.complete_initialization(identity)
         self.begin(is_implicit=shared.is_implicit)
         self.is_joined = True
 
@@ -161,7 +161,7 @@ class Transaction:
         self._check_id(shared)
         if self.state is not ProducerTransactionState.UNINITIALIZED:
             raise IllegalState("a producer that has begun or joined transactions takes none over")
-        self.initialized((shared.producer_id, shared.producer_epoch))
+        self.complete_initialization((shared.producer_id, shared.producer_epoch))
         self.begin(is_implicit=shared.is_implicit)
         self._has_new_epoch = False
         self._started = True
@@ -213,7 +213,7 @@ class Transaction:
         """A request that opens the transaction at its coordinator goes out."""
         self._started = True
 
-    def added(self, partitions: frozenset[TopicPartition]) -> None:
+    def add_partitions(self, partitions: frozenset[TopicPartition]) -> None:
         self._partitions |= partitions
         self.wanted -= partitions
 
@@ -239,10 +239,10 @@ class Transaction:
             raise IllegalState(f"{self.state.value}; there is nothing to abort")
         self.state = ProducerTransactionState.ABORTING
 
-    def end_is_sent(self) -> None:
+    def note_end_sent(self) -> None:
         self._end_sent = True
 
-    def ended(self, identity: ProducerIdentity | None = None) -> None:
+    def complete(self, identity: ProducerIdentity | None = None) -> None:
         """Notes that the transaction is committed or aborted. Newer coordinators give the identity for the next transaction."""
         if identity is not None:
             self.identity = identity
@@ -253,7 +253,7 @@ class Transaction:
         self._has_new_epoch = identity is not None
         self._close()
 
-    def batch_failed(self, error: MillstreamError, *, has_numbers: bool) -> None:
+    def handle_failed_batch(self, error: MillstreamError, *, has_numbers: bool) -> None:
         """A batch will not be written; if it had sequence numbers they are a hole now."""
         if has_numbers:
             self.renewal_wanted = True
