@@ -124,7 +124,7 @@ def create_application(
         response = _problem_response(request, renderer, _problem(error), visitor)
         if isinstance(error, HTTPException):
             if request.method == "POST" and HTTPStatus(error.status_code) not in _NO_REFUSALS:
-                entrance.refused(request, error.detail)
+                entrance.log_refusal(request, error.detail)
             response.headers.update(error.headers or {})
         return response
 

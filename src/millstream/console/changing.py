@@ -104,7 +104,7 @@ def _endpoint(form: _Form, entrance: Entrance) -> Callable[[Request], Awaitable[
         user = f"user {visitor.user!r} from {address_of(request)}"
         what = f"{form.verb} {shortened(repr(fields.get(form.field, '')))}"
         try:
-            await _performed(form, visitor.pages.changes, fields, user, what)
+            await _perform(form, visitor.pages.changes, fields, user, what)
         except SaslAuthenticationFailed:
             if not await entrance.forget(request):
                 raise
@@ -114,7 +114,7 @@ def _endpoint(form: _Form, entrance: Entrance) -> Callable[[Request], Awaitable[
     return change
 
 
-async def _performed(form: _Form, changes: Changes, fields: Fields, user: str, what: str) -> None:
+async def _perform(form: _Form, changes: Changes, fields: Fields, user: str, what: str) -> None:
     """Carries a form out, and says in the log whether that was done; not what a form lacks, which has been asked of nobody."""
     try:
         await form.perform(changes, fields)

@@ -54,7 +54,7 @@ class BytesWalk:
         """Returns the reason why the message at `at` cannot be read; None if the walk finds none."""
         self.at = at
         try:
-            self._struct(self._schema.root)
+            self._read_struct(self._schema.root)
         except BrokenField as found:
             return str(found)
         except (IndexError, struct.error):
@@ -64,33 +64,33 @@ class BytesWalk:
             return f"the first {FIELDS_MAX} fields are sound, what follows is not"
         return None
 
-    def _struct(self, layout: Struct) -> None:
+    def _read_struct(self, layout: Struct) -> None:
         for field in layout.fields:
             if field.tag is None and self._version in field.versions:
-                self._field(field)
+                self._read_field(field)
         if self._flexible:
-            self._tags(layout)
+            self._read_tags(layout)
 
-    def _field(self, field: Field) -> None:
+    def _read_field(self, field: Field) -> None:
         self._path.append(field.attribute)
         if field.is_single_struct:
-            self._single_struct(field)
+            self._read_single_struct(field)
         elif field.type in WIDTHS and not field.is_array:
             self._skip(WIDTHS[field.type])
         else:
-            self._sized(field)
+            self._read_sized(field)
         self._path.pop()
 
-    def _single_struct(self, field: Field) -> None:
+    def _read_single_struct(self, field: Field) -> None:
         assert field.struct is not None, "asked only for structs"
         if field.nullable is not None:
             (marker,) = struct.unpack_from(">b", self._view, self.at)
             self.at += 1
             if marker < 0:
                 return
-        self._struct(field.struct)
+        self._read_struct(field.struct)
 
-    def _sized(self, field: Field) -> None:
+    def _read_sized(self, field: Field) -> None:
         """Everything that opens with a length or count."""
         start = self.at
         length = self._length(field)
@@ -99,7 +99,7 @@ class BytesWalk:
                 self.at = start
                 raise null_refused()
         elif field.is_array:
-            self._array(field, length)
+            self._read_array(field, length)
         else:
             if field.type == "string" and length > STRING_BYTES_MAX:
                 self.at = start
@@ -115,7 +115,7 @@ class BytesWalk:
         self.at += width.size
         return int(length)
 
-    def _array(self, field: Field, count: int) -> None:
+    def _read_array(self, field: Field, count: int) -> None:
         remaining = len(self._view) - self.at
         smallest = (
             1 if field.struct is not None else WIDTHS.get(field.type, 1 if self._flexible else 2)
@@ -129,11 +129,11 @@ class BytesWalk:
         for index in range(count):
             self._path[-1] = f"{name}[{index}]"
             if field.struct is not None:
-                self._struct(field.struct)
+                self._read_struct(field.struct)
             else:
-                self._string()
+                self._read_string()
 
-    def _string(self) -> None:
+    def _read_string(self) -> None:
         self._step()
         if self._flexible:
             length, self.at = read_length(self._view, self.at)
@@ -146,7 +146,7 @@ class BytesWalk:
             raise BrokenField(f"a string of {length} bytes is longer than {STRING_BYTES_MAX}")
         self._skip(length)
 
-    def _tags(self, layout: Struct) -> None:
+    def _read_tags(self, layout: Struct) -> None:
         self._path.append("tagged fields")
         known = {field.tag: field for field in layout.fields if field.tag is not None}
         count, self.at = read_tag_count(self._view, self.at)
@@ -161,19 +161,19 @@ class BytesWalk:
                 raise tag_refused(tag, self._version)
             else:
                 self._path[-1] = field.attribute
-                self._tagged_value(field)
+                self._read_tagged_value(field)
                 self._path[-1] = "tagged fields"
         self._path.pop()
 
-    def _tagged_value(self, field: Field) -> None:
+    def _read_tagged_value(self, field: Field) -> None:
         if field.is_single_struct and field.nullable is not None:
             assert field.struct is not None, "asked only for structs"
             marker, self.at = read_uvarint(self._view, self.at)
             if 0 < marker <= 0x7FFFFFFF:
-                self._struct(field.struct)
+                self._read_struct(field.struct)
             return
         self._path.pop()
-        self._field(field)
+        self._read_field(field)
         self._path.append("tagged fields")
 
     def _skip(self, size: int) -> None:

@@ -34,7 +34,7 @@ class Entrance(Protocol):
     def routes(self, renderer: Renderer) -> list[Route]:
         """Returns the pages of the entrance itself."""
 
-    def refused(self, request: Request, why: str) -> None:
+    def log_refusal(self, request: Request, why: str) -> None:
         """Says in the log that what was asked is refused."""
 
     async def keep(self) -> None:
@@ -63,7 +63,7 @@ class Everybody:
     def routes(self, _renderer: Renderer) -> list[Route]:
         return []
 
-    def refused(self, request: Request, why: str) -> None:
+    def log_refusal(self, request: Request, why: str) -> None:
         now_ms = self._clock.now().monotonic_ms
         self._refusals.say(address_of(request), form_named(request), why, now_ms)
 

@@ -64,7 +64,7 @@ class FailedLogins:
             if len(table) > REMEMBERED_MAX:
                 del table[next(iter(table))]
 
-    def has_succeeded(self, address: str, user: str) -> None:
+    def note_success(self, address: str, user: str) -> None:
         """Takes back a login that was counted, and forgets the failures of its user.
 
         Those of its address stay: who guesses the passwords of others may have one that is right.
@@ -72,7 +72,7 @@ class FailedLogins:
         self._users.pop(user, None)
         _take_back(self._addresses.get(network_of(address)))
 
-    def was_not_looked_at(self, address: str, user: str) -> None:
+    def take_back(self, address: str, user: str) -> None:
         """Takes back a login that was counted, and nothing else: nobody has learned whether the password was right."""
         _take_back(self._users.get(user))
         _take_back(self._addresses.get(network_of(address)))

@@ -129,7 +129,7 @@ class Logins:
         await _close([session.pages])
         return True
 
-    def refused(self, request: Request, why: str) -> None:
+    def log_refusal(self, request: Request, why: str) -> None:
         visitor = self.visitor(request)
         user = "" if visitor is None else f" of user {_shown(visitor.user or '')}"
         what = f"{form_named(request)}{user}"
@@ -210,11 +210,11 @@ class Logins:
         except MillstreamError as error:
             if isinstance(error, BrokerNotAvailable):
                 # Every address refused the connection. After all else, as a time-out, somebody may have looked at the password.
-                self._failed.was_not_looked_at(address, user)
+                self._failed.take_back(address, user)
             raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
         finally:
             self._under_way -= 1
-        self._failed.has_succeeded(address, user)
+        self._failed.note_success(address, user)
         return pages
 
     async def _begin(self, before: str | None, user: str, address: str, pages: Pages) -> str:

@@ -120,11 +120,11 @@ class NodeLinks:
             assert task is not None, "a connection has a task"
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
-            await self._connection(reader, writer, node_id, node_port)
+            await self._serve_connection(reader, writer, node_id, node_port)
 
         self._servers.append(await asyncio.start_server(accept, _HOST, port))
 
-    async def _connection(
+    async def _serve_connection(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -135,7 +135,7 @@ class NodeLinks:
         there: asyncio.StreamWriter | None = None
         try:
             head, caller = await _read_head(reader)
-            await self._passes((caller, node_id))
+            await self._wait_while_cut((caller, node_id))
             answers, there = await asyncio.open_connection(_HOST, node_port)
             there.write(head)
             async with asyncio.TaskGroup() as group:
@@ -152,13 +152,13 @@ class NodeLinks:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, link: Link
     ) -> None:
         while data := await reader.read(_READ_BYTES):
-            await self._passes(link)
+            await self._wait_while_cut(link)
             writer.write(data)
             await writer.drain()
-        await self._passes(link)  # the end is seen no earlier than what was sent before it
+        await self._wait_while_cut(link)  # the end is seen no earlier than what was sent before it
         raise _Closed
 
-    async def _passes(self, link: Link) -> None:
+    async def _wait_while_cut(self, link: Link) -> None:
         while link in self._cut:
             assert self._changed is not None, "the loop runs"
             await self._changed.wait()

@@ -164,7 +164,7 @@ class FaultProxy:
             async with asyncio.TaskGroup() as self._group:
                 addresses = [await self.address_for(upstream) for upstream in self._upstream]
                 self._ready.set_result(",".join(f"{host}:{port}" for host, port in addresses))
-                await _stopped(self._stop)
+                await _wait_for_stop(self._stop)
         except* _Stop:
             pass
         finally:
@@ -174,7 +174,7 @@ class FaultProxy:
             await asyncio.sleep(0)  # closing takes effect in the loop's next round
 
 
-async def _stopped(stop: asyncio.Event) -> None:
+async def _wait_for_stop(stop: asyncio.Event) -> None:
     """Raises _Stop, which ends the connections too."""
     await stop.wait()
     raise _Stop
