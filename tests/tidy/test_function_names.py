@@ -27,11 +27,11 @@ move negotiate note notice number observe offer on open optimize order park part
 persist pipe place plan point poll post postpone prefer prepare print process produce protect prune publish pump
 punctuate purge push put raise read rebalance rebootstrap rebuild receive reconfigure record refresh refuse register
 rejoin relax release remember remove rename repeat replace replay reply report request require reserve reset resign
-resize resolve rest restart restore resume retire return reuse rewind ring roll rotate run satisfy say schedule
-scramble seal seek send serve set settle shake share show shuffle shut shutdown signal skip split stand start stay
-step stop store submit subscribe swap sync take tell terminate throttle tidy touch trace transition trickle truncate
-try turn unfence unite unlink unload unlock unregister unstage unsubscribe update upgrade use validate verify vote
-wait wake wakeup want warn watch withdraw withhold work write
+resize resolve rest restart restore resume retire retry return reuse rewind ring roll rotate run satisfy say
+schedule scramble seal seek send serve set settle shake share show shuffle shut shutdown signal skip split stand
+start stay step stop store submit subscribe swap sync take tell terminate throttle tidy touch trace transition
+trickle truncate try turn unfence unite unlink unload unlock unregister unstage unsubscribe update upgrade use
+validate verify vote wait wake wakeup want warn watch withdraw withhold work write
 """
 VERBS = frozenset(_VERBS.split())
 """The first words of functions that act. Add one where none of these says it, and no participle."""
@@ -110,52 +110,6 @@ LATER = {
         "started_at",
         "unclaimed",
         "without_checksum_files",
-    ),
-    "streams": (
-        "_answered",
-        "_as_it_is",
-        "_cancelled",
-        "_changed",
-        "_closed",
-        "_failed",
-        "_failed_again",
-        "_global_stores_failed",
-        "_head_is_late",
-        "_heard",
-        "_hidden",
-        "_is_done",
-        "_know_kernel_thread",
-        "_loop",
-        "_not_connected",
-        "_settled",
-        "_thread_changed",
-        "action",
-        "after_commit",
-        "began",
-        "committed",
-        "copied",
-        "ended",
-        "failed",
-        "failed_at",
-        "given_up",
-        "has_ended",
-        "has_read_to",
-        "of_partition",
-        "passed",
-        "polled",
-        "processed",
-        "progressed",
-        "restored_to",
-        "tasks",
-        "to_children",
-        "turned",
-        "unobserved",
-        "unprocessed",
-        "unpunctuated",
-        "unreadable",
-        "unwritable",
-        "worked",
-        "written",
     ),
     "streams/application/group": ("_ignored",),
 }

@@ -21,7 +21,7 @@ from live_cases.on_threads import CRASHES_MAX, DAY_MS, QUICK, Crash, replace_cra
 from alignment.case import Case
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
-from millstream.streams.runtime.steps import ObservedStep, unobserved
+from millstream.streams.runtime.steps import ObservedStep, observe_nothing
 
 PROCESSES: Final = 0.04
 """Of all cases: they take a second to start."""
@@ -181,7 +181,7 @@ class RunningOnThreads:
             self._clients,
             observe=self._observe
             if self._way.crashes
-            else unobserved,  # those of processes are pickled
+            else observe_nothing,  # those of processes are pickled
             on_uncaught_error=replace_crashed,
         )
         self._instances.append(instance)

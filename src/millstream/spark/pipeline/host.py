@@ -40,7 +40,7 @@ from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.standby import StandbyTask
-from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.steps import Observer, observe_nothing
 from millstream.streams.runtime.task import ActiveTask
 
 IDLE_MS: Final = 600_000
@@ -91,7 +91,7 @@ class TaskHost:
     def __init__(
         self,
         clock: Clock,
-        observe: Observer = unobserved,
+        observe: Observer = observe_nothing,
         *,
         executor_number: str = "driver",
         claim: Claim = unclaimed,

@@ -43,7 +43,7 @@ from millstream.spark.pipeline.messages import (
 )
 from millstream.streams.runtime.process.frames import LENGTH, decode, encode
 from millstream.streams.runtime.process.preparation import loop_factory, prepare
-from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.steps import Observer, observe_nothing
 
 WORKING_EVERY_S: Final = 5.0
 CLOSE_TIMEOUT_S: Final = 10.0
@@ -255,7 +255,7 @@ async def _catch_up_standbys(host: TaskHost) -> None:
             await asyncio.sleep(_CATCH_UP_STANDBYS_EVERY_S)
 
 
-def main(arguments: list[str], observe: Observer = unobserved) -> None:
+def main(arguments: list[str], observe: Observer = observe_nothing) -> None:
     """`observe` is told of the steps of all tasks."""
     path, executor_pid = Path(arguments[0]), int(arguments[1])
     secret = sys.stdin.buffer.read(SECRET_BYTES)

@@ -16,7 +16,7 @@ from millstream.streams.host_info import HostInfo
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskSpec
-from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.steps import Observer, observe_nothing
 from millstream.streams.runtime.upstreams.watch import UpstreamWatch
 from millstream.streams.topology.topology import Topology
 
@@ -37,7 +37,7 @@ class ApplicationEnvironment:
     policy: StreamsMembershipPolicy
     state_directory: str
     client_id: str
-    observe: Observer = unobserved
+    observe: Observer = observe_nothing
     restore_listener: StateRestoreListener | None = None
     upstreams: UpstreamWatch = field(default_factory=UpstreamWatch, compare=False)
 

@@ -75,7 +75,7 @@ from millstream.streams.queries import (
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.steps import Observer, observe_nothing
 from millstream.streams.runtime.task_names import sub_topology_name, task_name
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import Topology
@@ -100,7 +100,7 @@ class KafkaStreams:
         clock: Clock | None = None,
         on_uncaught_error: UncaughtErrorHandler = shut_down_client,
         restore_listener: StateRestoreListener | None = None,
-        observe: Observer = unobserved,
+        observe: Observer = observe_nothing,
     ) -> None:
         """Connects to nothing yet. `restore_listener` is called in the thread that restores, or in its process.
 
@@ -131,7 +131,7 @@ class KafkaStreams:
         )
         self._scope = TaskScope(f"application {config.application_id}")
         self._threads = StreamThreads(
-            self._new_thread, self._scope, self._failed, self._cache_share
+            self._new_thread, self._scope, self._on_thread_failure, self._cache_share
         )
         self._signals = SignalledEnd(
             f"application {config.application_id}", of_process(), self._close_soon
@@ -243,7 +243,7 @@ class KafkaStreams:
                 if self._closing is not None:
                     await asyncio.wait({self._closing})  # another instance may be started now
                 else:
-                    self._signals.has_ended()
+                    self._signals.stop_listening()
                 raise
 
     async def _start(self) -> None:
@@ -459,16 +459,16 @@ class KafkaStreams:
     def _new_thread(self, name: str) -> AnyStreamThread:
         if self._pickled is not None:
             return ProcessStreamThread(
-                name, self._pickled, self._thread_changed, self._answer, self.request_close
+                name, self._pickled, self._on_thread_change, self._answer, self.request_close
             )
         stores = None if self._global_thread is None else self._global_thread.stores
-        return StreamThread(name, self._application, stores, self._thread_changed, self._answer)
+        return StreamThread(name, self._application, stores, self._on_thread_change, self._answer)
 
     def _cache_share(self, threads: int) -> int:
         """Returns what the caches of one of so many threads may hold. As in Kafka Streams that of global stores counts as one."""
         return self._config.cache_max_bytes // (threads + bool(self._topology.global_stores))
 
-    def _failed(self, thread: AnyStreamThread, error: Exception) -> None:
+    def _on_thread_failure(self, thread: AnyStreamThread, error: Exception) -> None:
         if not self.state.is_running_or_rebalancing:
             return
         if thread.answer is OnUncaughtError.REPLACE_THREAD:
@@ -506,7 +506,7 @@ class KafkaStreams:
                 self._state.enter(end)
             except Exception:  # whatever a listener raises: nobody waits for this task's result
                 _LOGGER.exception("%s has a listener that failed", self._state.log_prefix)
-            self._signals.has_ended()
+            self._signals.stop_listening()
 
     async def _find_cluster(self) -> None:
         """Raises BrokerNotAvailable where nothing listens, and the refusal of a login. All clients that follow wait for a cluster that refuses: it restarts."""
@@ -525,11 +525,11 @@ class KafkaStreams:
             return
         name = f"{self._application.client_id}-GlobalStreamThread"
         self._global_thread = await GlobalStreamThread.start(
-            name, self._application, self._global_stores_failed
+            name, self._application, self._on_global_stores_failure
         )
         self._closers.push_async_callback(self._global_thread.close)
 
-    def _global_stores_failed(self, error: Exception) -> None:
+    def _on_global_stores_failure(self, error: Exception) -> None:
         """Asks the handler as about a stream thread, and ends the instance, whose tasks would go on with old rows."""
         if not self.state.is_running_or_rebalancing:
             return
@@ -545,7 +545,7 @@ class KafkaStreams:
         finally:
             self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
 
-    def _thread_changed(self, thread: AnyStreamThread) -> None:
+    def _on_thread_change(self, thread: AnyStreamThread) -> None:
         if not self.state.is_running_or_rebalancing:
             return
         if self._cleaner is not None:

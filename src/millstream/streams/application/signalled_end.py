@@ -49,7 +49,7 @@ class SignalledEnd:
     def hear(self, number: int) -> None:
         """Notes a signal; between two instructions of the main thread."""
         assert self._loop is not None, "it is running"
-        self._loop.call_soon_threadsafe(self._heard, number)
+        self._loop.call_soon_threadsafe(self._on_signal, number)
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
@@ -97,7 +97,7 @@ class SignalledEnd:
         assert self._number is not None, "a signal has cancelled it"
         return cut_short(self._number)
 
-    def has_ended(self) -> None:
+    def stop_listening(self) -> None:
         """Hears no more: the application has ended."""
         loop, self._loop = self._loop, None
         unanswered = None if self._is_told else self._number
@@ -106,7 +106,7 @@ class SignalledEnd:
             unanswered = None
         self._signals.forget(self, unanswered)
 
-    def _heard(self, number: int) -> None:
+    def _on_signal(self, number: int) -> None:
         if self._number is not None or self._loop is None:
             return
         self._number = number

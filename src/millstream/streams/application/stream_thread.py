@@ -167,7 +167,7 @@ class StreamThread:
         async with AsyncExitStack() as last_first:
             last_first.callback(self._enter, ThreadState.DEAD)
             last_first.callback(self._enter, ThreadState.PENDING_SHUTDOWN)
-            kernel = ThreadPoolExecutor(1, self.name, self._know_kernel_thread)
+            kernel = ThreadPoolExecutor(1, self.name, self._note_kernel_thread)
             last_first.callback(kernel.shutdown)
             copier = ThreadPoolExecutor(1, f"{self.name}-snapshots")
             last_first.push_async_callback(asyncio.to_thread, copier.shutdown)
@@ -213,9 +213,9 @@ class StreamThread:
             purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
             last_first.push_async_callback(purging.close)
             await environment.in_kernel(load_arrow)  # later it would keep records waiting
-            await self._loop(member, tasks, admin, purging)
+            await self._run_loop(member, tasks, admin, purging)
 
-    async def _loop(
+    async def _run_loop(
         self, member: GroupMembership, tasks: ThreadTasks, admin: Admin, purging: Purging
     ) -> None:
         failed = True
@@ -253,8 +253,8 @@ class StreamThread:
             await asyncio.sleep(config.poll_ms / 1000)
         else:
             measured.lap()
-            measured.polled(await tasks.read(self._patience_ms(tasks)))
-            measured.processed(await tasks.process(self._application.clock.now().wall_ms))
+            measured.record_poll(await tasks.read(self._patience_ms(tasks)))
+            measured.record_process(await tasks.process(self._application.clock.now().wall_ms))
         interval_ms = tasks.commit_interval_ms(self._application.commit_interval_ms)
         is_due = self._now_ms - self._committed_ms >= interval_ms
         if is_due or tasks.commit_requested:
@@ -262,7 +262,7 @@ class StreamThread:
                 self._waits_to_commit = not is_kept
                 if is_kept:
                     measured.lap()
-                    measured.committed(await self._commit(tasks))
+                    measured.record_commit(await self._commit(tasks))
                     purging.maybe_begin(tasks.committed, self._now_ms)
         measured.end(tasks.created, tasks.closed)
 
@@ -464,7 +464,7 @@ class StreamThread:
     def _report(self, task: StreamsTaskId, report: TaskReport) -> None:
         self.reports[task] = report
 
-    def _know_kernel_thread(self) -> None:
+    def _note_kernel_thread(self) -> None:
         self._kernel_thread = threading.get_ident()
 
     def _enter(self, wanted: ThreadState) -> bool:

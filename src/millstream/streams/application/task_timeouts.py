@@ -15,7 +15,9 @@ class TaskTimeouts:
     timeout_ms: int
     _since_ms: dict[StreamsTaskId, int] = field(default_factory=dict)
 
-    def failed(self, task: StreamsTaskId, error: Exception, now_ms: int) -> None:
+    def maybe_init_task_timeout_or_raise(
+        self, task: StreamsTaskId, error: Exception, now_ms: int
+    ) -> None:
         """Notes a failure after which the task would be tried again. Raises TaskTimedOut once its time is over."""
         since_ms = self._since_ms.setdefault(task, now_ms)
         if now_ms - since_ms >= self.timeout_ms:
@@ -24,6 +26,6 @@ class TaskTimeouts:
                 f"{type(error).__name__}: {error}"
             ) from error
 
-    def progressed(self, task: StreamsTaskId) -> None:
+    def clear_task_timeout(self, task: StreamsTaskId) -> None:
         """Notes that the task has committed, has nothing to commit, or is given up."""
         self._since_ms.pop(task, None)

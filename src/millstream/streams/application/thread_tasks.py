@@ -146,13 +146,13 @@ class ThreadTasks:
     async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
         """Commits and closes tasks side by side, those that are being started, too. Raises what users' functions raise once all are closed."""
         for task in tasks:
-            self._timeouts.progressed(task)
+            self._timeouts.clear_task_timeout(task)
         given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
         cancelled = [self._starting.pop(task)[1] for task in tasks.intersection(self._starting)]
         self._upstreams.tell_news()
         self._assign()
         ended = await asyncio.gather(
-            *(_cancelled(starting) for starting in cancelled),
+            *(_cancel(starting) for starting in cancelled),
             *(self._give_up(each, commit=commit) for each in given_up),
             return_exceptions=True,
         )
@@ -177,7 +177,7 @@ class ThreadTasks:
             )
         finally:
             self.closed += 1
-            await _closed(each.active)
+            await _close_anyway(each.active)
 
     def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
         """Begins to start tasks."""
@@ -224,7 +224,7 @@ class ThreadTasks:
                 queued_bytes.add(added, batch.records.nbytes)
             if self._running.get(task) is not each:
                 continue  # it has failed on this batch or on one before
-            each.active.has_read_to(batch.topic, batch.next_offset)
+            each.active.note_read_to(batch.topic, batch.next_offset)
             each.has_news = True
             each.held_up_at = None
             read += batch.records.num_rows
@@ -286,7 +286,7 @@ class ThreadTasks:
                     each.others.note(work.records, origin_time, is_held_up=is_held_up)
                     self.waits_for_upstreams |= any(each.active.held.values())
                     elapsed_ms = self._now_ms - began_ms
-                    each.measures.worked(work, elapsed_ms)
+                    each.measures.record_work(work, elapsed_ms)
                     # Brokers answer after as long whatever a round has: small ones would not be faster.
                     records_ms = elapsed_ms - work.punctuation_ms - work.writing_ms
                     self.has_more |= each.rounds.end(work.records, records_ms, target_ms)
@@ -301,7 +301,7 @@ class ThreadTasks:
         due = [(task, each) for task, each in self._running.items() if each.has_news]
         for task, each in self._running.items():
             if not each.has_news:
-                self._timeouts.progressed(task)
+                self._timeouts.clear_task_timeout(task)
         ended = await asyncio.gather(
             *(self._commit(task, each) for task, each in due), return_exceptions=True
         )
@@ -444,7 +444,7 @@ class ThreadTasks:
         each.has_news = False
         report = await self._guarded(task, each.active.commit())
         if report is not None:
-            self._timeouts.progressed(task)
+            self._timeouts.clear_task_timeout(task)
             self._dropped_log.take(each.active.id, report.dropped_records)
             metrics = {**report.metrics, **each.measures.metrics()}
             self._report(task, replace(report, metrics=metrics))
@@ -462,8 +462,8 @@ class ThreadTasks:
             failed = self._running.pop(task)
             self._assign()
             self.closed += 1
-            await _closed(failed.active)
-            self._timeouts.failed(task, error, self._now_ms)
+            await _close_anyway(failed.active)
+            self._timeouts.maybe_init_task_timeout_or_raise(task, error, self._now_ms)
             _LOGGER.log(
                 _level(error), "%s task [%s] is started anew: %s", self._log_prefix, task, error
             )
@@ -495,7 +495,7 @@ class ThreadTasks:
                 if not is_retriable(error):
                     raise
                 self.misses_topic |= misses_topic(error)
-                self._timeouts.failed(task, error, self._now_ms)
+                self._timeouts.maybe_init_task_timeout_or_raise(task, error, self._now_ms)
                 delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
                 _LOGGER.log(
                     _level(error),
@@ -517,7 +517,7 @@ def _is_due(due_ms: int | None, now_ms: int) -> bool:
     return due_ms is not None and due_ms <= now_ms
 
 
-async def _closed(active: ActiveTask) -> None:
+async def _close_anyway(active: ActiveTask) -> None:
     try:
         await active.close()
     except Exception as error:  # whatever users' processors raise
@@ -536,9 +536,9 @@ def _level(error: Exception) -> int:
     return logging.WARNING if isinstance(error, StoreNotWritten) else logging.INFO
 
 
-async def _cancelled(starting: asyncio.Task[ActiveTask]) -> None:
+async def _cancel(starting: asyncio.Task[ActiveTask]) -> None:
     """Ends the start of a task; one that has just started is closed."""
     starting.cancel()
     ended = await asyncio.gather(starting, return_exceptions=True)
     if isinstance(ended[0], ActiveTask):
-        await _closed(ended[0])
+        await _close_anyway(ended[0])

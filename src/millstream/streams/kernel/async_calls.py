@@ -37,7 +37,7 @@ class _AsyncOperator(Operator):
             row = min(failed)
             error = outcomes[row][1]
             assert error is not None, "as was asked for"
-            self.failed_at(batch.ordinals[row])
+            self.note_failure(batch.ordinals[row])
             if isinstance(error, AsyncCallTimedOut):
                 place = self.context.place_of(batch.take((row,)))
                 raise AsyncCallTimedOut(
@@ -64,7 +64,7 @@ class MapAsyncOperator(_AsyncOperator):
                 check_no_lookalike(pair)
                 key, value = pair
             except (TypeError, ValueError) as error:
-                self.failed_at(ordinal)
+                self.note_failure(ordinal)
                 raise no_pair([pair], error) from None
             new_keys.append(key)
             new_values.append(value)
@@ -108,7 +108,7 @@ class ProcessAsyncOperator(_AsyncOperator):
                     check_record(self._node, each, record.headers)
                     made.append((each, ordinal))
             except (TypeError, ValueError):
-                self.failed_at(ordinal)
+                self.note_failure(ordinal)
                 raise
         return Batch(
             [each.key for each, _ in made],

@@ -32,7 +32,7 @@ class Operator(ABC):
         """Returns, for branches, one batch per child in their order. None: every child gets `process(batch)`."""
         return None
 
-    def failed_at(self, ordinal: int) -> None:
+    def note_failure(self, ordinal: int) -> None:
         """Notes the row of a batch that failed: none is run again to find it."""
         self.context.failed_ordinal = ordinal
 
@@ -59,5 +59,5 @@ class RowByRow(Operator):
         except Exception:
             come_to = len(column) - length_hint(rows)
             if come_to:
-                self.failed_at(ordinals[come_to - 1])
+                self.note_failure(ordinals[come_to - 1])
             raise

@@ -56,7 +56,7 @@ class MapValuesWithRetriesOperator(Operator):
                 kept.append(row)
                 values.append(outcome[0])
             else:
-                self._failed(batch, row, outcome[1])
+                self._begin_retries(batch, row, outcome[1])
         rows = batch if len(kept) == len(batch) else batch.take(kept)
         return rows.with_values(values)
 
@@ -81,7 +81,7 @@ class MapValuesWithRetriesOperator(Operator):
                     self._store.remove(first)
                     self.context.send_on(self._node, row, row.with_values([value]))
                 else:
-                    self._failed_again(first, row, error, time_ms)
+                    self._retry_or_fail(first, row, error, time_ms)
             if not has_time():
                 return
 
@@ -142,7 +142,7 @@ class MapValuesWithRetriesOperator(Operator):
 
     # Failures.
 
-    def _failed(self, batch: Batch, row: int, error: Exception) -> None:
+    def _begin_retries(self, batch: Batch, row: int, error: Exception) -> None:
         """A record has failed for the first time."""
         waiting = self._waiting(batch, row, self.context.wall_clock_ms)
         again = self._next_attempt(waiting, error, self.context.wall_clock_ms)
@@ -152,7 +152,9 @@ class MapValuesWithRetriesOperator(Operator):
             one = batch.take((row,))
             self.context.give_up(self._node, one, error, self._letter(one, waiting.context, error))
 
-    def _failed_again(self, first: FirstRecord, row: Batch, error: Exception, time_ms: int) -> None:
+    def _retry_or_fail(
+        self, first: FirstRecord, row: Batch, error: Exception, time_ms: int
+    ) -> None:
         again = self._next_attempt(first.record, error, time_ms)
         if again is not None:
             self._store.wait_again(first, again)

@@ -71,9 +71,9 @@ class GivesWay(H11Protocol):
     def _await_head(self) -> None:
         """Begins to count once: bytes that trickle in give no more time."""
         if self._deadline is None:
-            self._deadline = self.loop.call_later(_HEAD_S, self._head_is_late)
+            self._deadline = self.loop.call_later(_HEAD_S, self._drop_if_silent)
 
-    def _head_is_late(self) -> None:
+    def _drop_if_silent(self) -> None:
         self._deadline = None
         if self.is_silent:
             self.drop()

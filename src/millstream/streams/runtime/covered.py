@@ -27,7 +27,7 @@ class CoveredInput:
         """Takes the offsets of a commit, and the changelogs' ends after it, open transactions included."""
         self._next = committed, ends
 
-    def restored_to(self, offsets: Mapping[str, int]) -> None:
+    def note_restored(self, offsets: Mapping[str, int]) -> None:
         """Says how far each changelog has been restored."""
         if self._next is None:
             return

@@ -120,7 +120,7 @@ class GlobalTask:
 
     def _apply(self, tp: TopicPartition, rows: pa.RecordBatch) -> None:
         task = self._task
-        task.of_partition(tp.partition)
+        task.set_partition(tp.partition)
         task.add(tp.topic, raw_batch(rows))
         task.process(self._environment.clock.now().wall_ms)
         task.prepare_commit()

@@ -51,17 +51,17 @@ async def write(
         changelogs = [record_batch(batch, partition) for batch in output.changelogs.values()]
         is_exact = producer.config.transactional_id is not None
         if not is_exact and any(rows.column("value").null_count for rows in changelogs):
-            await _settled(producer)
+            await _wait_until_settled(producer)
             for delivery in outputs:
                 await delivery
         for topic, rows in zip(output.changelogs, changelogs, strict=True):
             logged[topic] = await producer.send_batch(topic, rows, partition=partition)
     except Exception:
         if producer.config.transactional_id is None:
-            await _settled(producer)
+            await _wait_until_settled(producer)
         raise
     if producer.config.transactional_id is None:
-        await _settled(producer)
+        await _wait_until_settled(producer)
     else:
         await producer.flush()
     for delivery in (*logged.values(), *outputs):
@@ -105,7 +105,7 @@ def _joined(parts: Sequence[Mapping[str, SinkBatch]]) -> dict[str, SinkBatch]:
     }
 
 
-async def _settled(producer: Producer) -> None:
+async def _wait_until_settled(producer: Producer) -> None:
     """Waits until all that was sent without a transaction is written or has failed.
 
     What came to a changelog later would undo what the task's next owner writes. Errors are told by deliveries: those that the producer

@@ -22,7 +22,7 @@ from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.rocksdb_options import configure_database
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
-from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.steps import Observer, observe_nothing
 from millstream.streams.runtime.task_names import (
     sub_topology_name,
     task_name,
@@ -162,7 +162,7 @@ class TaskEnvironment:
     clients: TaskClients
     clock: Clock
     kernel: Executor
-    observe: Observer = unobserved
+    observe: Observer = observe_nothing
     copier: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "snapshots"))
     restore_listener: StateRestoreListener | None = None
     cache_room: CacheRoom | None = None

@@ -115,7 +115,7 @@ class StandbyTask:
                 read += await self._restore(task, topic, first, end)
             self.restored_to[topic] = end  # markers of transactions at the end are no records
             left += max(0, logs[topic].end - end)
-        self._covered.restored_to(self.restored_to)
+        self._covered.note_restored(self.restored_to)
         if read:
             now_ms = self._environment.clock.now().wall_ms
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
@@ -138,7 +138,7 @@ class StandbyTask:
     async def close(self) -> None:
         """Closes the stores. What a cancelled call has begun in the kernel has ended then."""
         task, self._task = self._task, None
-        await self._environment.surely_in_kernel(_nothing if task is None else task.close)
+        await self._environment.surely_in_kernel(_do_nothing if task is None else task.close)
 
     def _queried(self, request: StateQueryRequest) -> QueryResult | None:
         """Asks the stores, in the kernel, where they are closed after they were taken from here."""
@@ -209,7 +209,7 @@ class StandbyTask:
         return read
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Comes to its turn after all that was begun before."""
 
 

@@ -65,5 +65,5 @@ Observer = Callable[[ObservedStep, str], None]
 """Told of each step, with the id of the task or the name of the stream thread."""
 
 
-def unobserved(_step: ObservedStep, _name: str) -> None:
+def observe_nothing(_step: ObservedStep, _name: str) -> None:
     """Observes nothing."""

@@ -72,7 +72,7 @@ class WorkDone:
     log_ends: dict[str, int] = field(default_factory=dict)
 
 
-def _hidden(_: TaskStart) -> None:
+def _show_nobody(_: TaskStart) -> None:
     """Does nothing: nobody asks stores that are being restored."""
 
 
@@ -123,7 +123,7 @@ class ActiveTask:
         partition: int,
         environment: TaskEnvironment,
         global_stores: GlobalStores | None = None,
-        show: Callable[[TaskStart], None] = _hidden,
+        show: Callable[[TaskStart], None] = _show_nobody,
     ) -> ActiveTask:
         """Fences every other attempt of the task and brings its stores up to date. `show` is given the start, whose stores can be asked.
 
@@ -196,10 +196,10 @@ class ActiveTask:
         added = await self._environment.in_kernel(add)
         self._done.read += added
         if records.num_rows:
-            self.has_read_to(topic, records.column("offset")[-1].as_py() + 1)
+            self.note_read_to(topic, records.column("offset")[-1].as_py() + 1)
         return added
 
-    def has_read_to(self, topic: str, offset: int) -> None:
+    def note_read_to(self, topic: str, offset: int) -> None:
         """Says that all records before this offset have been added: between the last one and it there may be none to read."""
         if offset > self._read_to[topic]:
             self._read_to[topic] = offset
@@ -347,7 +347,7 @@ class ActiveTask:
                 whole_batches=topic in self.aligned.read,
             ):
                 await self.add(topic, batch)
-            self.has_read_to(topic, end)
+            self.note_read_to(topic, end)
 
     def _advanced(self, prepared: PreparedCommit, held: Collection[str]) -> CommittedPosition:
         """Returns the position after a run. Offsets behind the last record are done, too, unless records before them wait (`held`)."""
@@ -414,7 +414,7 @@ class ActiveTask:
         return has_output or not self._is_committed or position != self._position
 
     def _count(self, written: WrittenOutput) -> None:
-        self._open_task.written(written.output)
+        self._open_task.count_written(written.output)
         self._done.written += record_count(written.output.sinks)
         self._done.logged += record_count(written.output.changelogs)
         self._done.log_ends.update(written.logged)
@@ -437,7 +437,7 @@ class ActiveTask:
                 f"next start; what it has committed stays: {error}"
             ) from error
         self._step(Step.STORED)
-        await self.snapshots.after_commit()
+        await self.snapshots.maybe_snapshot()
 
     def _take_dropped(self, task: StreamTask) -> int:
         before, self._dropped = self._dropped, task.dropped_records

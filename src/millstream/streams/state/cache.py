@@ -138,7 +138,7 @@ class RecordCache:
         """By the number of a write, of rows that wait."""
         self._order: list[bytes] | None = None
         """Keys in order, from the first scan on."""
-        self.on_flush: Callable[[CacheEntry | None], None] = _not_connected
+        self.on_flush: Callable[[CacheEntry | None], None] = _refuse_unconnected
         """Writes to the store what waits, an entry that has to go first, and lets it go on."""
 
     @property
@@ -344,5 +344,5 @@ class RecordCache:
         return held
 
 
-def _not_connected(entry: CacheEntry | None) -> None:
+def _refuse_unconnected(entry: CacheEntry | None) -> None:
     raise AssertionError(f"a store says what becomes of the rows of its cache: {entry!r}")

@@ -403,7 +403,7 @@ class TopologyTestDriver:
     def _collect(self, output: TaskOutput) -> bool:
         """Note what was written, and feed what the topology itself reads. Whether there was any of that."""
         fed = False
-        self._task.written(output)
+        self._task.count_written(output)
         for batch in (*output.changelogs.values(), *output.sinks.values()):
             self._note(batch)
             if self._reads(batch.topic):

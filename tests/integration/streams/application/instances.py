@@ -21,7 +21,7 @@ from millstream.streams import (
 from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
-from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.steps import Observer, observe_nothing
 from millstream.streams.serdes import long, string
 from tests.patience import eventually
 
@@ -111,7 +111,7 @@ class Instances:
         clients: Mapping[str, object] | None = None,
         supplier: ClientSupplier | None = None,
         clock: Clock | None = None,
-        observe: Observer = unobserved,
+        observe: Observer = observe_nothing,
         **settings: Any,  # Any: settings of any type
     ) -> KafkaStreams:
         """Makes an instance with a disk of its own, exactly once unless told otherwise. `supplier` is instead of `clients`."""

@@ -49,7 +49,7 @@ async def count(world: World, values: str) -> int:
     await world.run(0)
     async with counting(world) as task:
         report = await task.run(await world.ends(world.spec(COUNT).sources))
-        await task.snapshots.copied()
+        await task.snapshots.wait_until_copied()
     return report.restored
 
 

@@ -30,7 +30,7 @@ def by_name(measures: TaskMeasures) -> dict[str, float]:
 
 def test_only_the_share_in_the_thread_is_measured_at_info(clock: MovedClock) -> None:
     measures = measures_of(clock)
-    measures.worked(ProcessedWork(5, 1, 2), 10)
+    measures.record_work(ProcessedWork(5, 1, 2), 10)
     names = ("active-process-ratio",)
     tags = (("task-id", "0_1"),)
     assert set(measures.metrics()) == {
@@ -40,8 +40,8 @@ def test_only_the_share_in_the_thread_is_measured_at_info(clock: MovedClock) -> 
 
 def test_latencies_are_in_nanoseconds_for_one_record_or_punctuation(clock: MovedClock) -> None:
     measures = measures_of(clock, RecordingLevel.DEBUG)
-    measures.worked(ProcessedWork(4, 2, 20), 60)
-    measures.worked(ProcessedWork(1, 0, 0), 30)
+    measures.record_work(ProcessedWork(4, 2, 20), 60)
+    measures.record_work(ProcessedWork(1, 0, 0), 30)
     found = by_name(measures)
     assert (found["process-latency-avg"], found["process-latency-max"]) == (20 * MS, 30 * MS)
     assert (found["punctuate-latency-avg"], found["punctuate-latency-max"]) == (10 * MS, 10 * MS)
@@ -49,7 +49,7 @@ def test_latencies_are_in_nanoseconds_for_one_record_or_punctuation(clock: Moved
 
 def test_rates_are_of_records_and_punctuations(clock: MovedClock) -> None:
     measures = measures_of(clock, RecordingLevel.DEBUG)
-    measures.worked(ProcessedWork(60, 15, 0), 1)
+    measures.record_work(ProcessedWork(60, 15, 0), 1)
     clock.pass_ms(30_000)
     found = by_name(measures)
     assert (found["process-rate"], found["punctuate-rate"]) == (2, 0.5)
@@ -59,8 +59,8 @@ def test_the_share_of_a_task_is_that_of_the_last_turn_in_which_any_took_time(
     clock: MovedClock,
 ) -> None:
     first, second = measures_of(clock, task="0_0"), measures_of(clock, task="0_1")
-    first.worked(ProcessedWork(1, 1, 10), 40)
-    second.worked(ProcessedWork(1, 0, 0), 10)
+    first.record_work(ProcessedWork(1, 1, 10), 40)
+    second.record_work(ProcessedWork(1, 0, 0), 10)
     TaskMeasures.end_turn([first, second])
     shares = [by_name(each)["active-process-ratio"] for each in (first, second)]
     assert shares == [0.75, 0.25]

@@ -27,12 +27,12 @@ def turn(
     clock.pass_ms(50)
     measured.lap()
     clock.pass_ms(100)
-    measured.polled(polled)
+    measured.record_poll(polled)
     clock.pass_ms(40)
-    measured.processed(work)
+    measured.record_process(work)
     if committed is not None:
         clock.pass_ms(10)
-        measured.committed(committed)
+        measured.record_commit(committed)
     measured.end(tasks_created=2, tasks_closed=1)
 
 
@@ -123,7 +123,7 @@ def test_a_turn_that_was_paused_is_part_of_the_whole_alone() -> None:
     clock.pass_ms(100)
     measured.lap()
     clock.pass_ms(100)
-    measured.committed(1)
+    measured.record_commit(1)
     measured.end(0, 0)
     found = by_name(measures)
     assert found["commit-ratio"] == 0.5

@@ -7,15 +7,15 @@ from millstream.streams.runtime.covered import CoveredInput, last_offsets
 
 def test_a_commit_is_covered_once_all_changelogs_are_restored_to_their_ends() -> None:
     covered = CoveredInput()
-    covered.restored_to({"log": 9})
+    covered.note_restored({"log": 9})
     assert covered.offsets == {}
     assert not covered.is_waiting
     covered.note({"in": 5}, {"log": 10, "other": 3})
-    covered.restored_to({"log": 10, "other": 2})
-    covered.restored_to({"log": 10})
+    covered.note_restored({"log": 10, "other": 2})
+    covered.note_restored({"log": 10})
     assert covered.is_waiting
     assert covered.offsets == {}
-    covered.restored_to({"log": 12, "other": 3})
+    covered.note_restored({"log": 12, "other": 3})
     assert covered.offsets == {"in": 5}
     assert not covered.is_waiting
 
@@ -23,9 +23,9 @@ def test_a_commit_is_covered_once_all_changelogs_are_restored_to_their_ends() ->
 def test_the_last_commit_stays_covered_while_the_next_is_awaited() -> None:
     covered = CoveredInput()
     covered.note({"in": 5}, {})
-    covered.restored_to({})
+    covered.note_restored({})
     covered.note({"in": 8}, {"log": 1})
-    covered.restored_to({"log": 0})
+    covered.note_restored({"log": 0})
     assert covered.offsets == {"in": 5}
 
 

@@ -119,7 +119,7 @@ class Written:
 
 
 class NoSnapshots:
-    async def after_commit(self) -> None:
+    async def maybe_snapshot(self) -> None:
         """Takes none."""
 
 
@@ -194,7 +194,7 @@ async def test_a_task_says_from_its_start_on_how_far_it_had_written(
     async with started(monkeypatch, builder.build()) as task:
         assert shown(task) == ({"in": 3}, 50, ENDS, AT_ITS_END)
         await task.add("in", records(("a", 60), ("b", 55)))
-        task.has_read_to("in", 5)
+        task.note_read_to("in", 5)
         assert await task.process() == ProcessedWork(records=2, writing_ms=WRITING_MS)
         assert shown(task) == ({"in": 5}, 60, WRITTEN, AT_ITS_END)
         assert task.progress.writes.first_unread(TopicPartition(R, 0), 30) == 60
@@ -208,7 +208,7 @@ async def test_a_task_has_done_what_it_has_read_to_where_no_record_was(
     builder = StreamsBuilder()
     builder.stream("in").repartition(name="r").to("out")
     async with started(monkeypatch, builder.build()) as task:
-        task.has_read_to("in", 4)
+        task.note_read_to("in", 4)
         assert task.progress.position == {"in": 4}
 
 
@@ -257,7 +257,7 @@ async def test_a_task_is_not_done_with_what_a_cache_holds_until_it_commits(
     table.group_by(lambda key, value: (key, value), name="r").count().to_stream().to("out")
     async with started(monkeypatch, builder.build(), cache_max_bytes=100_000) as task:
         await task.add("in", records(("a", 60), ("b", 70)))
-        task.has_read_to("in", 5)
+        task.note_read_to("in", 5)
         await task.process()
         assert shown(task) == ({"in": 3}, 70, ENDS, AT_ITS_END)
         await task.commit()

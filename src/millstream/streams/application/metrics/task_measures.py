@@ -40,7 +40,7 @@ class TaskMeasures:
                 self._sensor("punctuate", each) for each in (rate, latency)
             )
 
-    def worked(self, work: ProcessedWork, elapsed_ms: int) -> None:
+    def record_work(self, work: ProcessedWork, elapsed_ms: int) -> None:
         """Takes what the task has done in a turn. Latencies are those of one record or punctuation, on average, in nanoseconds."""
         punctuation_ms = min(work.punctuation_ms, elapsed_ms)
         self._turn_ms = elapsed_ms - punctuation_ms

@@ -45,20 +45,20 @@ class ThreadMeasures:
         """Returns what takes the measures of a turn that begins now."""
         return TurnMeasures(self)
 
-    def polled(self, records: int, elapsed_ms: int) -> None:
+    def record_poll(self, records: int, elapsed_ms: int) -> None:
         """Takes one call of the consumer."""
         self._latency[_POLL].record(elapsed_ms)
         self._calls[_POLL].record()
         if records:
             self._records[_POLL].record(records)
 
-    def worked(self, part: str, count: int, elapsed_ms: int) -> None:
+    def record_work(self, part: str, count: int, elapsed_ms: int) -> None:
         """Takes the records, punctuations or commits of a turn, if there were any. Latencies are those of one of them, on average."""
         if count:
             self._latency[part].record(elapsed_ms / count)
             self._calls[part].record(count)
 
-    def tasks(self, created: int, closed: int) -> None:
+    def record_tasks(self, created: int, closed: int) -> None:
         """Takes how many tasks the thread has created and closed since it was started."""
         if created > self._tasks_created:
             self._created.record(created - self._tasks_created)
@@ -66,7 +66,7 @@ class ThreadMeasures:
             self._closed.record(closed - self._tasks_closed)
         self._tasks_created, self._tasks_closed = created, closed
 
-    def turned(self, processed: int, elapsed_ms: dict[str, int], all_ms: int) -> None:
+    def record_turn(self, processed: int, elapsed_ms: dict[str, int], all_ms: int) -> None:
         """Takes a turn that has ended: how long each part of it took, and all of it."""
         self._records[_PROCESS].record(processed)
         for part in _PARTS:
@@ -112,28 +112,28 @@ class TurnMeasures:
         before_ms, self._last_ms = self._last_ms, self._measures.now_ms()
         return self._last_ms - before_ms
 
-    def polled(self, records: int) -> None:
+    def record_poll(self, records: int) -> None:
         """Says that the consumer was asked, and gave so many records."""
         elapsed_ms = self._elapsed_ms[_POLL] = self.lap()
-        self._measures.polled(records, elapsed_ms)
+        self._measures.record_poll(records, elapsed_ms)
 
-    def processed(self, work: ProcessedWork) -> None:
+    def record_process(self, work: ProcessedWork) -> None:
         """Says what the tasks have processed. Punctuations come amid the records, so their time is taken off."""
         elapsed_ms = self.lap()
         punctuation_ms = min(work.punctuation_ms, elapsed_ms)
         self._processed = work.records
         self._elapsed_ms[_PROCESS] = elapsed_ms - punctuation_ms
         self._elapsed_ms[_PUNCTUATE] = punctuation_ms
-        self._measures.worked(_PROCESS, work.records, elapsed_ms - punctuation_ms)
-        self._measures.worked(_PUNCTUATE, work.punctuations, punctuation_ms)
+        self._measures.record_work(_PROCESS, work.records, elapsed_ms - punctuation_ms)
+        self._measures.record_work(_PUNCTUATE, work.punctuations, punctuation_ms)
 
-    def committed(self, tasks: int) -> None:
+    def record_commit(self, tasks: int) -> None:
         """Says that so many tasks were committed."""
         elapsed_ms = self._elapsed_ms[_COMMIT] = self.lap()
-        self._measures.worked(_COMMIT, tasks, elapsed_ms)
+        self._measures.record_work(_COMMIT, tasks, elapsed_ms)
 
     def end(self, tasks_created: int, tasks_closed: int) -> None:
         """Ends the turn. Both numbers count from the start of the thread."""
-        self._measures.tasks(tasks_created, tasks_closed)
+        self._measures.record_tasks(tasks_created, tasks_closed)
         all_ms = self._measures.now_ms() - self._began_ms
-        self._measures.turned(self._processed, self._elapsed_ms, all_ms)
+        self._measures.record_turn(self._processed, self._elapsed_ms, all_ms)

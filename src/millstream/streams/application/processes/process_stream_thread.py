@@ -181,7 +181,7 @@ class ProcessStreamThread:
             last_first.push_async_callback(questions.close)
             self._take_link(link)
             last_first.callback(self._give_up_link)
-            error = await self._heard(link, questions)
+            error = await self._listen(link, questions)
             code = await asyncio.to_thread(_ended, process)
             if error is None and code:
                 error = ThreadProcessFailed(
@@ -209,18 +209,18 @@ class ProcessStreamThread:
             if not waiting.done():
                 waiting.set_result({})
 
-    async def _heard(self, link: Link, questions: TaskScope) -> Exception | None:
+    async def _listen(self, link: Link, questions: TaskScope) -> Exception | None:
         """Heeds what the process says until its end. Returns the error that has ended the thread."""
         error: Exception | None = None
         while True:
             message = await link.receive()
             match message:
                 case ThreadChanged():
-                    self._changed(message)
+                    self._apply(message)
                 case ThreadMeasured():
                     self._metrics = message.metrics
                 case ThreadAnswered():
-                    self._answered(message)
+                    self._settle(message)
                 case AskOtherTasks():
                     questions.start(self._answer_about_others(message), "tasks of other threads")
                 case CloseRequested():
@@ -239,7 +239,7 @@ class ProcessStreamThread:
         self.answer = await self._on_error(error)
         return self.answer
 
-    def _changed(self, message: ThreadChanged) -> None:
+    def _apply(self, message: ThreadChanged) -> None:
         self.active_tasks = message.active_tasks
         self.standby_tasks = message.standby_tasks
         self.known_hosts = message.known_hosts
@@ -248,7 +248,7 @@ class ProcessStreamThread:
         is_ending = self._stopping or message.state is ThreadState.DEAD
         self._enter(self.state if is_ending else message.state)
 
-    def _answered(self, message: ThreadAnswered) -> None:
+    def _settle(self, message: ThreadAnswered) -> None:
         waiting = self._asked.get(message.number)
         if waiting is None or waiting.done():
             return  # whoever asked has gone

@@ -113,14 +113,14 @@ class ThreadProcess:
         if application.topology.global_stores:
             try:
                 filled = await GlobalStreamThread.start(
-                    f"{start.name}-global", application, self._global_stores_failed
+                    f"{start.name}-global", application, self._on_global_stores_failure
                 )
             except Exception as error:  # noqa: BLE001  # whatever it is, the application is told
                 self._fail(error)
                 return None
             last_first.push_async_callback(filled.close)
             global_stores = filled.stores
-        thread = StreamThread(start.name, application, global_stores, self._changed, self._ask)
+        thread = StreamThread(start.name, application, global_stores, self._tell_change, self._ask)
         thread.is_paused = start.is_paused
         self._thread = thread
         return thread
@@ -188,7 +188,7 @@ class ThreadProcess:
         else:
             self._link.send(ThreadAnswered(question.number, results))
 
-    def _changed(self, thread: StreamThread) -> None:
+    def _tell_change(self, thread: StreamThread) -> None:
         news = {
             task: report
             for task, report in thread.reports.items()
@@ -205,7 +205,7 @@ class ThreadProcess:
         self._fail(error)
         return await self._answer
 
-    def _global_stores_failed(self, error: Exception) -> None:
+    def _on_global_stores_failure(self, error: Exception) -> None:
         self._fail(error)
         if self._thread is not None:
             self._thread.stop()

@@ -114,10 +114,10 @@ def print_records(
     text = _key_and_value if mapper is None else mapper
     check_arity("print", "mapper", text, "key", "value")
 
-    def action(key: object, value: object) -> None:
+    def print_record(key: object, value: object) -> None:
         write(f"[{shown}]: {text(key, value)}")
 
-    stream.add(name, "KSTREAM-PRINTER-", ops.Peek(action, forward=False))
+    stream.add(name, "KSTREAM-PRINTER-", ops.Peek(print_record, forward=False))
 
 
 def _key_and_value(key: object, value: object) -> str:

@@ -51,7 +51,7 @@ class Failures:
         goes_on = handler is OnError.CONTINUE and topic is not None
         return frozenset({topic}) if goes_on else frozenset()
 
-    def unreadable(
+    def handle_deserialization_failure(
         self, node: str, topic: str, raw: RawBatch, row: int, error: Exception, *, serdes: str
     ) -> None:
         """A record whose bytes its serdes, named so, cannot read."""
@@ -84,7 +84,7 @@ class Failures:
             error=repr(error),
         )
 
-    def unprocessed(self, node: str, rows: Batch, error: Exception) -> None:
+    def handle_processing_failure(self, node: str, rows: Batch, error: Exception) -> None:
         """A processor raised, or a sink below it did."""
         if isinstance(error, StreamsError) and error.is_final:
             raise error
@@ -107,12 +107,12 @@ class Failures:
             error=repr(_raised_by_user(error)),
         )
 
-    def given_up(
+    def handle_given_up(
         self, node: str, row: Batch, error: Exception, letter: OutgoingRecord | None
     ) -> None:
         """A row for which its operator has given up trying: it goes where the dead letters of that operator go, if it has some."""
         if letter is None:
-            self.unprocessed(node, row, error)
+            self.handle_processing_failure(node, row, error)
             return
         self._write_letters(Response(OnError.CONTINUE, (letter,)), row.ordinals[0])
         row_at = row.ordinals[0], row.timestamps[0]
@@ -124,7 +124,7 @@ class Failures:
             raise error
         self._stop(node, rows, error)
 
-    def unpunctuated(self, node: str, time_ms: int, error: Exception) -> None:
+    def handle_punctuation_failure(self, node: str, time_ms: int, error: Exception) -> None:
         """A punctuation raised."""
         if isinstance(error, StreamsError) and error.is_final:
             raise error
@@ -138,7 +138,7 @@ class Failures:
         raised = repr(_raised_by_user(error))
         self._context.drop(node, DropReason.FAILED_PUNCTUATION, (0, time_ms), error=raised)
 
-    def unwritable(
+    def handle_serialization_failure(
         self, node: str, topic: str, row: Batch, origin: SerializationOrigin, error: Exception
     ) -> None:
         """The one row of a sink that a serde cannot write. What is raised goes to the handler of the node above."""

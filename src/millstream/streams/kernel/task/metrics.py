@@ -77,7 +77,7 @@ class TaskMetrics:
                 each.arrivals = []
                 self._latencies.append((self._latency_of(each.name), each.arrivals))
 
-    def began(self, timestamps: Iterable[int]) -> None:
+    def record_lateness(self, timestamps: Iterable[int]) -> None:
         """Takes the timestamps of records that are to be processed. Lateness costs a call for each, so it is there on request alone."""
         if self._lateness is None:
             return
@@ -86,7 +86,7 @@ class TaskMetrics:
             newest = max(newest, timestamp)
             self._lateness.record(newest - timestamp)
 
-    def ended(self, queues: Collection[RecordQueue]) -> None:
+    def record_round(self, queues: Collection[RecordQueue]) -> None:
         """Takes how old the records are that have passed the ends of the task since this was last called, and at DEBUG how many have passed its nodes."""
         if self._rates is not None:
             self._rate(self._rates, queues)
@@ -103,7 +103,7 @@ class TaskMetrics:
     ) -> dict[MetricName, float]:
         """Returns totals of the task, its nodes, topics and stores, and what processors have added."""
         context = self._context
-        self.ended(queues)
+        self.record_round(queues)
         found = self._of_task(queues) | self._of_nodes(queues)
         if not context.is_global:
             found |= self._of_topics(queues) | self._of_stores(stores)

@@ -186,10 +186,10 @@ class RecordQueue:
             None if self._origin_times is None else self._origin_times[first:end],
         )
         if end == len(timestamps) and self._error is None:
-            self._is_done(self._raw_rows, self._end_offset)
+            self._note_done(self._raw_rows, self._end_offset)
         else:
             row = end - 1 if self._kept is None else self._kept[end - 1]
-            self._is_done(row + 1, run.offsets[-1] + 1)
+            self._note_done(row + 1, run.offsets[-1] + 1)
         return run
 
     def _newest_from(self, first: int, end: int) -> int:
@@ -201,7 +201,7 @@ class RecordQueue:
             return self._newest_row
         return max(timestamps[first:end])
 
-    def _is_done(self, raw_rows: int, next_offset: int | None) -> None:
+    def _note_done(self, raw_rows: int, next_offset: int | None) -> None:
         """Notes that so many records of the decoded batch are taken or left out, and in the order of offsets all before this one."""
         if self.upstreams is None:
             self._done_to = next_offset
@@ -279,7 +279,7 @@ class RecordQueue:
             self._newest_row = None
             self._decode_one_by_one(raw)
             if not len(self._rows) and self._error is None:
-                self._is_done(self._raw_rows, self._end_offset)
+                self._note_done(self._raw_rows, self._end_offset)
         if self._knows_origins:
             self._origin_times = self._find_origin_times(raw, partition_time)
 
@@ -341,7 +341,9 @@ class RecordQueue:
             )
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
             serdes = f"{reader.key.name} for the key and {reader.value.name} for the value"
-            self._failures.unreadable(reader.node, reader.topic, raw, row, error, serdes=serdes)
+            self._failures.handle_deserialization_failure(
+                reader.node, reader.topic, raw, row, error, serdes=serdes
+            )
             return None
         record.timestamp = self._timestamp_of(record)
         if record.timestamp < 0:

@@ -163,7 +163,9 @@ class Sink(Operator):
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
                 append(row)
                 one = batch.take((row,))
-                self._failures.unwritable(self._node.name, topics[row], one, origin, error)
+                self._failures.handle_serialization_failure(
+                    self._node.name, topics[row], one, origin, error
+                )
             else:
                 keys.append(raw_key)
                 values.append(raw_value)

@@ -103,7 +103,7 @@ class StreamTask:
         self._aligned = topics.aligned
         self._records = SinkRecords()
         self._failures = Failures(self._context, self._records.append_letter)
-        self._context.give_up = self._failures.given_up
+        self._context.give_up = self._failures.handle_given_up
         self._context.send_on = self._send_on
         self._measured_ms: Callable[[], int] = lambda: 0
         self._punctuation_ms = 0
@@ -123,7 +123,7 @@ class StreamTask:
         nodes = tuple(self._nodes.values())
         self._metrics = TaskMetrics(self._context, nodes, self._state.database_properties)
         self._tracer: Tracer | None = None
-        self._depth_first = DepthFirst(self._context, self._failed)
+        self._depth_first = DepthFirst(self._context, self._handle_error)
         self._caches = TaskCaches(
             self._plan, self._stores, self._context, self._traversal_of_table, self._records.end_run
         )
@@ -140,10 +140,10 @@ class StreamTask:
     def trace(self, every: int, on_trace: OnTrace) -> None:
         """Give the trace of one record of so many to `on_trace`, from now on; 0: of none."""
         if every:
-            self._tracer = Tracer(self._context, self._failed, every, on_trace)
+            self._tracer = Tracer(self._context, self._handle_error, every, on_trace)
         else:
             self._tracer = None
-        self._depth_first = self._tracer or DepthFirst(self._context, self._failed)
+        self._depth_first = self._tracer or DepthFirst(self._context, self._handle_error)
         self._traversals = {
             name: self._traversal(plan, self._nodes[name])
             for name, plan in self._plan.sources.items()
@@ -278,7 +278,7 @@ class StreamTask:
         """The largest origin time of the records taken so far."""
         return self._context.origin_time
 
-    def of_partition(self, partition: int) -> None:
+    def set_partition(self, partition: int) -> None:
         """Says of which partition the records are that are added next. A task that fills global stores reads all of its topic's.
 
         What was added before must have been processed.
@@ -357,12 +357,12 @@ class StreamTask:
                 times = never_back(times, self._context.origin_time)
             self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values, times)
             self._context.note_times(run.batch.timestamps, run.batch.ordinals)
-            self._metrics.began(run.batch.timestamps)
+            self._metrics.record_lateness(run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, run.newest)
             if self._tracer is None:
                 self._traversals[run.node].run(run.batch)
             elif self._tracer.untraced:
-                self._tracer.passed(len(run.batch))
+                self._tracer.count_passed(len(run.batch))
                 self._traversals[run.node].run(run.batch)
             elif len(run.batch):
                 self._tracer.trace(self._nodes[run.node], run.batch)
@@ -372,7 +372,7 @@ class StreamTask:
             self._records.end_run()
             processed += len(run.batch)
             left -= len(run.batch)
-        self._metrics.ended(self._group.queues.values())
+        self._metrics.record_round(self._group.queues.values())
         self._context.counts["", PROCESS] += processed
         output = self._take_output()
         output.processed = processed
@@ -380,7 +380,7 @@ class StreamTask:
         output.punctuation_ms = self._punctuation_ms - punctuation_ms
         return output
 
-    def written(self, output: TaskOutput) -> None:
+    def count_written(self, output: TaskOutput) -> None:
         """Says that an output is written, which counts its size."""
         for records in output.sinks.values():
             self._context.count_written(records)
@@ -500,8 +500,8 @@ class StreamTask:
 
     def _traversal(self, plan: SourcePlan, start: RunningNode) -> Traversal:
         nodes = [start, *(self._nodes[name] for name in plan.order[1:])]
-        keeps_origins = self._plan.keeps_origins
-        return Traversal(plan, nodes, self._depth_first, self._failed, keeps_origins=keeps_origins)
+        origins = self._plan.keeps_origins
+        return Traversal(plan, nodes, self._depth_first, self._handle_error, keeps_origins=origins)
 
     def _traversal_of_table(self, name: str) -> Traversal:
         """The way of what leaves the table's cache."""
@@ -558,7 +558,7 @@ class StreamTask:
                 try:
                     operator.punctuate(due, time_ms)
                 except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-                    self._failures.unpunctuated(due.node, time_ms, error)
+                    self._failures.handle_punctuation_failure(due.node, time_ms, error)
                 finally:
                     queue.append(due)
 
@@ -588,13 +588,13 @@ class StreamTask:
         try:
             self._depth_first.forward(self._nodes[node], made, None)
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-            self._failed(node, given, error)
+            self._handle_error(node, given, error)
 
     def _take_output(self) -> TaskOutput:
         return TaskOutput(self._records.take(), self._state.take_changelogs())
 
-    def _failed(self, node: str, rows: Batch, error: Exception) -> None:
+    def _handle_error(self, node: str, rows: Batch, error: Exception) -> None:
         self._context.failed_ordinal = None
         if isinstance(self._plan.nodes[node].node, SourceNode):
             self._failures.at_source(node, rows, error)
-        self._failures.unprocessed(node, rows, error)
+        self._failures.handle_processing_failure(node, rows, error)

@@ -17,7 +17,7 @@ class Tracer(DepthFirst):
     def __init__(
         self, context: TaskContext, on_failure: OnFailure, every: int, on_trace: OnTrace
     ) -> None:
-        super().__init__(context, self._failed)
+        super().__init__(context, self._handle_error)
         self._raise_or_skip = on_failure
         self._every = every
         self._on_trace = on_trace
@@ -30,7 +30,7 @@ class Tracer(DepthFirst):
         """The number of records that come before the next one to be traced."""
         return self._every - 1 - self._passed
 
-    def passed(self, records: int) -> None:
+    def count_passed(self, records: int) -> None:
         """Counts records that were not traced."""
         self._passed += records
 
@@ -70,7 +70,7 @@ class Tracer(DepthFirst):
         finally:
             self._path.pop()
 
-    def _failed(self, node: str, rows: Batch, error: Exception) -> None:
+    def _handle_error(self, node: str, rows: Batch, error: Exception) -> None:
         if self._path:
             self._path[-1].error = repr(error)
         self._raise_or_skip(node, rows, error)

@@ -166,11 +166,11 @@ class DepthFirst:
             self._on_failure(each.name, rows, error)
 
     def _deliver_in_turn(self, each: RunningNode, made: RowsInTurn) -> None:
-        def to_children(one: Batch) -> None:
+        def deliver_to_children(one: Batch) -> None:
             for child in each.children:
                 self.deliver(child, one)
 
-        deliver_in_turn(self.context, made, to_children)
+        deliver_in_turn(self.context, made, deliver_to_children)
 
     def forward(self, each: RunningNode, rows: Batch, child: str | None) -> None:
         """One row from a node to all its children, or to the one named."""

@@ -37,7 +37,7 @@ _LOGGER = logging.getLogger(__name__)
 SnapshotObserver = Callable[[SnapshotStep], None]
 
 
-def unobserved(_step: SnapshotStep) -> None:
+def observe_nothing(_step: SnapshotStep) -> None:
     """Observes nothing."""
 
 
@@ -61,7 +61,7 @@ class _FileIdentity:
 class SnapshotDirectory:
     """The directory of one task's snapshots. Not for use by two threads at a time. Raises OSError as the file system does."""
 
-    def __init__(self, path: Path, observe: SnapshotObserver = unobserved) -> None:
+    def __init__(self, path: Path, observe: SnapshotObserver = observe_nothing) -> None:
         self._path = path
         self._observe = observe
         self._digests: dict[_FileIdentity, str] = {}

@@ -56,7 +56,7 @@ class TaskSnapshots:
         self._due_ms = 0
         self._copying: Future[None] | None = None
 
-    async def after_commit(self) -> None:
+    async def maybe_snapshot(self) -> None:
         """Makes a checkpoint if a snapshot is due, and has it copied while the task goes on."""
         directory, plan = self._directory, self._plan
         if directory is None or plan is None or self._stores.database is None:
@@ -75,7 +75,7 @@ class TaskSnapshots:
             copy = partial(self._copy, directory, checkpoint, state)
             self._copying = self._environment.copier.submit(copy)
 
-    async def copied(self) -> None:
+    async def wait_until_copied(self) -> None:
         """Waits for the snapshot that is being copied."""
         if self._copying is not None:
             await asyncio.wrap_future(self._copying)
