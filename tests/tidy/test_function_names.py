@@ -18,20 +18,20 @@ abandon abort absorb accept accumulate ack acknowledge activate add admit adopt 
 answer append apply archive ask assign attach attempt authenticate await back balance beat become begin believe call
 cancel carry catch change charge check checkpoint choose claim clean clear close commit compact compare complete
 configure confirm connect continue converse copartition copy cordon count create cut damage deal decide declare
-decode deepen delay delete deliver discard disconnect disown do downgrade drain draw drive drop dump elect emit
-encode end enqueue ensure enter even exchange expect expel expire explain extend fail feed fence fetch fill find
-finish fire fix flush fold follow force forget format forward freeze gather give go grow guard hand handle handshake
-happen hasten heal hear heartbeat heed hold ignore index initialize insist join keep kill lead learn leave let limit
-link listen live load lock log look lose lower maintain make map mark match materialize maybe measure mend merge
-move negotiate note notice number observe offer on open optimize order park partition pass patch pause pay perform
-persist pipe place plan point poll post postpone prefer prepare print process produce protect prune publish pump
-punctuate purge push put raise read rebalance rebootstrap rebuild receive reconfigure record refresh refuse register
-rejoin relax release remember remove rename repeat replace replay reply report request require reserve reset resign
-resize resolve rest restart restore resume retire retry return reuse rewind ring roll rotate run satisfy say
-schedule scramble seal seek send serve set settle shake share show shuffle shut shutdown signal skip split stand
-start stay step stop store submit subscribe swap sync take tell terminate throttle tidy touch trace transition
-trickle truncate try turn unfence unite unlink unload unlock unregister unstage unsubscribe update upgrade use
-validate verify vote wait wake wakeup want warn watch withdraw withhold work write
+decode deepen delay delete deliver disable discard disconnect disown do downgrade drain draw drive drop dump elect
+emit encode end enqueue ensure enter even exchange expect expel expire explain extend fail feed fence fetch fill
+find finish fire fix flush fold follow force forget format forward freeze gather give go grow guard hand handle
+handshake happen hasten heal hear heartbeat heed hold ignore index initialize insist join keep kill lead learn leave
+let limit link listen live load lock log look lose lower maintain make map mark match materialize maybe measure mend
+merge move negotiate note notice number observe offer on open optimize order park partition pass patch pause pay
+perform persist pipe place plan point poll post postpone prefer prepare print process produce protect prune publish
+pump punctuate purge push put raise read rebalance rebootstrap rebuild receive reconfigure record refresh refuse
+register rejoin relax release remember remove rename repeat replace replay reply report request require reserve
+reset resign resize resolve rest restart restore resume retire retry return reuse rewind ring roll rotate run
+satisfy say schedule scramble seal seek send serve set settle shake share show shuffle shut shutdown signal skip
+split stand start stay step stop store submit subscribe swap sync take tell terminate throttle tidy touch trace
+transition trickle truncate try turn unfence unite unlink unload unlock unregister unstage unsubscribe update
+upgrade use validate verify vote wait wake wakeup want warn watch withdraw withhold work write
 """
 VERBS = frozenset(_VERBS.split())
 """The first words of functions that act. Add one where none of these says it, and no participle."""
@@ -89,27 +89,6 @@ LATER = {
         "was_active",
         "writes_moved",
         "writes_stalled",
-    ),
-    "spark": (
-        "_delivered",
-        "_ended",
-        "_ends_with",
-        "_failed",
-        "_failed_attempt",
-        "_first_record",
-        "_has_had",
-        "_have_closed",
-        "_noted",
-        "_opened",
-        "_written",
-        "acknowledged",
-        "closed",
-        "ends_are",
-        "observed",
-        "started",
-        "started_at",
-        "unclaimed",
-        "without_checksum_files",
     ),
     "streams/application/group": ("_ignored",),
 }

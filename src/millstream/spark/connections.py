@@ -224,7 +224,7 @@ class Connections:
     def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
         """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
         if after:
-            self.run(_first_record(self._watching(), after, timeout_ms))
+            self.run(_wait_for_record(self._watching(), after, timeout_ms))
         else:
             self.run(asyncio.sleep(timeout_ms / 1000))
 
@@ -280,7 +280,7 @@ class Connections:
                     return
                 yield item
         finally:
-            self.run(closed(items))
+            self.run(close_reading(items))
 
 
 def _told(directory: str, start: str, servers: Iterable[Address]) -> Path:
@@ -305,7 +305,7 @@ async def _topic_ids(admin: Admin, names: tuple[str, ...] | None) -> dict[str, U
     return {name: found.result(name).topic_id for name in there}
 
 
-async def _first_record(
+async def _wait_for_record(
     consumer: Consumer, after: Mapping[TopicPartition, int], timeout_ms: int
 ) -> None:
     consumer.assign(after)
@@ -345,7 +345,7 @@ async def _batches_of(
     except OffsetOutOfRange:  # the reading task says what was lost
         return []
     finally:
-        await closed(batches)
+        await close_reading(batches)
     return found
 
 
@@ -372,7 +372,7 @@ async def _time(reader: RangeReader, partition: TopicPartition, sample: Sample) 
         except OffsetOutOfRange:  # the reading task says what was lost
             return None
         finally:
-            await closed(batches)
+            await close_reading(batches)
         if latest is not None:
             return latest
     return None
@@ -399,7 +399,7 @@ async def _first_later(
     except OffsetOutOfRange:  # the reading task says what was lost
         return None
     finally:
-        await closed(batches)
+        await close_reading(batches)
     return None
 
 
@@ -414,7 +414,7 @@ async def _first_later_from(
     return await _first_later(reader, partition, wanted._replace(start=here))
 
 
-async def acknowledged(producer: Producer, deliveries: Iterable[BatchDelivery]) -> None:
+async def wait_until_acknowledged(producer: Producer, deliveries: Iterable[BatchDelivery]) -> None:
     """Waits until all is written. Raises the first error."""
     await producer.flush()
     for delivery in deliveries:
@@ -425,7 +425,7 @@ async def _next(items: AsyncIterator[_Result]) -> _Result:
     return await anext(items)
 
 
-async def closed(items: AsyncIterator[object]) -> None:
+async def close_reading(items: AsyncIterator[object]) -> None:
     """An abandoned generator has a fetch under way; closing it ends that."""
     close = getattr(items, "aclose", None)
     if close is not None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import MillstreamError
-from millstream.spark.connections import Connections, acknowledged
+from millstream.spark.connections import Connections, wait_until_acknowledged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +61,7 @@ def write_all(link: Connections, topic: str, letters: pa.RecordBatch) -> None:
     producer = link.producer()
     try:
         delivery = link.run(producer.send_batch(topic, letters))
-        link.run(acknowledged(producer, [delivery]))
+        link.run(wait_until_acknowledged(producer, [delivery]))
     except MillstreamError as error:
         link.discard_producer()
         raise MillstreamError(

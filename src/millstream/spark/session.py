@@ -100,7 +100,7 @@ def configure(options: SparkOptions | None = None, **overrides: str) -> SparkSes
     session = builder.getOrCreate()
     _require_settings(session, wanted)
     _tell_what_comes_too_late(session)
-    without_checksum_files(session)
+    disable_checksum_files(session)
     from millstream.spark.data_source import register
 
     register(session)
@@ -143,8 +143,8 @@ def _tell_what_comes_too_late(session: SparkSession) -> None:
         )
 
 
-def without_checksum_files(session: SparkSession) -> None:
-    """No `.crc` file beside each checkpoint file: they are forked for, and Spark does not sync either to disk."""
+def disable_checksum_files(session: SparkSession) -> None:
+    """Has no `.crc` file written beside each checkpoint file: they are forked for, and Spark does not sync either to disk."""
     jvm: Any = session.sparkContext._jvm  # py4j objects have no types
     hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()  # py4j objects have no types
     jvm.org.apache.hadoop.fs.FileSystem.getLocal(hadoop).setWriteChecksum(False)

@@ -26,7 +26,7 @@ async def claim(
     """Notes that the task is ours, and has it closed by the host that had it last, if that is another one and still there."""
     other = _exchanged(directory / f"{task_name}.host", str(own_socket))
     if other is not None and other != str(own_socket):
-        await _have_closed(other, secret, CloseTask(application_id, task_name))
+        await _request_close(other, secret, CloseTask(application_id, task_name))
 
 
 def may_stand_by(directory: Path, own_socket: Path, task_name: str) -> bool:
@@ -46,7 +46,7 @@ def _exchanged(note: Path, own_socket: str) -> str | None:
     return other
 
 
-async def _have_closed(socket: str, secret: bytes, message: CloseTask) -> None:
+async def _request_close(socket: str, secret: bytes, message: CloseTask) -> None:
     with contextlib.suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
         async with asyncio.timeout(CLAIM_TIMEOUT_S):
             reader, writer = await asyncio.open_unix_connection(socket)

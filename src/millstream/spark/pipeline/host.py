@@ -61,7 +61,7 @@ def may_always_stand_by(directory: Path, task_name: str) -> bool:  # noqa: ARG00
     return True
 
 
-async def unclaimed(directory: Path, application_id: str, task_name: str) -> None:
+async def claim_nothing(directory: Path, application_id: str, task_name: str) -> None:
     """For a process that has its directories to itself."""
 
 
@@ -94,7 +94,7 @@ class TaskHost:
         observe: Observer = observe_nothing,
         *,
         executor_number: str = "driver",
-        claim: Claim = unclaimed,
+        claim: Claim = claim_nothing,
         may_stand_by: MayStandBy = may_always_stand_by,
     ) -> None:
         """`claim` is called before the stores of a task are opened, `may_stand_by` before those of a standby."""

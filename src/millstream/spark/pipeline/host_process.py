@@ -155,7 +155,7 @@ async def serve(path: Path, executor_pid: int, secret: bytes, observe: Observer)
     )
     async with asyncio.TaskGroup() as tasks:
         chores = [
-            tasks.create_task(_ends_with(executor_pid, ending)),
+            tasks.create_task(_end_with(executor_pid, ending)),
             tasks.create_task(_close_idle(host)),
             tasks.create_task(_catch_up_standbys(host)),
         ]
@@ -205,7 +205,7 @@ def _remove_what_the_killed_left(directory: Path) -> None:
             shutil.rmtree(each, ignore_errors=True)
 
 
-async def _ends_with(executor_pid: int, ending: asyncio.Event) -> None:
+async def _end_with(executor_pid: int, ending: asyncio.Event) -> None:
     """A process id may be given to another process, but not while this one has an open descriptor of it."""
     descriptor = None
     try:

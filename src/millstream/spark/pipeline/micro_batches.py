@@ -189,9 +189,9 @@ class MicroBatches:
             except PipelineFailed:
                 raise
             except ConfigError as error:
-                self._failed_attempt(str(error), is_retriable=False)
+                self._back_off_or_raise(str(error), is_retriable=False)
             except MillstreamError as error:
-                self._failed_attempt(str(error), is_retriable=True)
+                self._back_off_or_raise(str(error), is_retriable=True)
 
     def close(self) -> None:
         if self._admin is not None:
@@ -261,7 +261,7 @@ class MicroBatches:
         except JobFailed as error:
             for each in due:
                 self._backlog.forget(each.partition)
-            self._failed_attempt(cause(str(error)), is_retriable=True)
+            self._back_off_or_raise(cause(str(error)), is_retriable=True)
             return
         finally:
             self._driver.order.at_work.discard(self._plan.id)
@@ -308,9 +308,9 @@ class MicroBatches:
             self._attempts = 0
             return
         final = next((each for each in failed if not each.is_retriable), failed[0])
-        self._failed_attempt(f"task {final.task}: {final.text}", is_retriable=final.is_retriable)
+        self._back_off_or_raise(f"task {final.task}: {final.text}", is_retriable=final.is_retriable)
 
-    def _failed_attempt(self, text: str, *, is_retriable: bool) -> None:
+    def _back_off_or_raise(self, text: str, *, is_retriable: bool) -> None:
         """Waits before the next attempt. Raises PipelineFailed where there is none."""
         self._attempts += 1
         if not is_retriable or self._attempts >= ATTEMPTS_MAX:

@@ -377,7 +377,7 @@ class SparkStreams(Queryable):
         try:
             batches.run()
         except BaseException as error:  # noqa: BLE001  # whoever waits is told
-            self._failed(error)
+            self._note_failure(error)
         finally:
             batches.close()
 
@@ -385,7 +385,7 @@ class SparkStreams(Queryable):
         try:
             feeding.run(self._stopping)
         except BaseException as error:  # noqa: BLE001  # whoever waits is told
-            self._failed(error)
+            self._note_failure(error)
 
     def _keep_standbys(self) -> None:
         """Asks for standbys again and again: tasks move, and executors come and go."""
@@ -398,7 +398,7 @@ class SparkStreams(Queryable):
             except JobFailed as error:  # an executor is gone, say
                 _LOGGER.info("standbys are asked for again soon: %s", cause(str(error)))
 
-    def _failed(self, error: BaseException) -> None:
+    def _note_failure(self, error: BaseException) -> None:
         with self._lock:
             self._failures.append(error)
             self._stopping.set()
@@ -413,7 +413,7 @@ class SparkStreams(Queryable):
             raise without_causes(self._failures[0])
 
     def _driver(self, observe: Callable[[Progress], object] | None) -> ApplicationDriver:
-        def observed(progress: Progress) -> None:
+        def observe_progress(progress: Progress) -> None:
             self._progress[progress.sub_topology] = progress
             if self._line is not None:
                 self._line.take(progress)
@@ -427,7 +427,7 @@ class SparkStreams(Queryable):
             clock=self._clock,
             stopping=self._stopping,
             paused=self._pausing.is_on,
-            observe=observed,
+            observe=observe_progress,
             transactional_ids=self._transactional_ids,
             records_max=self._options.records_per_trigger_max,
             plan=self._plan,

@@ -27,16 +27,16 @@ class MetricsTopic:
         value = json.dumps(metrics.to_json(), separators=(",", ":")).encode()
         try:
             self._producer.send(
-                self._topic, value, key=metrics.query_id.encode(), on_delivery=self._delivered
+                self._topic, value, key=metrics.query_id.encode(), on_delivery=self._on_delivery
             )
         except MillstreamError as error:
-            self._delivered(None, error)
+            self._on_delivery(None, error)
 
     def close(self) -> None:
         """Waits for what is under way."""
         self._producer.close()
 
-    def _delivered(self, _metadata: object, error: Exception | None) -> None:
+    def _on_delivery(self, _metadata: object, error: Exception | None) -> None:
         if error is not None:
             self.failed += 1
             _LOGGER.warning("metrics did not get into topic %s: %s", self._topic, error)

@@ -20,7 +20,7 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.model import TopicPartition
 from millstream.quoting import counted
 from millstream.runtime.system import SystemRandom
-from millstream.spark.connections import Connections, acknowledged, connections
+from millstream.spark.connections import Connections, connections, wait_until_acknowledged
 from millstream.spark.sink.encoding.encoding import Encoding, encoding_of
 from millstream.spark.sink.marks import BatchMark, Target, prefix_in_query
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_sink_options
@@ -187,7 +187,7 @@ class JoiningTask:
                 deliveries += link.run(sender.send(producer, batch))
         if not deliveries:
             return None
-        link.run(acknowledged(producer, deliveries))
+        link.run(wait_until_acknowledged(producer, deliveries))
         last = deliveries[-1].last_record()
         place = last.topic_partition
         return {

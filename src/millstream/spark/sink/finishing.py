@@ -154,7 +154,7 @@ class _Finish:
             number=0 if before is None else before.number + 1,
             is_complete=is_complete,
         )
-        self._link.run(_noted(producer, self._write.start_id, self._place, note))
+        self._link.run(_write_note(producer, self._write.start_id, self._place, note))
 
     def _end_all(self) -> None:
         open_ones = [each for each in self._left if each.shared is not None]
@@ -165,7 +165,7 @@ class _Finish:
             ]
             try:
                 with causes_raised():
-                    self._link.run(_ended(producers, some))
+                    self._link.run(_end_all(producers, some))
             except _LOST as error:
                 raise TransactionLost(
                     f"micro-batch {self._mark.batch} of query {self._mark.query} is not written whole: {error} Either another start of the "
@@ -178,7 +178,7 @@ class _Finish:
                     self._link.discard_transactional_producer(each.write.transactional_id)
 
 
-async def _ended(producers: Sequence[Producer], left: Sequence[Unfinished]) -> None:
+async def _end_all(producers: Sequence[Producer], left: Sequence[Unfinished]) -> None:
     """Waits for all of them, and raises the first error."""
     outcomes = await asyncio.gather(
         *(_end(producer, each) for producer, each in zip(producers, left, strict=True)),
@@ -195,7 +195,7 @@ async def _end(producer: Producer, left: Unfinished) -> None:
     await producer.commit_transaction()
 
 
-async def _noted(
+async def _write_note(
     producer: Producer, group: str, place: tuple[TopicPartition, int], note: StartMark
 ) -> None:
     await producer.begin_transaction()

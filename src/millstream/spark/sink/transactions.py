@@ -26,7 +26,7 @@ from millstream.clients.producer.transaction.core.errors import (
 )
 from millstream.errors import KafkaError, UnstableOffsetCommit
 from millstream.model import TopicPartition
-from millstream.spark.connections import Connections, acknowledged
+from millstream.spark.connections import Connections, wait_until_acknowledged
 from millstream.spark.sink.digests import COLUMNS, RowDigest
 from millstream.spark.sink.marks import BatchMark, StartMark, Target
 from millstream.spark.sink.options import SinkOptions
@@ -180,7 +180,7 @@ class _Attempt:
     async def _marked(
         self, mark: BatchMark, deliveries: list[BatchDelivery]
     ) -> tuple[TopicPartition, int]:
-        await acknowledged(self._producer, deliveries)
+        await wait_until_acknowledged(self._producer, deliveries)
         last = deliveries[-1].last_record()
         place = (last.topic_partition, last.offset + 1)
         await send_mark(self._producer, self._write.transactional_id, place, mark.encode())

@@ -23,7 +23,7 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.quoting import counted
 from millstream.runtime.system import SystemRandom
 from millstream.spark.collecting import freeze_what_is_loaded
-from millstream.spark.connections import Connections, acknowledged, connections
+from millstream.spark.connections import Connections, connections, wait_until_acknowledged
 from millstream.spark.sink.encoding.encoding import Encoding
 from millstream.spark.sink.finishing import abandon_writes, finish_writes
 from millstream.spark.sink.marks import BatchMark, prefix_in_query
@@ -191,7 +191,7 @@ def _write_acknowledged(
         for batch in batches:
             records += batch.num_rows
             deliveries += link.run(sender.send(producer, batch))
-        link.run(acknowledged(producer, deliveries))
+        link.run(wait_until_acknowledged(producer, deliveries))
     except BaseException:
         link.discard_producer()
         raise

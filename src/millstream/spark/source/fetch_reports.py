@@ -43,14 +43,14 @@ def report_fetches(options: FetchMetricsOptions, link: Connections) -> None:
     key = "/".join(str(each) for each in who.values())
     value = json.dumps(who | found, separators=(",", ":"))
     try:
-        link.run(_written(link.producer(), options.topic, key, value))
+        link.run(_write(link.producer(), options.topic, key, value))
     except (MillstreamError, TimeoutError) as error:
         link.discard_producer()
         why = str(error) or f"no answer within {_WAIT_S} s"
         _LOGGER.warning("fetch metrics did not get into topic %s: %s", options.topic, why)
 
 
-async def _written(producer: Producer, topic: str, key: str, value: str) -> None:
+async def _write(producer: Producer, topic: str, key: str, value: str) -> None:
     """A topic that is not there is waited for longer than a task should wait."""
     async with asyncio.timeout(_WAIT_S):
         delivery = await producer.send(topic, value.encode(), key=key.encode())

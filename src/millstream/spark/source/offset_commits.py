@@ -64,7 +64,7 @@ class OffsetCommits:
         self._asked_ms = now_ms
         self._wanted = offsets
         if self._is_under_way and self._since_asked_ms < _RARE_MS:
-            self._has_had(self._since_asked_ms)
+            self._count_time(self._since_asked_ms)
         return bool(
             self._wanted
             and self._wanted != self._committed
@@ -76,7 +76,7 @@ class OffsetCommits:
     def _is_under_way(self) -> bool:
         return self._under_way is not None and not self._under_way.done()
 
-    def _has_had(self, time_ms: int) -> None:
+    def _count_time(self, time_ms: int) -> None:
         """Tells once of a commit that is slow."""
         before_ms, self._had_ms = self._had_ms, self._had_ms + time_ms
         if before_ms < _SLOW_MS <= self._had_ms:
@@ -109,7 +109,7 @@ class OffsetCommits:
             began_ms = self._now_ms()
             await asyncio.wait({self._under_way}, timeout=limit_s)
             if self._is_under_way:
-                self._has_had(self._now_ms() - began_ms)
+                self._count_time(self._now_ms() - began_ms)
 
     async def commit_now(self, admin: Admin, offsets: Offsets) -> None:
         """Commits and waits for it. Raises what the broker answers: for queries that must not go on without."""

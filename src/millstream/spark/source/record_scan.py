@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from millstream.clients import TopicDeleted
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition, Uuid
-from millstream.spark.connections import closed
+from millstream.spark.connections import close_reading
 from millstream.spark.named_functions import function_named
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.end_of_stream import (
@@ -180,12 +180,12 @@ class _Scan:
     async def close_those_done(self) -> None:
         """Those that have met a loss are begun anew."""
         for tp in [tp for tp in self._reads if tp in self._lost or tp not in self._at]:
-            await closed(self._reads.pop(tp))
+            await close_reading(self._reads.pop(tp))
         self._lost.clear()
 
     async def close(self) -> None:
         while self._reads:
-            await closed(self._reads.popitem()[1])
+            await close_reading(self._reads.popitem()[1])
 
     def _read(self, partition: TopicPartition) -> AsyncIterator[pa.RecordBatch]:
         if partition not in self._reads:

@@ -30,16 +30,16 @@ class Reporting:
         self._earliest_until_ms = 0
         self._failed = 0
 
-    def started(self, choices: Mapping[TopicPartition, ChosenOffset]) -> None:
+    def note_starts(self, choices: Mapping[TopicPartition, ChosenOffset]) -> None:
         """Takes where partitions begin to be read. The first word on a partition counts."""
         self._started = {**choices, **self._started}
 
-    def started_at(self, offsets: Offsets, reason: str) -> None:
+    def note_starts_at(self, offsets: Offsets, reason: str) -> None:
         """The same, all for one reason."""
         if not offsets.keys() <= self._started.keys():
-            self.started({tp: ChosenOffset(offset, reason) for tp, offset in offsets.items()})
+            self.note_starts({tp: ChosenOffset(offset, reason) for tp, offset in offsets.items()})
 
-    def ends_are(self, latest: Offsets) -> None:
+    def set_ends(self, latest: Offsets) -> None:
         """Takes the ends of the logs where planning has just looked them up, which spares the next report a look-up."""
         self._latest = latest
 

@@ -120,7 +120,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._find_cluster()
         self._is_told = True
         choices = starting_choices(self._options, _CLOCK.now().wall_ms)
-        self._reporting.started(choices)
+        self._reporting.note_starts(choices)
         warn_of_compaction(link_of(self._options), {partition.topic for partition in choices})
         begin = plan.to_json({tp: choice.offset for tp, choice in choices.items()})
         return plan.with_topic_ids(plan.as_beginning(begin), topic_ids(self._options))
@@ -147,7 +147,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin, available, ends = self._readable(begin, available, ends, plan.topic_ids_in(start))
         # Those that were compared: a topic may be created anew at any time.
         ids = topic_ids(self._options)
-        self._reporting.started_at(begin, "earliest: found while the query ran")
+        self._reporting.note_starts_at(begin, "earliest: found while the query ran")
         if self._last is None and self._is_delayed(begin, available, ends, asked_ms):
             return start
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
@@ -181,7 +181,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._last is not None:
             return self._last
         available = self._wait_for_records(begin, ended)
-        self._reporting.ends_are(available)
+        self._reporting.set_ends(available)
         return available
 
     def _document(
@@ -292,7 +292,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._commits
 
     def _tell_of_checkpoint(self, begin: Offsets) -> None:
-        self._reporting.started_at(begin, "checkpoint")
+        self._reporting.note_starts_at(begin, "checkpoint")
         if not self._is_told:
             self._is_told = True
             name = self._options.given_start

@@ -35,8 +35,8 @@ def test_a_report_is_read_as_it_was_written() -> None:
 
 def test_the_first_word_on_the_start_of_a_partition_counts() -> None:
     reporting = Reporting()
-    reporting.started({TopicPartition("t", 0): ChosenOffset(Offset(3), "committed")})
-    reporting.started_at(at(8, 0), "checkpoint")
+    reporting.note_starts({TopicPartition("t", 0): ChosenOffset(Offset(3), "committed")})
+    reporting.note_starts_at(at(8, 0), "checkpoint")
     found = reporting.report(lambda _: at(9, 9), None, 0)
     assert found is not None
     assert found["started"] == [
@@ -53,11 +53,11 @@ def test_a_report_looks_up_only_what_planning_did_not() -> None:
         return at(1)
 
     reporting = Reporting()
-    reporting.ends_are(at(9))
+    reporting.set_ends(at(9))
     first = reporting.report(look_up, None, 0)
     assert first is not None
     assert (first["offsets"], first["earliest"]) == ({"t": {"0": 9}}, {"t": {"0": 1}})
-    reporting.ends_are(at(10))
+    reporting.set_ends(at(10))
     assert reporting.report(look_up, None, 9_999) is not None
     assert asked == [EARLIEST]
     assert reporting.report(look_up, None, 10_000) is not None
@@ -69,6 +69,6 @@ def test_a_look_up_that_fails_leaves_the_report_out(caplog: pytest.LogCaptureFix
         raise RequestTimedOut("no answer within 60 s")
 
     reporting = Reporting()
-    reporting.ends_are(at(9))
+    reporting.set_ends(at(9))
     assert reporting.report(fail, None, 0) is None
     assert "the progress of the query lacks its metrics, for the 1. time: no answer" in caplog.text

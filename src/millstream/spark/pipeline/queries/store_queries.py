@@ -244,11 +244,11 @@ class StoreQueries:
         with self._lock:
             if self._is_closed or task in self._opening:
                 return
-            thread = threading.Thread(target=self._opened, args=(task,), daemon=True)
+            thread = threading.Thread(target=self._open_by_job, args=(task,), daemon=True)
             self._opening[task] = thread
             thread.start()
 
-    def _opened(self, task: Task) -> None:
+    def _open_by_job(self, task: Task) -> None:
         number, partition = task
         plan = next(each for each in self._plan.last.sub_topologies if each.id == number)
         lags: dict[str, int] | None = {} if self._config.max_task_idle_ms > 0 else None

@@ -61,7 +61,7 @@ class OpaqueStreamReader(StreamReader):
         self._unseen = unseen_in(start)
         if self._unseen:
             choices = late_choices(self._options, self._unseen, _CLOCK.now().wall_ms)
-            self._reporting.started(choices)
+            self._reporting.note_starts(choices)
             positions = {**positions, **{tp: choice.offset for tp, choice in choices.items()}}
         return positions
 
