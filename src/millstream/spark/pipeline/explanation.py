@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
-Places = Mapping[tuple[int, int], str]
+Executors = Mapping[tuple[int, int], str]
 """By sub-topology and partition, the executor that has the task open."""
 
 
@@ -32,7 +32,7 @@ def explained(
     topology: Topology,
     application_id: str,
     plans: Sequence[SubTopologyPlan],
-    places: Places,
+    executors: Executors,
     copies: Mapping[tuple[int, int], Sequence[str]],
 ) -> list[ExplainedSubTopology]:
     """Returns the sub-topologies in the order of the plan."""
@@ -49,7 +49,7 @@ def explained(
                 else None
                 for spec in topology.stores_of(topology.sub_topologies[plan.id])
             },
-            tasks={f"{plan.id}_{n}": places.get((plan.id, n)) for n in range(plan.tasks)},
+            tasks={f"{plan.id}_{n}": executors.get((plan.id, n)) for n in range(plan.tasks)},
             copies={
                 f"{plan.id}_{n}": copies[plan.id, n]
                 for n in range(plan.tasks)

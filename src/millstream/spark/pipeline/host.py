@@ -66,8 +66,8 @@ async def claim_nothing(directory: Path, application_id: str, task_name: str) ->
 
 
 @dataclass(slots=True)
-class _Place:
-    """Where one task is kept. `lock`: one run at a time."""
+class _HostedTask:
+    """A task of this host, open or not. `lock`: one run at a time."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     active: ActiveTask | None = None
@@ -111,7 +111,7 @@ class TaskHost:
         self._clients: dict[KafkaSettings, TaskClients] = {}
         self._readers: dict[tuple[KafkaSettings, ClientRole], RangeReader] = {}
         """Those that have settings of their own."""
-        self._places: dict[tuple[str, str], _Place] = {}
+        self._hosted: dict[tuple[str, str], _HostedTask] = {}
         """By application id and the name of the task."""
         self._globals: dict[str, _Globals] = {}
         """By digest."""
@@ -137,20 +137,20 @@ class TaskHost:
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:
         application = self._applications[request.application_digest]
         spec = application.spec(run.sub_topology, run.topics)
-        place = self._place((request.application_id, spec.task_name(run.partition)))
-        async with place.lock:
+        hosted = self._hosted_task((request.application_id, spec.task_name(run.partition)))
+        async with hosted.lock:
             try:
-                active = await self._active(place, request.application_digest, spec, run.partition)
+                active = await self._active(hosted, request.application_digest, spec, run.partition)
                 report = await active.run(
                     run.ends, lags=run.lags, reached=run.reached, renew=run.renew
                 )
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
-                await self._close(place)
+                await self._close(hosted)
                 return _failed(spec.task_id(run.partition), error)
             except BaseException:
-                await self._close(place)
+                await self._close(hosted)
                 raise
-            place.used_ms = self._clock.now().monotonic_ms
+            hosted.used_ms = self._clock.now().monotonic_ms
         return report
 
     async def answer(self, asked: AskStore) -> Answer:
@@ -158,23 +158,23 @@ class TaskHost:
         ask = partial(answered, asked.question)
         if asked.task_name is None:
             return await self._answer_of_globals(asked, ask)
-        place = self._places.get((asked.application_id, asked.task_name))
-        if place is None:
+        hosted = self._hosted.get((asked.application_id, asked.task_name))
+        if hosted is None:
             return NotHere()
-        async with place.lock:
-            if place.active is None or place.digest != asked.application_digest:
+        async with hosted.lock:
+            if hosted.active is None or hosted.digest != asked.application_digest:
                 return NotHere()
-            place.used_ms = self._clock.now().monotonic_ms
-            return await place.active.ask(ask)
+            hosted.used_ms = self._clock.now().monotonic_ms
+            return await hosted.active.ask(ask)
 
     async def _answer_of_globals(
         self, asked: AskStore, ask: Callable[[StreamTask], Answer]
     ) -> Answer:
-        globals_ = self._globals.get(asked.application_digest)
-        if globals_ is None:
+        shared = self._globals.get(asked.application_digest)
+        if shared is None:
             return NotHere()
-        async with globals_.lock:
-            task = None if globals_.stores is None else globals_.stores.task_of(asked.store)
+        async with shared.lock:
+            task = None if shared.stores is None else shared.stores.task_of(asked.store)
             if task is None:
                 return NotHere()
             return await asyncio.get_running_loop().run_in_executor(self._kernel, ask, task)
@@ -194,20 +194,20 @@ class TaskHost:
         await self._close_unwanted_standbys()
         left = 0
         for key, wanted in self._standbys.wanted():
-            place = self._place(key)
-            if place.lock.locked():
+            hosted = self._hosted_task(key)
+            if hosted.lock.locked():
                 continue
-            async with place.lock:
+            async with hosted.lock:
                 application = self._applications.get(wanted.digest)
                 if application is not None:
-                    await self._close(place)  # the driver has it elsewhere
+                    await self._close(hosted)  # the driver has it elsewhere
                     make = partial(self._standby, application, wanted.standby)
                     left += await self._standbys.catch_up(key, make)
         return left
 
     async def _close_unwanted_standbys(self) -> None:
         for key in self._standbys.unwanted():
-            async with self._place(key).lock:
+            async with self._hosted_task(key).lock:
                 await self._standbys.close(key)
 
     async def close_tasks(self, application_id: str) -> None:
@@ -222,15 +222,15 @@ class TaskHost:
     async def close_task(self, application_id: str, task_name: str) -> None:
         """Closes one task, after the run that it is in, or its standby. Its next run starts it anew."""
         key = application_id, task_name
-        place = self._place(key)
-        async with place.lock:
-            await self._close(place)
+        hosted = self._hosted_task(key)
+        async with hosted.lock:
+            await self._close(hosted)
             await self._standbys.give_up(key)
 
     async def close_idle(self) -> None:
         """Closes the tasks that have moved elsewhere."""
         since_ms = self._clock.now().monotonic_ms - IDLE_MS
-        await self._close_where(lambda _, place: place.used_ms < since_ms)
+        await self._close_where(lambda _, hosted: hosted.used_ms < since_ms)
 
     async def close(self) -> None:
         """Closes all tasks and clients."""
@@ -247,23 +247,23 @@ class TaskHost:
         self._copier.shutdown(wait=False, cancel_futures=True)
 
     async def _active(
-        self, place: _Place, digest: str, spec: TaskSpec, partition: int
+        self, hosted: _HostedTask, digest: str, spec: TaskSpec, partition: int
     ) -> ActiveTask:
-        if place.active is not None and (place.digest, place.topics) == (digest, spec.sources):
-            return place.active
-        await self._close(place)
-        place.digest, place.topics = digest, spec.sources
+        if hosted.active is not None and (hosted.digest, hosted.topics) == (digest, spec.sources):
+            return hosted.active
+        await self._close(hosted)
+        hosted.digest, hosted.topics = digest, spec.sources
         application = self._applications[digest]
         environment = self._environment(application)
         name = spec.task_name(partition)
         await self._standbys.give_up((spec.application, name))
         await self._claim(application.state_directory, spec.application, name)
         global_stores = await self._global_stores(digest, spec, environment)
-        place.active = await ActiveTask.start(spec, partition, environment, global_stores)
-        return place.active
+        hosted.active = await ActiveTask.start(spec, partition, environment, global_stores)
+        return hosted.active
 
-    def _place(self, key: tuple[str, str]) -> _Place:
-        return self._places.setdefault(key, _Place())
+    def _hosted_task(self, key: tuple[str, str]) -> _HostedTask:
+        return self._hosted.setdefault(key, _HostedTask())
 
     async def _standby(
         self, application: HostedApplication, standby: Standby
@@ -284,14 +284,14 @@ class TaskHost:
         """Returns the global stores of an application, filled; None where it has none."""
         if not spec.topology.global_stores:
             return None
-        place = self._globals.setdefault(digest, _Globals())
-        async with place.lock:
-            if place.stores is None:
+        shared = self._globals.setdefault(digest, _Globals())
+        async with shared.lock:
+            if shared.stores is None:
                 kafka, clients = self._applications[digest].kafka, environment.clients
                 reader = self._reader_of(kafka, ClientRole.GLOBAL_CONSUMER) or clients.reader
                 reading = replace(environment, clients=replace(clients, reader=reader))
-                place.stores = await GlobalStores.open(spec, reading)
-            return place.stores
+                shared.stores = await GlobalStores.open(spec, reading)
+            return shared.stores
 
     def _clients_of(self, kafka: KafkaSettings) -> TaskClients:
         if kafka not in self._clients:
@@ -311,25 +311,25 @@ class TaskHost:
             self._readers[kafka, role] = RangeReader(**kafka.of_reader(role))
         return self._readers[kafka, role]
 
-    async def _close_where(self, wanted: Callable[[str, _Place], bool]) -> None:
-        for key, place in list(self._places.items()):
-            async with place.lock:
-                if wanted(key[0], place):
-                    await self._close(place)
+    async def _close_where(self, wanted: Callable[[str, _HostedTask], bool]) -> None:
+        for key, hosted in list(self._hosted.items()):
+            async with hosted.lock:
+                if wanted(key[0], hosted):
+                    await self._close(hosted)
         await self._close_unused_globals()
 
     async def _close_unused_globals(self) -> None:
         """Closes the global stores of applications that have no task open here."""
-        for digest, globals_ in list(self._globals.items()):
-            async with globals_.lock:
-                if any(place.digest == digest for place in self._places.values()):
+        for digest, shared in list(self._globals.items()):
+            async with shared.lock:
+                if any(hosted.digest == digest for hosted in self._hosted.values()):
                     continue
-                stores, globals_.stores = globals_.stores, None
+                stores, shared.stores = shared.stores, None
                 if stores is not None:
                     await stores.close()
 
-    async def _close(self, place: _Place) -> None:
-        active, place.active, place.digest = place.active, None, ""
+    async def _close(self, hosted: _HostedTask) -> None:
+        active, hosted.active, hosted.digest = hosted.active, None, ""
         if active is None:
             return
         try:

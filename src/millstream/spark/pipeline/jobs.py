@@ -50,10 +50,10 @@ class JobFailed(MillstreamError):
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """The runs of one Spark task: those of one host, each with its place in the job."""
+    """The runs of one Spark task: those of one host, each with its index in the job."""
 
     request: RunTasks
-    places: tuple[int, ...]
+    indexes: tuple[int, ...]
     number: int
 
 
@@ -71,7 +71,7 @@ class HostAddress:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What a Spark task brings back: replies by their place in the job, and the host that they come from."""
+    """What a Spark task brings back: replies by their index in the job, and the host that they come from."""
 
     replies: tuple[tuple[int, Reply], ...]
     slot: Slot
@@ -90,25 +90,27 @@ class TaskJobs:
         self._application = self._context.broadcast(pickled)
         self._secret = secret_of_driver()
         self._driver_cores = _cores_of_driver(self._context)
-        self._places: dict[Task, Slot] = {}
+        self._slots_of_tasks: dict[Task, Slot] = {}
         self._addresses: dict[Slot, HostAddress] = {}
         self._standbys: dict[Task, tuple[Slot, ...]] = {}
         self._copies: dict[Task, tuple[Slot, ...]] = {}
-        """By task that has standbys, the places of those that are ready."""
-        self._placing = threading.Lock()
+        """By task that has standbys, the slots of those that are ready."""
+        self._lock = threading.Lock()
 
     @property
-    def places(self) -> Mapping[Task, str]:
+    def executors_of_tasks(self) -> Mapping[Task, str]:
         """The executor that has a task open or is to open it; those in the driver's own process are left out."""
-        with self._placing:
-            places = dict(self._places)
-        return {task: slot.executor for task, slot in places.items() if slot.executor is not None}
+        with self._lock:
+            slots = dict(self._slots_of_tasks)
+        return {task: slot.executor for task, slot in slots.items() if slot.executor is not None}
 
     @property
-    def places_of_tasks(self) -> Mapping[Task, Slot]:
+    def slots_of_tasks(self) -> Mapping[Task, Slot]:
         """The host of each task that has been run."""
-        with self._placing:
-            return {task: slot for task, slot in self._places.items() if slot in self._addresses}
+        with self._lock:
+            return {
+                task: slot for task, slot in self._slots_of_tasks.items() if slot in self._addresses
+            }
 
     def run(self, requests: Sequence[RunTask], description: str) -> list[Reply]:
         """Runs the requests in one job and returns their replies in order. Raises JobFailed."""
@@ -122,23 +124,23 @@ class TaskJobs:
             done = _parallelized(self._context, rows).mapPartitions(perform).collect()
         except Exception as error:
             raise JobFailed(str(error)) from error
-        replies = {place: reply for each in done for place, reply in each.replies}
-        with self._placing:
+        replies = {index: reply for each in done for index, reply in each.replies}
+        with self._lock:
             for each in done:
                 self._addresses[each.slot] = each.address
-                for place, _ in each.replies:
-                    self._places[_task(requests[place])] = each.slot
-        return [replies[place] for place in range(len(requests))]
+                for index, _ in each.replies:
+                    self._slots_of_tasks[_task(requests[index])] = each.slot
+        return [replies[index] for index in range(len(requests))]
 
     def ask(self, task: Task, message: AskStore, timeout_s: float) -> object:
         """Asks the host of a task: over its socket where that is on this machine, else by a job on its executor.
 
         Raises HostUnreachable, NoAnswerInTime and JobFailed.
         """
-        slot = self.places_of_tasks.get(task)
+        slot = self.slots_of_tasks.get(task)
         if slot is None:
             raise HostUnreachable("it has not run yet")
-        with self._placing:
+        with self._lock:
             address = self._addresses[slot]
         if address.is_here:
             return ask_host(Path(address.socket), self._secret, message, timeout_s)
@@ -164,9 +166,9 @@ class TaskJobs:
     def keep_standbys(self, topics: Mapping[Task, tuple[str, ...]], count: int) -> None:
         """Has other executors than its own keep the stores of each of the tasks; `topics` are those it reads. Raises JobFailed."""
         slots = self._slots()
-        with self._placing:
+        with self._lock:
             self._standbys = standbys_of(
-                topics.keys(), dict(self._places), slots, self._standbys, count
+                topics.keys(), dict(self._slots_of_tasks), slots, self._standbys, count
             )
             wanted = dict(self._standbys)
         mine: dict[Slot, list[Standby]] = {}
@@ -188,7 +190,7 @@ class TaskJobs:
             for task in kept.ready:
                 if task in ready:
                     ready[task] += (slot,)
-        with self._placing:
+        with self._lock:
             self._copies = ready
 
     @property
@@ -200,26 +202,26 @@ class TaskJobs:
     @property
     def copies_of_tasks(self) -> Mapping[Task, tuple[Slot, ...]]:
         """The hosts whose standbys of a task are up to date."""
-        with self._placing:
+        with self._lock:
             return dict(self._copies)
 
     def _shares(self, requests: Sequence[RunTask]) -> dict[Slot, _Share]:
         """The runs by the host that is to have their tasks."""
         slots = self._slots()
-        with self._placing:
+        with self._lock:
             tasks = [_task(each) for each in requests]
-            wanted = placed(tasks, self._places, slots, self._copies)
-            self._places |= wanted
-        places: dict[Slot, list[int]] = {}
-        for place, run in enumerate(requests):
-            places.setdefault(wanted[_task(run)], []).append(place)
+            wanted = placed(tasks, self._slots_of_tasks, slots, self._copies)
+            self._slots_of_tasks |= wanted
+        indexes: dict[Slot, list[int]] = {}
+        for index, run in enumerate(requests):
+            indexes.setdefault(wanted[_task(run)], []).append(index)
         return {
             slot: _Share(
-                RunTasks(self._name, self.digest, tuple(requests[place] for place in mine)),
+                RunTasks(self._name, self.digest, tuple(requests[index] for index in mine)),
                 tuple(mine),
                 slot.number,
             )
-            for slot, mine in places.items()
+            for slot, mine in indexes.items()
         }
 
     def _slots(self) -> list[Slot]:
@@ -244,15 +246,17 @@ class TaskJobs:
         """A row, and where it is to be computed, for each executor that has tasks."""
         if _is_local(self._context):
             return [("", [])]
-        with self._placing:
+        with self._lock:
             keeping = {str(slot.executor) for mine in self._standbys.values() for slot in mine}
-        places = (set(self.places.values()) | keeping) & _executors(self._context).keys()
-        return [(place, [place]) for place in sorted(places)]
+        executors = (set(self.executors_of_tasks.values()) | keeping) & _executors(
+            self._context
+        ).keys()
+        return [(each, [each]) for each in sorted(executors)]
 
 
 def _parallelized(context: SparkContext, rows: Sequence[tuple[object, list[str]]]) -> Any:  # an RDD
-    """One partition for each row, with the places where it is best computed: PySpark has no method for those."""
-    if not any(places for _, places in rows):
+    """One partition for each row, with the executors that it prefers: PySpark has no method for those."""
+    if not any(preferred for _, preferred in rows):
         return context.parallelize([row for row, _ in rows], len(rows))
     from pyspark.rdd import RDD
     from pyspark.serializers import BatchedSerializer, CPickleSerializer
@@ -261,9 +265,9 @@ def _parallelized(context: SparkContext, rows: Sequence[tuple[object, list[str]]
     pickler: Any = CPickleSerializer()  # it has no types
     jvm: Any = context._jvm  # py4j objects have no types
     pairs = jvm.java.util.ArrayList()
-    for row, places in rows:
+    for row, preferred in rows:
         data = bytearray(pickler.dumps([row]))
-        hosts = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(places))
+        hosts = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(preferred))
         pairs.add(jvm.scala.Tuple2(data, hosts))
     tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
     java_context: Any = context._jsc  # py4j objects have no types
@@ -287,7 +291,7 @@ def _perform(
         slot = Slot(executor.name, share.number % (executor.cores or driver_cores or 1))
         replies = run_tasks(share.request, lambda: application.value, slot.number, secret)
         address = HostAddress(socket.gethostname(), str(socket_of(slot.number, secret)))
-        yield _Done(tuple(zip(share.places, replies, strict=True)), slot, address)
+        yield _Done(tuple(zip(share.indexes, replies, strict=True)), slot, address)
 
 
 def _ask_beside(
@@ -314,15 +318,15 @@ def _keep_standbys(
 
 
 def _close_tasks(
-    application_id: str, secret: bytes, driver_cores: int, places: Iterator[str]
+    application_id: str, secret: bytes, driver_cores: int, executors: Iterator[str]
 ) -> Iterator[str]:
     from millstream.spark.pipeline.executor import executor_of, executor_pid
     from millstream.spark.pipeline.host_link import close_tasks
 
     hosts = executor_of(executor_pid()).cores or driver_cores or 1
-    for place in places:
+    for executor in executors:
         close_tasks(application_id, hosts, secret)
-        yield place
+        yield executor
 
 
 def in_time(timeout_s: float, work: Callable[[], object]) -> object:

@@ -29,21 +29,21 @@ _NO_COPIES: Mapping[Task, Collection[Slot]] = {}
 
 def placed(
     tasks: Collection[Task],
-    places: Mapping[Task, Slot],
+    assigned: Mapping[Task, Slot],
     slots: Sequence[Slot],
     copies: Mapping[Task, Collection[Slot]] = _NO_COPIES,
 ) -> dict[Task, Slot]:
-    """Returns one of the slots for each of the tasks. `places`: where all tasks of the application are.
+    """Returns one of the slots for each of the tasks. `assigned`: the slots of all tasks of the application.
 
     `copies`: of tasks that have standbys, where their stores are kept up to date; such a task moves to one of these, and to another
     slot only when it has to.
     """
     load: Counter[object] = Counter()
-    for task, slot in places.items():
+    for task, slot in assigned.items():
         load.update(_counted(task, slot))
     found = {}
     for task in tasks:
-        here = places.get(task)
+        here = assigned.get(task)
         if here is not None:
             load.subtract(_counted(task, here))
         allowed = _allowed(here, slots, copies.get(task))
@@ -68,19 +68,19 @@ def _allowed(
 
 def standbys_of(
     tasks: AbstractSet[Task],
-    places: Mapping[Task, Slot],
+    assigned: Mapping[Task, Slot],
     slots: Sequence[Slot],
     known: Mapping[Task, Sequence[Slot]],
     count: int,
 ) -> dict[Task, tuple[Slot, ...]]:
-    """Returns up to `count` slots for each of the tasks that has a place, each of another executor than the task and the others.
+    """Returns up to `count` slots for each of the tasks that has a slot, each of another executor than the task and the others.
 
     Those that are `known` stay.
     """
     load: Counter[Slot] = Counter()
     found = {}
-    for task in sorted(tasks & places.keys()):
-        taken = {places[task].executor, None}
+    for task in sorted(tasks & assigned.keys()):
+        taken = {assigned[task].executor, None}
         mine: list[Slot] = []
         by_preference = sorted(
             slots, key=lambda slot: (slot not in known.get(task, ()), load[slot], slots.index(slot))

@@ -349,12 +349,12 @@ class SparkStreams(Queryable):
         application_id = self._config.application_id
         plans, jobs = self.plan.sub_topologies, self._jobs
         return explanation.explained(
-            self._topology, application_id, plans, jobs.places, jobs.copies
+            self._topology, application_id, plans, jobs.executors_of_tasks, jobs.copies
         )
 
     def _require_askable(self) -> None:
         """After `run_available` the stores can be asked, too: the tasks stay open."""
-        has_run = self._state is State.RUNNING or bool(self._jobs.places_of_tasks)
+        has_run = self._state is State.RUNNING or bool(self._jobs.slots_of_tasks)
         if self._state not in {State.CREATED, State.RUNNING} or not has_run:
             raise StreamsNotStarted(
                 f"application {self._config.application_id} is {self._state}: its stores can be asked once it has been started"

@@ -27,13 +27,13 @@ def host_info(slot: Slot) -> TaskHostInfo:
 def metadata_of_hosts(
     topology: Topology,
     plans: Mapping[int, SubTopologyPlan],
-    places: Mapping[Task, Slot],
+    assigned: Mapping[Task, Slot],
     copies: Mapping[Task, Sequence[Slot]],
 ) -> list[StreamsMetadata[TaskHostInfo]]:
     """Returns the hosts of tasks and of `copies`, in their order. Global stores are in every one that has tasks."""
     tasks: dict[TaskHostInfo, list[Task]] = {}
     standbys: dict[TaskHostInfo, list[Task]] = {}
-    for task, slot in places.items():
+    for task, slot in assigned.items():
         tasks.setdefault(host_info(slot), []).append(task)
     for task, slots in copies.items():
         for slot in slots:

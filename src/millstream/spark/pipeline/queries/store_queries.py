@@ -129,7 +129,7 @@ class StoreQueries:
             raise InvalidStoreError(f"store {store} is global: every host has all of its keys")
         partition = self.partition_of(where, key, serde, partitioner)
         task = where.plan.id, partition
-        slot = self._jobs.places_of_tasks.get(task)
+        slot = self._jobs.slots_of_tasks.get(task)
         copies = self._jobs.copies_of_tasks.get(task, ())
         return KeyQueryMetadata(
             partition,
@@ -141,7 +141,7 @@ class StoreQueries:
         """Returns what each task host has."""
         plans = {plan.id: plan for plan in self._plan.last.sub_topologies}
         jobs = self._jobs
-        return metadata_of_hosts(self._topology, plans, jobs.places_of_tasks, jobs.copies_of_tasks)
+        return metadata_of_hosts(self._topology, plans, jobs.slots_of_tasks, jobs.copies_of_tasks)
 
     def close(self) -> None:
         """Waits for tasks that are being opened; opens no more."""
@@ -192,7 +192,7 @@ class StoreQueries:
 
     def _ask_global(self, where: _Where, question: Question, timeout_ms: int) -> object:
         asked = self._message(where.store, question, None)
-        hosts = {slot: task for task, slot in self._jobs.places_of_tasks.items()}
+        hosts = {slot: task for task, slot in self._jobs.slots_of_tasks.items()}
         for task in hosts.values():
             try:
                 reply = self._jobs.ask(task, asked, timeout_ms / 1000)
