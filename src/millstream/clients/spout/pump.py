@@ -11,7 +11,7 @@ from millstream.clients.consumer.consumer import Consumer
 from millstream.clients.consumer.core.errors import CommitFailed, WakeupError
 from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
 from millstream.clients.group.member import RebalanceListener
-from millstream.clients.spout.core.deliveries import Deliveries
+from millstream.clients.spout.core.emitted_records import EmittedRecords
 from millstream.clients.spout.core.settings import SpoutConfig
 from millstream.clients.spout.message import SpoutHooks
 from millstream.clients.spout.settlement import Settlement
@@ -26,12 +26,12 @@ _Result = TypeVar("_Result")
 
 
 class Pump(RebalanceListener):
-    """The application's tasks only touch `deliveries`; they `wake` the pump when it should look there."""
+    """The application's tasks only touch `emitted`; they `wake` the pump when it should look there."""
 
     def __init__(
         self,
         consumer: Consumer,
-        deliveries: Deliveries,
+        emitted: EmittedRecords,
         config: SpoutConfig,
         *,
         hooks: SpoutHooks,
@@ -41,7 +41,7 @@ class Pump(RebalanceListener):
     ) -> None:
         """`news` is called when there may be something to give out."""
         self._consumer = consumer
-        self._deliveries = deliveries
+        self._emitted = emitted
         self._config = config
         self._hooks = hooks
         self._settlement = settlement
@@ -61,7 +61,7 @@ class Pump(RebalanceListener):
         while True:
             await self._settlement.settle()
             await self._commit_if_due()
-            self._deliveries.receive(await self._poll())
+            self._emitted.receive(await self._poll())
             await self._observe_log()
             self._news()
 
@@ -76,10 +76,10 @@ class Pump(RebalanceListener):
     # ---- rebalances, called inside poll() and close()
 
     async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        self._deliveries.assign(partitions)
+        self._emitted.assign(partitions)
         await self._pass_over_what_is_too_far_behind(partitions)
         self._next_lookup_ms = 0
-        if not self._deliveries.partitions:
+        if not self._emitted.partitions:
             _LOGGER.warning(
                 "this member of group %s has no partition: there are more members than partitions",
                 self._consumer.config.group_id,
@@ -87,11 +87,11 @@ class Pump(RebalanceListener):
         self._tell_partitions()
 
     async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
-        await self._commit(self._deliveries.to_commit_at_the_end(partitions))
+        await self._commit(self._emitted.to_commit_at_the_end(partitions))
         await self.on_partitions_lost(partitions)
 
     async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
-        self._deliveries.forget(partitions)
+        self._emitted.forget(partitions)
         for topic_partition in partitions:
             self.log_starts.pop(topic_partition, None)
             self.log_ends.pop(topic_partition, None)
@@ -118,18 +118,18 @@ class Pump(RebalanceListener):
 
     def _tell_partitions(self) -> None:
         if self._hooks.on_partitions is not None:
-            self._hooks.on_partitions(set(self._deliveries.partitions))
+            self._hooks.on_partitions(set(self._emitted.partitions))
 
     # ---- inside
 
     async def _poll(self) -> list[ConsumerRecord]:
         assignment = self._consumer.assignment()
-        full = assignment if self.is_paused else self._deliveries.full_partitions() & assignment
+        full = assignment if self.is_paused else self._emitted.full_partitions() & assignment
         paused = self._consumer.paused()
         self._consumer.pause(full - paused)
         self._consumer.resume(paused - full)
         until_commit_ms = max(0, self._next_commit_ms - self._now_ms())
-        self._deliveries.wants_turn = False
+        self._emitted.wants_turn = False
         self._is_polling = True
         try:
             return await self._consumer.poll(
@@ -143,19 +143,19 @@ class Pump(RebalanceListener):
     async def _commit_if_due(self) -> None:
         now_ms = self._now_ms()
         is_due = now_ms >= self._next_commit_ms or self._is_commit_asked
-        if not is_due and not self._deliveries.needs_commit():
+        if not is_due and not self._emitted.needs_commit():
             return
         self._is_commit_asked = False
         self._next_commit_ms = now_ms + self._config.commit_interval_ms
         await self._pass_what_holds_no_record()
-        await self._commit(self._deliveries.to_commit())
+        await self._commit(self._emitted.to_commit())
 
     async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
         """A commit that failed is made up for by the next one, or the records are read again."""
         if not offsets:
             return
         positions = {tp: OffsetAndMetadata(at, self._metadata) for tp, at in offsets.items()}
-        counts = self._deliveries.counts
+        counts = self._emitted.counts
         try:
             await self._undisturbed(lambda: self._consumer.commit(positions))
         except KafkaError as error:
@@ -165,14 +165,14 @@ class Pump(RebalanceListener):
             _LOGGER.warning("a commit of the spout failed: %s", error)
         else:
             counts.commits_succeeded += 1
-            self._deliveries.commit(offsets)
+            self._emitted.commit(offsets)
             self._news()
 
     async def _pass_what_holds_no_record(self) -> None:
         """Transaction markers and compacted records at the end of what was read are done as well."""
-        for topic_partition in self._deliveries.idle_partitions():
+        for topic_partition in self._emitted.idle_partitions():
             position = await self._position(topic_partition)
-            offsets = self._deliveries.partitions.get(topic_partition)
+            offsets = self._emitted.partitions.get(topic_partition)
             if position is not None and offsets is not None:
                 offsets.advance_to(position)
 
@@ -210,7 +210,7 @@ class Pump(RebalanceListener):
             return
         self.log_starts = starts
         for topic_partition, log_start in starts.items():
-            self._deliveries.drop_before(topic_partition, log_start)
+            self._emitted.drop_before(topic_partition, log_start)
 
     async def _undisturbed(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
         """A wake-up that came when poll() had its records already ends the next call, which is made again."""

@@ -44,7 +44,7 @@ class RecordSpout(ABC):
     def __init__(
         self,
         config: RetryConfig,
-        deliveries: RecordsGivenOut,
+        emitted: RecordsGivenOut,
         of_consumer: Mapping[str, object],
         *,
         deserializers: tuple[_Deserializer, _Deserializer],
@@ -54,7 +54,7 @@ class RecordSpout(ABC):
     ) -> None:
         """`of_consumer` are the settings of the consumer; `deserializers` those of keys and of values."""
         self._failures_max = config.failures_max
-        self._given_out = deliveries
+        self._given_out = emitted
         self._reader = RecordReader(*deserializers)
         self._translate = translate
         self._hooks = hooks or SpoutHooks()
@@ -62,7 +62,7 @@ class RecordSpout(ABC):
         dead_letters = None
         if config.dead_letters is not None:
             dead_letters = DeadLetters(config.dead_letters, of_consumer, environment)
-        self._settlement = Settlement(deliveries, self._hooks, dead_letters)
+        self._settlement = Settlement(emitted, self._hooks, dead_letters)
         self._scope = TaskScope("spout")
         self._news = asyncio.Event()
         self._ready: deque[SpoutMessage] = deque()

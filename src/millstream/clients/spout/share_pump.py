@@ -11,8 +11,8 @@ from millstream.clients.consumer.core.errors import WakeupError
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.share.core.values import TopicIdPartition
 from millstream.clients.share.holding_consumer import HoldingShareConsumer
+from millstream.clients.spout.core.emitted_share_records import EmittedShareRecords
 from millstream.clients.spout.core.settings import ShareSpoutConfig
-from millstream.clients.spout.core.share_deliveries import ShareDeliveries
 from millstream.clients.spout.settlement import Settlement
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
@@ -25,12 +25,12 @@ _SHORTEST_LOCK_MS: Final = 1_000
 
 
 class SharePump:
-    """The application's tasks only touch `deliveries`; they `wake` the pump when it should look there."""
+    """The application's tasks only touch `emitted`; they `wake` the pump when it should look there."""
 
     def __init__(
         self,
         consumer: HoldingShareConsumer[bytes, bytes],
-        deliveries: ShareDeliveries,
+        emitted: EmittedShareRecords,
         config: ShareSpoutConfig,
         *,
         settlement: Settlement,
@@ -39,7 +39,7 @@ class SharePump:
     ) -> None:
         """`news` is called when there may be something to give out."""
         self._consumer = consumer
-        self._deliveries = deliveries
+        self._emitted = emitted
         self._config = config
         self._settlement = settlement
         self._clock = clock
@@ -54,7 +54,7 @@ class SharePump:
             await self._settlement.settle()
             self.tell()
             records = await self._poll()
-            self._deliveries.receive(records, self._now_ms(), self._lock_timeout_ms())
+            self._emitted.receive(records, self._now_ms(), self._lock_timeout_ms())
             self._news()
 
     def wake(self) -> None:
@@ -63,13 +63,13 @@ class SharePump:
 
     def tell(self) -> None:
         """Has the next request tell what became of records, and renew locks."""
-        told = self._deliveries.take_acknowledgements(self._now_ms(), self._lock_timeout_ms())
+        told = self._emitted.take_acknowledgements(self._now_ms(), self._lock_timeout_ms())
         for record, kind in told:
             self._consumer.acknowledge(record, kind)
 
     async def _poll(self) -> list[ConsumerRecord]:
-        self._deliveries.wants_turn = False
-        room = 0 if self.is_paused else self._deliveries.room()
+        self._emitted.wants_turn = False
+        room = 0 if self.is_paused else self._emitted.room()
         limit = self._consumer.config.max_poll_records
         self._is_polling = True
         try:
@@ -84,14 +84,14 @@ class SharePump:
             self._is_polling = False
 
     def _wait_ms(self) -> int:
-        turn_ms = self._deliveries.next_turn_ms()
+        turn_ms = self._emitted.next_turn_ms()
         limit_ms = self._config.poll_timeout_ms
         return limit_ms if turn_ms is None else max(0, min(limit_ms, turn_ms - self._now_ms()))
 
     def _hear(
         self, offsets: Mapping[TopicIdPartition, AbstractSet[int]], error: KafkaError | None
     ) -> None:
-        counts = self._deliveries.counts
+        counts = self._emitted.counts
         if error is None:
             counts.commits_succeeded += 1
             return
@@ -107,7 +107,7 @@ class SharePump:
             "ours no longer, and delivered again: %s of %s, from offset %d on",
             counted(len(offsets), "record"), topic_partition, min(offsets),
         )  # fmt: skip
-        self._deliveries.lose(topic_partition, offsets)
+        self._emitted.lose(topic_partition, offsets)
 
     def _lock_timeout_ms(self) -> int:
         return self._consumer.acquisition_lock_timeout_ms() or _SHORTEST_LOCK_MS

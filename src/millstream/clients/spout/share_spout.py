@@ -1,6 +1,6 @@
 """The spout over a share group (KIP-932): its members work on the same partitions, and brokers keep what failed.
 
-What is given out next, and what brokers are told, is decided in `core.share_deliveries`; the consumer is used by `share_pump`.
+What is given out next, and what brokers are told, is decided in `core.emitted_share_records`; the consumer is used by `share_pump`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from millstream.clients.config.share import EXPLICIT, RECORD_LIMIT, ShareConsume
 from millstream.clients.core.client_names import described, first_of
 from millstream.clients.core.deserialization import AnyDeserializer
 from millstream.clients.share.holding_consumer import HoldingShareConsumer
+from millstream.clients.spout.core.emitted_share_records import EmittedShareRecords
 from millstream.clients.spout.core.metrics import PartitionMetrics, SpoutMetrics
 from millstream.clients.spout.core.settings import (
     ShareSpoutConfig,
@@ -20,7 +21,6 @@ from millstream.clients.spout.core.settings import (
     divided,
     topic_names,
 )
-from millstream.clients.spout.core.share_deliveries import ShareDeliveries
 from millstream.clients.spout.message import SpoutHooks, Translate
 from millstream.clients.spout.record_spout import RecordSpout
 from millstream.clients.spout.share_pump import SharePump
@@ -49,10 +49,10 @@ class ShareSpout(RecordSpout):
         own, of_consumer = _divided(dict(settings))
         self.config = parse_settings(ShareSpoutConfig, own)
         self._topics = topic_names(topics)
-        self._deliveries = ShareDeliveries(self.config)
+        self._emitted = EmittedShareRecords(self.config)
         super().__init__(
             self.config,
-            self._deliveries,
+            self._emitted,
             of_consumer,
             deserializers=(key_deserializer, value_deserializer),
             translate=translate,
@@ -64,7 +64,7 @@ class ShareSpout(RecordSpout):
         )
         self._pump: SharePump = SharePump(
             self._consumer,
-            self._deliveries,
+            self._emitted,
             self.config,
             settlement=self._settlement,
             clock=self._clock,
@@ -83,7 +83,7 @@ class ShareSpout(RecordSpout):
     def metrics(self) -> SpoutMetrics:
         """Returns counts since the start, and how many records are held of each partition. A member knows no lag."""
         return SpoutMetrics(
-            self._deliveries.counts,
+            self._emitted.counts,
             {
                 topic_partition: PartitionMetrics(
                     earliest_time_offset=None,
@@ -93,7 +93,7 @@ class ShareSpout(RecordSpout):
                     committed_offset=None,
                     pending=count,
                 )
-                for topic_partition, count in self._deliveries.pending().items()
+                for topic_partition, count in self._emitted.pending().items()
             },
         )
 

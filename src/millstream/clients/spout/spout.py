@@ -1,6 +1,6 @@
 """The spout: records of topics one by one, each acked or failed by itself, as Storm's KafkaSpout gives them.
 
-What is given out next, and what may be committed, is decided in `core.deliveries`; the consumer is used by `pump`.
+What is given out next, and what may be committed, is decided in `core.emitted_records`; the consumer is used by `pump`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from millstream.clients.config.settings import parse_settings
 from millstream.clients.consumer.consumer import Consumer
 from millstream.clients.core.client_names import described, first_of
 from millstream.clients.core.deserialization import AnyDeserializer
-from millstream.clients.spout.core.deliveries import Deliveries
+from millstream.clients.spout.core.emitted_records import EmittedRecords
 from millstream.clients.spout.core.metrics import PartitionMetrics, SpoutMetrics
 from millstream.clients.spout.core.settings import SpoutConfig, SpoutSettings, divided, topic_names
 from millstream.clients.spout.message import SpoutHooks, Translate
@@ -51,10 +51,10 @@ class Spout(RecordSpout):
         if self.config.max_offset_behind is not None:
             _check_reset(of_consumer)
         self._topics = topics if isinstance(topics, re.Pattern) else topic_names(topics)
-        self._deliveries = Deliveries(self.config)
+        self._emitted = EmittedRecords(self.config)
         super().__init__(
             self.config,
-            self._deliveries,
+            self._emitted,
             of_consumer,
             deserializers=(key_deserializer, value_deserializer),
             translate=translate,
@@ -64,7 +64,7 @@ class Spout(RecordSpout):
         self._consumer = Consumer(environment=environment, **cast("ConsumerSettings", of_consumer))
         self._pump: Pump = Pump(
             self._consumer,
-            self._deliveries,
+            self._emitted,
             self.config,
             hooks=self._hooks,
             settlement=self._settlement,
@@ -78,7 +78,7 @@ class Spout(RecordSpout):
             self._consumer.config,
             is_closed=self._scope.is_closed,
             group_id=self._consumer.config.group_id,
-            assignment=first_of(self._deliveries.partitions),
+            assignment=first_of(self._emitted.partitions),
         )
 
     def pause(self) -> None:
@@ -88,12 +88,12 @@ class Spout(RecordSpout):
 
     def assignment(self) -> set[TopicPartition]:
         """Returns the partitions that the group gave us. A copy."""
-        return set(self._deliveries.partitions)
+        return set(self._emitted.partitions)
 
     def metrics(self) -> SpoutMetrics:
         """Returns counts since the start, and the offsets of each partition that is ours now."""
         return SpoutMetrics(
-            self._deliveries.counts,
+            self._emitted.counts,
             {
                 topic_partition: PartitionMetrics(
                     earliest_time_offset=self._pump.log_starts.get(topic_partition),
@@ -103,7 +103,7 @@ class Spout(RecordSpout):
                     committed_offset=offsets.committed,
                     pending=offsets.pending_count,
                 )
-                for topic_partition, offsets in self._deliveries.partitions.items()
+                for topic_partition, offsets in self._emitted.partitions.items()
             },
         )
 

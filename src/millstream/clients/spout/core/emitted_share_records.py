@@ -39,7 +39,7 @@ class _Lock:
         return MessageId(self.record.topic_partition, self.record.offset)
 
 
-class ShareDeliveries:
+class EmittedShareRecords:
     def __init__(self, config: ShareSpoutConfig) -> None:
         self._retries = config.retry_policy()
         self._max_spout_pending = config.max_spout_pending
@@ -86,7 +86,7 @@ class ShareDeliveries:
 
     # ---- what goes out
 
-    def next(self, now_ms: int) -> RecordAttempt | None:  # noqa: ARG002 - as the other kind of deliveries has it
+    def next(self, now_ms: int) -> RecordAttempt | None:  # noqa: ARG002 - as the other kind has it
         """Returns what is given out next. None: nothing yet."""
         while self._returned:
             attempt = self._returned.popleft()

@@ -15,7 +15,7 @@ from millstream.clients.spout.core.waiting import WaitingRecords
 from millstream.model import TopicPartition
 
 
-class Deliveries:
+class EmittedRecords:
     def __init__(self, config: SpoutConfig) -> None:
         self._guarantee = config.processing_guarantee
         self._tracked = config.processing_guarantee == "at_least_once"

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from millstream.clients import AcknowledgeType, ConsumerRecord, TopicPartition
 from millstream.clients.spout.core.attempts import FailOutcome, RecordAttempt
+from millstream.clients.spout.core.emitted_share_records import EmittedShareRecords
 from millstream.clients.spout.core.settings import ShareSpoutConfig
-from millstream.clients.spout.core.share_deliveries import ShareDeliveries
 from millstream.errors import ConfigError
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
@@ -22,13 +22,13 @@ def record(offset: int, delivery: int = 1, partition: int = 0) -> ConsumerRecord
     return ConsumerRecord("t", partition, offset, 0, value=b"v").with_delivery_count(delivery)
 
 
-def deliveries(*records: ConsumerRecord, **settings: object) -> ShareDeliveries:
-    made = ShareDeliveries(ShareSpoutConfig(**settings))  # type: ignore[arg-type]  # settings of any kind
+def emitted(*records: ConsumerRecord, **settings: object) -> EmittedShareRecords:
+    made = EmittedShareRecords(ShareSpoutConfig(**settings))  # type: ignore[arg-type]  # settings of any kind
     made.receive(records, 0, LOCK_MS)
     return made
 
 
-def out(spout: ShareDeliveries) -> list[RecordAttempt]:
+def out(spout: EmittedShareRecords) -> list[RecordAttempt]:
     """Everything that is given out now."""
     taken = []
     while (attempt := spout.next(0)) is not None:
@@ -36,18 +36,18 @@ def out(spout: ShareDeliveries) -> list[RecordAttempt]:
     return taken
 
 
-def told(spout: ShareDeliveries, now_ms: int = 0) -> list[tuple[int, AcknowledgeType]]:
+def told(spout: EmittedShareRecords, now_ms: int = 0) -> list[tuple[int, AcknowledgeType]]:
     return [(r.offset, kind) for r, kind in spout.take_acknowledgements(now_ms, LOCK_MS)]
 
 
 def fail(
-    spout: ShareDeliveries, attempt: RecordAttempt, now_ms: int = 0, delay_ms: int | None = None
+    spout: EmittedShareRecords, attempt: RecordAttempt, now_ms: int = 0, delay_ms: int | None = None
 ) -> FailOutcome:
     return spout.fail(attempt, now_ms, delay_ms, None)
 
 
 def test_an_ack_accepts_and_a_fail_releases_each_once() -> None:
-    spout = deliveries(record(0), record(1), record(2))
+    spout = emitted(record(0), record(1), record(2))
     first, second, third = out(spout)
     assert spout.ack(second)
     assert fail(spout, first) is FailOutcome.RETRY
@@ -60,13 +60,13 @@ def test_an_ack_accepts_and_a_fail_releases_each_once() -> None:
 
 
 def test_the_number_of_an_attempt_is_the_brokers_count_of_deliveries() -> None:
-    spout = deliveries(record(0, 3), record(1, 1))
+    spout = emitted(record(0, 3), record(1, 1))
     assert [attempt.number for attempt in out(spout)] == [3, 1]
     assert (spout.counts.retried, spout.counts.emitted) == (1, 1)
 
 
 def test_a_fail_with_a_delay_keeps_the_record_and_releases_it_when_the_delay_is_over() -> None:
-    spout = deliveries(record(0))
+    spout = emitted(record(0))
     (attempt,) = out(spout)
     fail(spout, attempt, now_ms=0, delay_ms=25_000)
     assert spout.next_turn_ms() == RENEWAL_MS
@@ -79,14 +79,14 @@ def test_a_fail_with_a_delay_keeps_the_record_and_releases_it_when_the_delay_is_
 
 
 def test_delays_grow_with_the_brokers_count() -> None:
-    spout = deliveries(record(0, 3), retry_delay_initial_ms=10, retry_delay_multiplier=2.0)
+    spout = emitted(record(0, 3), retry_delay_initial_ms=10, retry_delay_multiplier=2.0)
     fail(spout, out(spout)[0])
     assert told(spout, 39) == []
     assert told(spout, 40) == [(0, RELEASE)]
 
 
 def test_an_ack_before_the_release_takes_the_fail_back() -> None:
-    spout = deliveries(record(0))
+    spout = emitted(record(0))
     (attempt,) = out(spout)
     fail(spout, attempt, delay_ms=100)
     assert spout.ack(attempt)
@@ -94,13 +94,13 @@ def test_an_ack_before_the_release_takes_the_fail_back() -> None:
 
 
 def test_all_that_is_held_is_renewed_given_out_or_not() -> None:
-    spout = deliveries(record(0), record(1))
+    spout = emitted(record(0), record(1))
     assert spout.next(0) is not None
     assert told(spout, RENEWAL_MS) == [(0, RENEW), (1, RENEW)]
 
 
 def test_after_its_retries_a_record_is_rejected_once_it_is_settled() -> None:
-    spout = deliveries(record(0, 2), record(1, 3), retries_max=2)
+    spout = emitted(record(0, 2), record(1, 3), retries_max=2)
     first, second = out(spout)
     assert fail(spout, first) is FailOutcome.RETRY
     assert fail(spout, second) is FailOutcome.GIVEN_UP
@@ -112,7 +112,7 @@ def test_after_its_retries_a_record_is_rejected_once_it_is_settled() -> None:
 
 
 def test_a_record_that_was_lost_is_nobodys_until_it_is_delivered_again() -> None:
-    spout = deliveries(record(0), record(1))
+    spout = emitted(record(0), record(1))
     held = spout.next(0)
     assert held is not None
     spout.lose(ZERO, [0, 1])
@@ -128,14 +128,14 @@ def test_a_record_that_was_lost_is_nobodys_until_it_is_delivered_again() -> None
 
 
 def test_what_was_to_be_told_of_a_record_that_was_lost_is_not_told() -> None:
-    spout = deliveries(record(0))
+    spout = emitted(record(0))
     spout.ack(out(spout)[0])
     spout.lose(ZERO, [0])
     assert told(spout) == []
 
 
 def test_there_is_room_once_all_is_given_out_and_no_more_than_the_limit() -> None:
-    spout = deliveries(record(0), record(1), max_spout_pending=3)
+    spout = emitted(record(0), record(1), max_spout_pending=3)
     assert spout.room() == 0
     first, _ = out(spout)
     assert spout.wants_turn
@@ -150,7 +150,7 @@ def test_there_is_room_once_all_is_given_out_and_no_more_than_the_limit() -> Non
 
 
 def test_failures_in_a_row_end_with_an_ack() -> None:
-    spout = deliveries(record(0), record(1))
+    spout = emitted(record(0), record(1))
     first, second = out(spout)
     fail(spout, first)
     assert spout.failures_in_a_row == 1
@@ -169,7 +169,7 @@ def test_whatever_happens_every_record_is_accepted_in_the_end_and_each_lock_ends
 ) -> None:
     """A broker that delivers what was released again: nothing is told of a record that is not locked for us."""
     to_deliver = [record(offset) for offset in range(data.draw(st.integers(1, 6), label="records"))]
-    spout, locked, accepted, now_ms = deliveries(), {}, set(), 0
+    spout, locked, accepted, now_ms = emitted(), {}, set(), 0
     held: list[RecordAttempt] = []
     count = len(to_deliver)
     while len(accepted) < count:

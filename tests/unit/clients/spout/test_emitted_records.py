@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from millstream.clients import ConsumerRecord, TopicPartition
 from millstream.clients.spout.core.attempts import FailOutcome, RecordAttempt
-from millstream.clients.spout.core.deliveries import Deliveries
+from millstream.clients.spout.core.emitted_records import EmittedRecords
 from millstream.clients.spout.core.settings import SpoutConfig
 
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -17,14 +17,14 @@ def record(offset: int, partition: int = 0) -> ConsumerRecord:
     return ConsumerRecord("t", partition, offset, 0, value=b"v")
 
 
-def deliveries(*offsets: int, **settings: object) -> Deliveries:
-    made = Deliveries(SpoutConfig(**settings))  # type: ignore[arg-type]  # settings of any kind
+def emitted(*offsets: int, **settings: object) -> EmittedRecords:
+    made = EmittedRecords(SpoutConfig(**settings))  # type: ignore[arg-type]  # settings of any kind
     made.assign([ZERO])
     made.receive(record(offset) for offset in offsets)
     return made
 
 
-def out(spout: Deliveries, now_ms: int = 0) -> list[RecordAttempt]:
+def out(spout: EmittedRecords, now_ms: int = 0) -> list[RecordAttempt]:
     """Everything that is given out now."""
     taken = []
     while (attempt := spout.next(now_ms)) is not None:
@@ -36,12 +36,12 @@ def places(attempts: list[RecordAttempt]) -> list[tuple[int, int, int]]:
     return [(a.record.partition, a.record.offset, a.number) for a in attempts]
 
 
-def fail(spout: Deliveries, attempt: RecordAttempt, now_ms: int = 0) -> FailOutcome:
+def fail(spout: EmittedRecords, attempt: RecordAttempt, now_ms: int = 0) -> FailOutcome:
     return spout.fail(attempt, now_ms, None, None)
 
 
 def test_retries_that_are_due_come_before_new_records() -> None:
-    spout = deliveries(0, 1, 2, retry_delay_initial_ms=10)
+    spout = emitted(0, 1, 2, retry_delay_initial_ms=10)
     first = spout.next(0)
     assert first is not None
     assert fail(spout, first) is FailOutcome.RETRY
@@ -51,7 +51,7 @@ def test_retries_that_are_due_come_before_new_records() -> None:
 
 
 def test_an_ack_after_a_fail_takes_the_retry_back() -> None:
-    spout = deliveries(0)
+    spout = emitted(0)
     (attempt,) = out(spout)
     fail(spout, attempt)
     assert spout.ack(attempt)
@@ -60,7 +60,7 @@ def test_an_ack_after_a_fail_takes_the_retry_back() -> None:
 
 
 def test_a_second_fail_of_one_attempt_counts_once() -> None:
-    spout = deliveries(0, retries_max=1)
+    spout = emitted(0, retries_max=1)
     (attempt,) = out(spout)
     assert fail(spout, attempt) is FailOutcome.RETRY
     assert fail(spout, attempt) is FailOutcome.IGNORED
@@ -71,7 +71,7 @@ def test_a_second_fail_of_one_attempt_counts_once() -> None:
 
 
 def test_a_record_that_is_given_up_is_pending_until_it_is_settled() -> None:
-    spout = deliveries(0, 1, retries_max=0)
+    spout = emitted(0, 1, retries_max=0)
     first, second = out(spout)
     assert fail(spout, first) is FailOutcome.GIVEN_UP
     spout.ack(second)
@@ -82,7 +82,7 @@ def test_a_record_that_is_given_up_is_pending_until_it_is_settled() -> None:
 
 
 def test_at_the_limit_nothing_new_is_given_out_but_retries_are() -> None:
-    spout = deliveries(0, 1, 2, 3, max_uncommitted_offsets=2)
+    spout = emitted(0, 1, 2, 3, max_uncommitted_offsets=2)
     first, second = out(spout)
     assert spout.full_partitions() == {ZERO}
     spout.ack(second)
@@ -98,20 +98,20 @@ def test_at_the_limit_nothing_new_is_given_out_but_retries_are() -> None:
 
 
 def test_the_limit_is_that_of_each_partition() -> None:
-    spout = deliveries(0, 1, 2, max_uncommitted_offsets=1)
+    spout = emitted(0, 1, 2, max_uncommitted_offsets=1)
     spout.receive([record(7, 1), record(8, 1)])
     assert places(out(spout)) == [(0, 0, 1), (1, 7, 1)]
 
 
 def test_a_partition_is_left_when_its_records_are_out() -> None:
-    spout = deliveries(0, 1)
+    spout = emitted(0, 1)
     spout.receive([record(0, 1), record(1, 1)])
     spout.receive([record(2, 0)])
     assert places(out(spout)) == [(0, 0, 1), (0, 1, 1), (0, 2, 1), (1, 0, 1), (1, 1, 1)]
 
 
 def test_acks_and_fails_of_a_partition_that_is_gone_are_ignored() -> None:
-    spout = deliveries(0, 1)
+    spout = emitted(0, 1)
     first, second = out(spout)
     fail(spout, second)
     spout.forget([ZERO])
@@ -127,7 +127,7 @@ def test_acks_and_fails_of_a_partition_that_is_gone_are_ignored() -> None:
 
 
 def test_a_rewind_begins_the_partition_anew() -> None:
-    spout = deliveries(5, 6)
+    spout = emitted(5, 6)
     first, second = out(spout)
     spout.ack(first)
     spout.receive([record(5)])
@@ -139,7 +139,7 @@ def test_a_rewind_begins_the_partition_anew() -> None:
 
 
 def test_retries_of_records_that_the_log_no_longer_has_are_given_up() -> None:
-    spout = deliveries(3, 4)
+    spout = emitted(3, 4)
     for attempt in out(spout):
         fail(spout, attempt)
     spout.drop_before(ZERO, 4)
@@ -148,7 +148,7 @@ def test_retries_of_records_that_the_log_no_longer_has_are_given_up() -> None:
 
 
 def test_a_record_that_fails_too_far_behind_the_latest_is_given_up() -> None:
-    spout = deliveries(0, 1, 2, 3, max_offset_behind=2)
+    spout = emitted(0, 1, 2, 3, max_offset_behind=2)
     attempts = out(spout)
     assert [fail(spout, attempt) for attempt in attempts[:2]] == [
         FailOutcome.GIVEN_UP,
@@ -158,7 +158,7 @@ def test_a_record_that_fails_too_far_behind_the_latest_is_given_up() -> None:
 
 
 def test_what_is_still_out_too_far_behind_an_ack_is_given_up_once() -> None:
-    spout = deliveries(0, 1, 2, 3, max_offset_behind=2)
+    spout = emitted(0, 1, 2, 3, max_offset_behind=2)
     attempts = out(spout)
     assert spout.ack(attempts[3])
     assert [each.attempt for each in spout.given_up] == [attempts[0]]
@@ -172,7 +172,7 @@ def test_what_is_still_out_too_far_behind_an_ack_is_given_up_once() -> None:
 
 
 def test_a_retry_too_far_behind_an_ack_is_given_up_and_not_given_out() -> None:
-    spout = deliveries(0, 1, max_offset_behind=2)
+    spout = emitted(0, 1, max_offset_behind=2)
     first, second = out(spout)
     assert fail(spout, first) is FailOutcome.RETRY
     spout.receive([record(2), record(3), record(4)])
@@ -184,7 +184,7 @@ def test_a_retry_too_far_behind_an_ack_is_given_up_and_not_given_out() -> None:
 
 
 def test_a_scheduled_retry_too_far_behind_an_ack_is_off() -> None:
-    spout = deliveries(0, 1, 2, 3, max_offset_behind=2, retry_delay_initial_ms=10)
+    spout = emitted(0, 1, 2, 3, max_offset_behind=2, retry_delay_initial_ms=10)
     zero = spout.next(0)
     assert zero is not None
     assert fail(spout, zero) is FailOutcome.RETRY
@@ -194,7 +194,7 @@ def test_a_scheduled_retry_too_far_behind_an_ack_is_off() -> None:
 
 
 def test_an_ack_before_it_is_settled_saves_what_was_too_far_behind() -> None:
-    spout = deliveries(0, 1, 2, max_offset_behind=1)
+    spout = emitted(0, 1, 2, max_offset_behind=1)
     first, _, last = out(spout)
     spout.ack(last)
     assert spout.ack(first)
@@ -204,7 +204,7 @@ def test_an_ack_before_it_is_settled_saves_what_was_too_far_behind() -> None:
 
 def test_turns_go_on_where_they_stopped_when_a_partition_is_gone() -> None:
     """Each partition at its limit of one: the turn passes on."""
-    spout = deliveries(max_uncommitted_offsets=1)
+    spout = emitted(max_uncommitted_offsets=1)
     partitions = [TopicPartition("t", number) for number in range(3)]
 
     def turn() -> int:
@@ -224,7 +224,7 @@ def test_turns_go_on_where_they_stopped_when_a_partition_is_gone() -> None:
 
 
 def test_at_most_once_gives_out_what_is_committed_and_leaves_the_rest_to_the_next_owner() -> None:
-    spout = deliveries(0, 1, 2, processing_guarantee="at_most_once")
+    spout = emitted(0, 1, 2, processing_guarantee="at_most_once")
     assert out(spout) == []
     assert spout.needs_commit()
     assert spout.to_commit() == {ZERO: 3}
@@ -238,20 +238,20 @@ def test_at_most_once_gives_out_what_is_committed_and_leaves_the_rest_to_the_nex
 
 
 def test_without_a_guarantee_what_was_given_out_is_committed() -> None:
-    spout = deliveries(0, 1, 2, processing_guarantee="none")
+    spout = emitted(0, 1, 2, processing_guarantee="none")
     spout.next(0)
     assert spout.to_commit() == {ZERO: 1}
 
 
 def test_only_what_has_changed_is_committed() -> None:
-    spout = deliveries(0)
+    spout = emitted(0)
     out(spout)
     spout.commit(spout.to_commit())
     assert spout.to_commit() == {}
 
 
 def test_failures_in_a_row_end_with_an_ack() -> None:
-    spout = deliveries(0, 1)
+    spout = emitted(0, 1)
     first, second = out(spout)
     fail(spout, first)
     fail(spout, second)
@@ -269,7 +269,7 @@ def test_whatever_is_acked_and_failed_all_is_given_out_and_committed_in_the_end(
     gaps: list[int], limit: int, data: st.DataObject
 ) -> None:
     offsets = [sum(gaps[: number + 1]) for number in range(len(gaps))]
-    spout = deliveries(*offsets, max_uncommitted_offsets=limit)
+    spout = emitted(*offsets, max_uncommitted_offsets=limit)
     held: list[RecordAttempt] = []
     acked: set[int] = set()
     now_ms = 0
