@@ -58,7 +58,7 @@ class Server:
     ended: list[tuple[int, TlsSocket | None]] = field(default_factory=list)
     clients: list[socket.socket] = field(default_factory=list)
 
-    def shake_hands_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
+    def on_handshake_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
         self.ended.append((peer.connection_id, tls))
 
     def handshakes(self) -> Handshakes:

@@ -116,7 +116,7 @@ class ClusterProcesses:
         """Those that live."""
         self._has_failed = False
 
-    def signalled(self, number: int, _frame: FrameType | None = None) -> None:
+    def on_signal(self, number: int, _frame: FrameType | None = None) -> None:
         """Takes a signal of this process: the first one stops the cluster, the next one kills it."""
         self._events.put(signal.Signals(number))
 
@@ -241,7 +241,7 @@ class ClusterProcesses:
 
 @contextmanager
 def _signals_to(cluster: ClusterProcesses) -> Iterator[None]:
-    before = {number: signal.signal(number, cluster.signalled) for number in _SIGNALS}
+    before = {number: signal.signal(number, cluster.on_signal) for number in _SIGNALS}
     try:
         yield
     finally:

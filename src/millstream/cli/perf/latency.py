@@ -164,14 +164,16 @@ async def _measure(
         for number in range(count):
             value = random.randbytes(size)
             begun = perf_counter()
-            await _there_and_back(producer, consumer, topic, value)
+            await _send_and_receive(producer, consumer, topic, value)
             latency_ms = (perf_counter() - begun) * 1000
             latencies.add(latency_ms)
             if number % _REPORTED_EVERY == 0:
                 click.echo(f"{number}\t{latency_ms:.4f}", err=True)
 
 
-async def _there_and_back(producer: Producer, consumer: Consumer, topic: str, value: bytes) -> None:
+async def _send_and_receive(
+    producer: Producer, consumer: Consumer, topic: str, value: bytes
+) -> None:
     """Raises RequestTimedOut where nothing comes, and ClickException where something else does."""
     await (await producer.send(topic, value))
     records = await consumer.poll(timeout_ms=_TIMEOUT_MS)

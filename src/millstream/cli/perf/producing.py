@@ -211,7 +211,7 @@ class _Run:
         started_ms = _now_ms()
         self.sent, self._window = Sent(started_ms), Sent(started_ms)
         begun_ms = self._begin(started_ms)
-        producer_send, topic, acknowledged = self._producer.send, self._topic, self._acknowledged
+        producer_send, topic, acknowledged = self._producer.send, self._topic, self._on_delivery
         for number, payload in enumerate(islice(self._payloads, count)):
             now_ms = _now_ms()
             if self._per_ms > 0 and (early_ms := started_ms + number / self._per_ms - now_ms) > 0:
@@ -233,7 +233,7 @@ class _Run:
             self._producer.begin_transaction()
         return now_ms
 
-    def _acknowledged(
+    def _on_delivery(
         self, sent_ms: float, size: int, _metadata: RecordMetadata, error: Exception | None
     ) -> None:
         if error is not None:

@@ -164,12 +164,12 @@ class RecordSender:
             headers=line.headers,
             partition=self._partition if line.partition is None else line.partition,
             timestamp_ms=line.timestamp_ms,
-            on_delivery=partial(self._delivered, (self._sent, place)),
+            on_delivery=partial(self._on_delivery, (self._sent, place)),
         )
         if self._waits:
             delivery.result()
 
-    def _delivered(
+    def _on_delivery(
         self, sent: tuple[int, LinePlace], _metadata: object, error: Exception | None
     ) -> None:
         """Runs on the producer's loop, in the order of the records of a partition."""

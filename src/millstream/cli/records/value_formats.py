@@ -139,11 +139,11 @@ def _looking_up(
     try:
         return convert(topic, data, headers)
     except LookupNeeded as needed:
-        asyncio.run(_awaited(needed))
+        asyncio.run(_look_up(needed))
     return convert(topic, data, headers)
 
 
-async def _awaited(needed: Any) -> None:  # Any: LookupNeeded, which is imported late
+async def _look_up(needed: Any) -> None:  # Any: LookupNeeded, which is imported late
     await needed.look_up()
 
 

@@ -136,7 +136,7 @@ async def _run_node(
     process = NodeProcess(config, SystemClock(), SystemRandom(), SystemFileSystem())
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
-        loop.add_signal_handler(number, _signalled, process, options, number)
+        loop.add_signal_handler(number, _on_signal, process, options, number)
     if options.until_end_of_input or options.controller_until_end_of_input:
         wake_at_parent_death()
         loop.add_reader(sys.stdin, process.request_stop)
@@ -151,7 +151,7 @@ async def _run_node(
     _LOGGER.info("shut down completed")
 
 
-def _signalled(process: NodeProcess, options: ServerOptions, number: signal.Signals) -> None:
+def _on_signal(process: NodeProcess, options: ServerOptions, number: signal.Signals) -> None:
     _LOGGER.info("%s: shutting down", number.name)
     if options.controller_until_end_of_input and not process.is_stopping:
         process.request_broker_stop()

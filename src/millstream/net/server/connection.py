@@ -51,19 +51,19 @@ class ConnectionOwner(Protocol):
     closings: Closings
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
-    def was_active(self, connection: ServerConnection) -> None:
+    def on_active(self, connection: ServerConnection) -> None:
         """Tells the server that bytes arrived, or requests were started."""
         ...
 
-    def writes_stalled(self, connection: ServerConnection) -> None:
+    def on_writes_stalled(self, connection: ServerConnection) -> None:
         """Tells the server that the socket takes no more bytes."""
         ...
 
-    def writes_moved(self, connection: ServerConnection) -> None:
+    def on_writes_moved(self, connection: ServerConnection) -> None:
         """Tells the server that the socket took some bytes."""
         ...
 
-    def became_idle(self) -> None:
+    def on_idle(self) -> None:
         """Tells the server that the last response of a connection was sent."""
         ...
 
@@ -71,7 +71,7 @@ class ConnectionOwner(Protocol):
         """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take. May close connections."""
         ...
 
-    def closed(self, connection: ServerConnection) -> None: ...
+    def on_closed(self, connection: ServerConnection) -> None: ...
 
 
 class TlsTransport(SealingSocket, Protocol):
@@ -247,7 +247,7 @@ class ServerConnection:
             self._refuse(error)
         if not self.is_closed:
             self._end_turn()
-            self._owner.was_active(self)
+            self._owner.on_active(self)
 
     def _stop_reading(self) -> None:
         if self._reading:
@@ -272,7 +272,7 @@ class ServerConnection:
         self._receiver.note_received(count)
         return count
 
-    def hung_up(self) -> None:
+    def on_hang_up(self) -> None:
         """Notes that the client waits for no more answers. Requests it sent before are still read: some of them want no answer.
 
         So are they while it waits for a quota, which counts them: they are no more than its socket holds, and a wait may be hours.
@@ -303,7 +303,7 @@ class ServerConnection:
         if not self.is_closed:
             self._end_turn()
             if not self._receiver.between_frames:
-                self._owner.was_active(self)
+                self._owner.on_active(self)
 
     def _read_requests(self, end_s: float) -> None:
         """One read, and more while a request is not complete."""
@@ -421,7 +421,7 @@ class ServerConnection:
             else:
                 self._go_on()
             if self.is_idle:
-                self._owner.became_idle()
+                self._owner.on_idle()
 
     def _forget_unanswered(self) -> None:
         for unanswered in self._unanswered:
@@ -452,13 +452,13 @@ class ServerConnection:
             if self._writing:
                 self._writing = False
                 self._loop.remove_writer(self._socket)
-                self._owner.writes_moved(self)
-                self._owner.became_idle()
+                self._owner.on_writes_moved(self)
+                self._owner.on_idle()
         elif not self._writing:
             self._wait_for_room()
         elif self._writer.unsent_bytes < before:
-            self._owner.writes_moved(self)
-            self._owner.writes_stalled(self)
+            self._owner.on_writes_moved(self)
+            self._owner.on_writes_stalled(self)
         if self._writing or self._held_unsent_bytes:
             self._hold_unsent(self._writer.buffered_bytes)
 
@@ -467,7 +467,7 @@ class ServerConnection:
         if not self._writing:
             self._writing = True
             self._loop.add_writer(self._socket, self._on_writable)
-            self._owner.writes_stalled(self)
+            self._owner.on_writes_stalled(self)
 
     def _hold_unsent(self, buffered_bytes: int) -> None:
         change = buffered_bytes - self._held_unsent_bytes
@@ -514,7 +514,7 @@ class ServerConnection:
         refused = _Unanswered(0)
         self._unanswered.append(refused)
         self._overlapping = False
-        refused.task = self._owner.start_task(self._finish(refused, _raised_after(wait, error)))
+        refused.task = self._owner.start_task(self._finish(refused, _raise_after(wait, error)))
 
     def close(self, reason: str, level: int) -> None:
         """Drops the connection with one log line; unanswered requests are cancelled, unsent bytes forgotten."""
@@ -541,7 +541,7 @@ class ServerConnection:
             self._loop.remove_writer(self._socket)
         self._hold_unsent(0)
         self._forget_unanswered()
-        self._owner.closed(self)
+        self._owner.on_closed(self)
         self._socket.close()
 
 
@@ -560,7 +560,7 @@ class _Ended:
 _ENDED: Final = _Ended()
 
 
-async def _raised_after(wait: Coroutine[None, None, None], error: ProtocolError) -> None:
+async def _raise_after(wait: Coroutine[None, None, None], error: ProtocolError) -> None:
     """Raises what is refused at once, with the words of `error`."""
     await wait
     raise ProtocolError(str(error))

@@ -51,7 +51,7 @@ class TlsListener(Protocol):
 class HandshakeOwner(Protocol):
     """The server, as far as handshakes need it."""
 
-    def shake_hands_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
+    def on_handshake_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
         """Takes the connection over after its handshake, or forgets it (None), which is closed then."""
         ...
 
@@ -105,11 +105,11 @@ class Handshakes:
                 return True
         return False
 
-    def waits_for_client(self, handshake: Handshake) -> None:
+    def note_silence(self, handshake: Handshake) -> None:
         waiting = self._silent if handshake.is_heard else self._unheard
         waiting[handshake] = self._now_ms()
 
-    def waits_no_more(self, handshake: Handshake) -> None:
+    def end_silence(self, handshake: Handshake) -> None:
         self._unheard.pop(handshake, None)
         self._silent.pop(handshake, None)
 
@@ -124,13 +124,13 @@ class Handshakes:
         for handshake in list(self._open):
             handshake.fail("the node is shutting down", logging.DEBUG)
 
-    def ended(self, handshake: Handshake, tls: TlsSocket | None) -> None:
+    def finish(self, handshake: Handshake, tls: TlsSocket | None) -> None:
         """Hands a connection on, or forgets it."""
         del self._open[handshake]
-        self.waits_no_more(handshake)
+        self.end_silence(handshake)
         self._deadlines.discard(handshake)
         self.turns.forget(handshake)
-        self._owner.shake_hands_ended(handshake.peer, tls)
+        self._owner.on_handshake_ended(handshake.peer, tls)
 
 
 class Handshake:
@@ -153,8 +153,8 @@ class Handshake:
         self._stop_waiting: Callable[[int], object] | None = None
 
     def wait_for_client(self) -> None:
-        self._handshakes.waits_for_client(self)
-        self._loop.add_reader(self._socket.fileno(), self._may_go_on)
+        self._handshakes.note_silence(self)
+        self._loop.add_reader(self._socket.fileno(), self._go_on)
         self._stop_waiting = self._loop.remove_reader
 
     def take_turn(self) -> None:
@@ -164,7 +164,7 @@ class Handshake:
         except ssl.SSLWantReadError:
             self.wait_for_client()
         except ssl.SSLWantWriteError:
-            self._loop.add_writer(self._socket.fileno(), self._may_go_on)
+            self._loop.add_writer(self._socket.fileno(), self._go_on)
             self._stop_waiting = self._loop.remove_writer
         except OSError as error:
             self.fail(handshake_failure(error))
@@ -181,12 +181,12 @@ class Handshake:
             extra=audited_login(self.peer, is_allowed=False, reason=reason, mechanism="TLS"),
         )  # fmt: skip
         self._wait_no_more()
-        self._handshakes.ended(self, None)
+        self._handshakes.finish(self, None)
         self._socket.refuse()
 
-    def _may_go_on(self) -> None:
+    def _go_on(self) -> None:
         self._wait_no_more()
-        self._handshakes.waits_no_more(self)
+        self._handshakes.end_silence(self)
         self.is_heard = True
         self._handshakes.turns.ask(self)
 
@@ -207,7 +207,7 @@ class Handshake:
                 self.peer.connection_id, self.peer, principal,
                 extra=audited_login(self.peer, is_allowed=True, principal=principal.text, mechanism="TLS"),
             )  # fmt: skip
-        self._handshakes.ended(self, self._socket)
+        self._handshakes.finish(self, self._socket)
 
 
 def handshake_failure(error: OSError) -> str:

@@ -143,7 +143,7 @@ class HttpServer:
         try:
             async with asyncio.timeout(_REQUEST_TIMEOUT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
-            self._asked()
+            self._note_request()
             async with asyncio.timeout(_RESPONSE_TIMEOUT_S):
                 await self._answer(head, writer)
                 writer.close()
@@ -160,7 +160,7 @@ class HttpServer:
         finally:
             writer.transport.abort()  # close() would wait until all is read; once closed it does nothing
 
-    def _asked(self) -> None:
+    def _note_request(self) -> None:
         task = asyncio.current_task()
         if task in self._silent:
             del self._silent[task]

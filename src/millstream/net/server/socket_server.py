@@ -409,7 +409,7 @@ class SocketServer:
             self._new_deadline.set()
         self._handshakes.begin(sealed, peer, tls)
 
-    def shake_hands_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
+    def on_handshake_ended(self, peer: ClientConnection, tls: TlsSocket | None) -> None:
         """Goes on with a client after its handshake, or forgets one that had none (`handshakes.HandshakeOwner`)."""
         counts = self.login_counts[peer.listener_name]
         if tls is None:
@@ -435,8 +435,8 @@ class SocketServer:
         connection = self._connection(connected, peer)
         self._connections.add(connection)
         assert self._hang_ups is not None, "a connection was accepted before serve() began"
-        self._hang_ups.watch(connection.fileno(), connection.hung_up)
-        self.was_active(connection)
+        self._hang_ups.watch(connection.fileno(), connection.on_hang_up)
+        self.on_active(connection)
 
     def _connection(
         self, connected: socket.socket | TlsSocket, peer: ClientConnection
@@ -461,7 +461,7 @@ class SocketServer:
         assert self._tasks is not None, "a connection was accepted before serve() began"
         return self._tasks.create_task(work)
 
-    def was_active(self, connection: ServerConnection) -> None:
+    def on_active(self, connection: ServerConnection) -> None:
         now_ms = self._clock.now().monotonic_ms
         if not self._idle:
             self._new_deadline.set()
@@ -471,13 +471,13 @@ class SocketServer:
         else:
             self._half_received.discard(connection)
 
-    def writes_stalled(self, connection: ServerConnection) -> None:
+    def on_writes_stalled(self, connection: ServerConnection) -> None:
         self._begin(self._stalled, connection, self._clock.now().monotonic_ms)
 
-    def writes_moved(self, connection: ServerConnection) -> None:
+    def on_writes_moved(self, connection: ServerConnection) -> None:
         self._stalled.discard(connection)
 
-    def became_idle(self) -> None:
+    def on_idle(self) -> None:
         self._became_idle.set()
 
     def hold_unsent(self, change: int) -> None:
@@ -488,7 +488,7 @@ class SocketServer:
                 return
             oldest.close("it takes no answers, and the memory for answers is full", logging.WARNING)
 
-    def closed(self, connection: ServerConnection) -> None:
+    def on_closed(self, connection: ServerConnection) -> None:
         self._connections.discard(connection)
         self.turns.forget(connection)
         self.request_memory.forget(connection)

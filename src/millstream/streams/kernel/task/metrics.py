@@ -89,7 +89,7 @@ class TaskMetrics:
     def record_round(self, queues: Collection[RecordQueue]) -> None:
         """Takes how old the records are that have passed the ends of the task since this was last called, and at DEBUG how many have passed its nodes."""
         if self._rates is not None:
-            self._rate(self._rates, queues)
+            self._record_rates(self._rates, queues)
         now_ms = self._context.wall_clock_ms
         for sensor, arrivals in self._latencies:
             if arrivals:
@@ -132,7 +132,7 @@ class TaskMetrics:
             counts[queue.reader.node, PROCESS] += queue.taken
         return counts
 
-    def _rate(
+    def _record_rates(
         self, rates: Mapping[tuple[str, str], Sensor], queues: Collection[RecordQueue]
     ) -> None:
         counts = self._counts(queues)
