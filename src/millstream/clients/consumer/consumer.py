@@ -478,8 +478,10 @@ class Consumer(Generic[Key, Value]):
             try:
                 await self._scope.close()
             finally:
-                await self._cluster.close()
-                self._closed.set()
+                try:
+                    await self._cluster.close()
+                finally:
+                    self._closed.set()  # also where this call is cancelled: others wait for it
 
     # ---- inside poll()
 
