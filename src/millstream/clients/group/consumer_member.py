@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.fetcher import Fetcher
@@ -19,25 +19,24 @@ from millstream.clients.group.core.consumer_membership import (
     ConsumerMembershipPolicy,
     new_member_id,
 )
+from millstream.clients.group.core.heartbeat_request_manager import HeartbeatRequestManager
 from millstream.clients.group.core.topic_pattern import match_topics
+from millstream.clients.group.heartbeats import Heartbeats
 from millstream.clients.group.member import RebalanceListener
 from millstream.clients.group.owned_partitions import (
     BeforeRevoke,
     OwnedPartitions,
     nothing_to_commit,
 )
-from millstream.errors import (
-    BrokerNotAvailable,
-    CoordinatorNotAvailable,
-    KafkaError,
-    NotCoordinator,
-    UnsupportedVersion,
-)
+from millstream.errors import KafkaError, MillstreamError, UnsupportedVersion
 from millstream.model import Uuid
 from millstream.net.client.connection import Connection
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from millstream.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from millstream.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -59,7 +58,6 @@ class ConsumerMember:
         scope: TaskScope,
     ) -> None:
         assert config.group_id is not None, "subscribe() checks that there is a group"
-        self._group_id = config.group_id
         self._cluster = cluster
         self._subscription = subscription
         self._fetcher = fetcher
@@ -79,12 +77,19 @@ class ConsumerMember:
         )
         self._topic_names: dict[Uuid, str] = {}
         """Of topics that we were assigned: the coordinator speaks of topics by id."""
-        self._heartbeat_task: asyncio.Task[None] | None = None
+        self._heartbeats = Heartbeats(
+            cluster,
+            scope,
+            config.group_id,
+            HeartbeatRequestManager(
+                self._membership, cluster.backoff, cluster.random, config.max_poll_interval_ms
+            ),
+            self._ask,
+            self._heard,
+            self._leave_unpolled,
+        )
         self._names_task: asyncio.Task[None] | None = None
-        self._heartbeat_wanted = asyncio.Event()
-        self._failures = 0
-        self._last_poll_ms = cluster.now_ms()
-        self._error: KafkaError | None = None
+        self._error: MillstreamError | None = None
         self._metadata_version = -1
 
     def subscribed(self, listener: RebalanceListener | None) -> None:
@@ -103,7 +108,7 @@ class ConsumerMember:
 
     async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:  # noqa: ARG002 - Member's signature
         """Take over what the coordinator assigned. Raises what makes membership impossible."""
-        self._last_poll_ms = self._cluster.now_ms()
+        self._heartbeats.manager.polled(self._cluster.now_ms())
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -121,26 +126,27 @@ class ConsumerMember:
                 plan.partitions, before_revoke, lambda: membership.is_reconciling
             )
             membership.reconciled(plan)
-        self._last_poll_ms = self._cluster.now_ms()
-        self._keep_heart_beating()
+        now_ms = self._cluster.now_ms()
+        self._heartbeats.manager.polled(now_ms)
+        self._heartbeats.keep_beating(now_ms)
 
     async def leave(self) -> None:
         """Tells the coordinator, so that the others get our partitions at once."""
-        for task in (self._heartbeat_task, self._names_task):
-            if task is not None:
-                task.cancel()
+        await self._heartbeats.stop()
+        if self._names_task is not None:
+            self._names_task.cancel()
         if self._membership.is_in_group:
             await self._owned.give_up(nothing_to_commit)
         else:
             await self._owned.lose()
-        await self._send_leave()
+        await self._heartbeats.say_goodbye(self._membership.leave_request())
         self._membership.left()
 
     # ---- the subscription
 
     def _tell_subscription(self) -> None:
         self._membership.subscribe(self._subscription.topics, self._subscription.regex)
-        self._heartbeat_wanted.set()
+        self._heartbeats.wake()
 
     def _notice_metadata(self) -> None:
         """A pattern that we match ourselves may match other topics than before."""
@@ -188,103 +194,27 @@ class ConsumerMember:
             membership.is_reconciling and membership.plan_reconciliation(self._names()) is not None
         )
 
-    def _keep_heart_beating(self) -> None:
-        if self._heartbeat_task is None or self._heartbeat_task.done():
-            self._heartbeat_task = self._scope.start(self._beat(), "heartbeats")
-        if self._membership.heartbeat_due_ms(self._last_poll_ms) == 0:
-            self._heartbeat_wanted.set()
-
-    async def _beat(self) -> None:
-        while True:
-            now_ms = self._cluster.now_ms()
-            due_ms = self._membership.heartbeat_due_ms(now_ms)
-            polled_until_ms = self._last_poll_ms + self._membership.policy.max_poll_interval_ms
-            if due_ms is not None and now_ms > polled_until_ms:
-                await self._leave_because_nobody_polls()
-            elif due_ms == 0:
-                await self._beat_once()
-            else:
-                self._heartbeat_wanted.clear()
-                patience_ms = None if due_ms is None else min(due_ms, polled_until_ms - now_ms + 1)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if patience_ms is None else patience_ms / 1000):
-                        await self._heartbeat_wanted.wait()
-
-    async def _beat_once(self) -> None:
-        membership = self._membership
-        try:
-            connection = await self._coordinator_connection()
-            request = membership.heartbeat_request(self._cluster.now_ms())
-            response = await connection.request(
-                ApiKey.CONSUMER_GROUP_HEARTBEAT, request, ConsumerGroupHeartbeatResponse
-            )
-        except KafkaError as failure:
-            membership.handle_failure()
-            # That nothing listens is told by the metadata, which are asked for as well, and as often as poll() waits.
-            if failure.retriable or isinstance(failure, BrokerNotAvailable):
-                self._cluster.forget_coordinator(self._group_id)
-                await self._wait_a_moment()
-            else:
-                membership.fail()
-                self._tell(failure)
-            return
-        self._tell(membership.handle_heartbeat(request, response))
-        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
-            self._cluster.forget_coordinator(self._group_id)
-        if response.error_code:
-            await self._wait_a_moment()
-        else:
-            self._failures = 0
-
-    async def _coordinator_connection(self) -> Connection:
-        """One that can carry what is to be said."""
-        node_id = await self._cluster.coordinator(self._group_id)
-        connection = await self._cluster.connection(node_id, Lane.GROUP)
+    async def _ask(
+        self, connection: Connection, request: ConsumerGroupHeartbeatRequest
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Raises UnsupportedVersion where the broker cannot be told what is wanted."""
         version = connection.versions.choose(ApiKey.CONSUMER_GROUP_HEARTBEAT)
         if self._membership.regex is not None and version < _FIRST_VERSION_WITH_REGEX:
             raise UnsupportedVersion(
                 "the broker does not match patterns; subscribe with a compiled re.Pattern, which is matched here"
             )
-        return connection
+        return await connection.request(
+            ApiKey.CONSUMER_GROUP_HEARTBEAT, request, ConsumerGroupHeartbeatResponse
+        )
 
-    def _tell(self, error: KafkaError | None) -> None:
-        """Let poll() know of an error, and of anything else that it has to do."""
-        if error is not None:
-            self._error = _explained(error)
+    def _heard(self, error: MillstreamError | None) -> None:
+        """Lets poll() know of an error, and of anything else that it has to do."""
+        self._error = error or self._error
         if self._has_work():
             self._fetcher.announce()
 
-    async def _wait_a_moment(self) -> None:
-        self._failures += 1
-        delay_ms = self._cluster.backoff.delay_ms(self._failures, self._cluster.random)
-        await asyncio.sleep(delay_ms / 1000)
-
-    async def _leave_because_nobody_polls(self) -> None:
-        """The application is stuck or slow: let others have the partitions (max_poll_interval_ms)."""
-        await self._send_leave()
-        self._membership.left_unpolled()
-
-    async def _send_leave(self) -> None:
-        """A coordinator that cannot be told finds out when the session ends."""
+    async def _leave_unpolled(self) -> None:
+        """Lets others have the partitions, as the application is stuck or slow (max_poll_interval_ms)."""
         request = self._membership.leave_request()
-        if request is None:
-            return
-        try:
-            node_id = await self._cluster.coordinator(self._group_id)
-            await self._cluster.request(
-                node_id,
-                ApiKey.CONSUMER_GROUP_HEARTBEAT,
-                request,
-                ConsumerGroupHeartbeatResponse,
-                lane=Lane.GROUP,
-            )
-        except KafkaError:
-            self._cluster.forget_coordinator(self._group_id)
-
-
-def _explained(error: KafkaError) -> KafkaError:
-    if isinstance(error, UnsupportedVersion):
-        return UnsupportedVersion(
-            f"{error}. group_protocol='consumer' needs a broker of Kafka 4.0 or later; use group_protocol='classic'"
-        )
-    return error
+        self._membership.left_unpolled()
+        await self._heartbeats.say_goodbye(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.clients.group.core.heartbeat_request_manager import HeartbeatRequestManager
 from millstream.clients.share.core.membership import ShareMembership, ShareMemberState
 from millstream.errors import (
     CoordinatorNotAvailable,
@@ -12,6 +13,7 @@ from millstream.errors import (
     GroupMaxSizeReached,
     InvalidRequest,
     KafkaError,
+    MillstreamError,
     NetworkException,
     NotCoordinator,
     TopicAuthorizationFailed,
@@ -43,7 +45,7 @@ def answer(
     epoch: int = 1,
     error: type[KafkaError] | None = None,
     at_ms: int = 0,
-) -> KafkaError | None:
+) -> MillstreamError | None:
     """To a heartbeat that is sent now. With partitions the coordinator assigns them."""
     assignment = Assignment([TopicPartitions(TOPIC, list(partitions))]) if partitions else None
     response = ShareGroupHeartbeatResponse(
@@ -52,7 +54,7 @@ def answer(
         heartbeat_interval_ms=5_000,
         assignment=assignment,
     )
-    return membership.handle_heartbeat(membership.plan_heartbeat(at_ms), response, at_ms)
+    return membership.handle_heartbeat(membership.heartbeat_request(at_ms), response)
 
 
 def joined(*partitions: int) -> ShareMembership:
@@ -60,6 +62,12 @@ def joined(*partitions: int) -> ShareMembership:
     membership.handle_poll()
     assert answer(membership, *(partitions or (0,)), epoch=4) is None
     return membership
+
+
+def manager_of(
+    membership: ShareMembership,
+) -> HeartbeatRequestManager[ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse]:
+    return HeartbeatRequestManager(membership, Backoff(100, 1_000), SimRandom(0))
 
 
 def said(request: ShareGroupHeartbeatRequest) -> tuple[int, list[str] | None, str | None]:
@@ -77,7 +85,7 @@ def test_the_first_poll_joins_at_once() -> None:
     membership = member("b", "a", rack="r1")
     membership.handle_poll()
     assert membership.heartbeat_due_ms(0) == 0
-    request = membership.plan_heartbeat(0)
+    request = membership.heartbeat_request(0)
     assert said(request) == (0, ["a", "b"], "r1")
     assert (request.group_id, request.member_id) == ("g", "m" * 22)
 
@@ -103,7 +111,7 @@ def test_an_assignment_is_taken_over_as_it_comes() -> None:
 def test_heartbeats_come_as_often_as_the_coordinator_says_and_repeat_nothing() -> None:
     membership = joined()
     assert membership.heartbeat_due_ms(1_000) == 4_000
-    assert said(membership.plan_heartbeat(5_000)) == (4, None, None)
+    assert said(membership.heartbeat_request(5_000)) == (4, None, None)
     assert membership.heartbeat_due_ms(5_000) == 5_000
 
 
@@ -130,34 +138,37 @@ def test_another_subscription_is_told_at_once() -> None:
     membership = joined()
     membership.subscribe(["u"])
     assert membership.heartbeat_due_ms(10) == 0
-    assert said(membership.plan_heartbeat(10)) == (4, ["u"], None)
+    assert said(membership.heartbeat_request(10)) == (4, ["u"], None)
 
 
 def test_a_subscription_that_changes_while_an_answer_is_awaited_is_told_next() -> None:
     membership = joined()
-    request = membership.plan_heartbeat(5_000)
+    request = membership.heartbeat_request(5_000)
     membership.subscribe(["u"])
     response = ShareGroupHeartbeatResponse(member_epoch=4, heartbeat_interval_ms=5_000)
-    membership.handle_heartbeat(request, response, 5_010)
+    membership.handle_heartbeat(request, response)
     assert membership.heartbeat_due_ms(5_010) == 0
-    assert said(membership.plan_heartbeat(5_010)) == (4, ["u"], None)
+    assert said(membership.heartbeat_request(5_010)) == (4, ["u"], None)
 
 
 @pytest.mark.parametrize("error", [NotCoordinator, CoordinatorNotAvailable])
 def test_a_coordinator_that_has_moved_is_told_everything(error: type[KafkaError]) -> None:
     membership = joined()
-    assert isinstance(answer(membership, error=error, at_ms=5_000), error)
+    manager = manager_of(membership)
+    request = membership.heartbeat_request(5_000)
+    refusal = ShareGroupHeartbeatResponse(error_code=error.code)
+    assert manager.handle_response(request, refusal, 5_000) is None
     assert membership.state is ShareMemberState.MEMBER
-    assert membership.heartbeat_due_ms(5_000) in range(80, 121)
-    assert said(membership.plan_heartbeat(5_100)) == (4, ["t"], None)
+    assert manager.wait_ms(5_000) in range(80, 121)
+    assert said(membership.heartbeat_request(5_100)) == (4, ["t"], None)
 
 
 def test_a_heartbeat_without_an_answer_is_repeated_later_and_later() -> None:
-    membership = joined()
+    manager = manager_of(joined())
     waits = []
     for _ in range(3):
-        assert isinstance(membership.handle_failure(NetworkException(), 0), NetworkException)
-        waits.append(membership.heartbeat_due_ms(0))
+        assert manager.handle_failure(NetworkException(), 0) is None
+        waits.append(manager.wait_ms(0))
     assert waits[0] in range(80, 121)
     assert waits[1] in range(160, 241)
     assert waits[2] in range(320, 481)
@@ -169,15 +180,15 @@ def test_who_is_counted_out_gives_up_everything_and_joins_again(error: type[Kafk
     assert answer(membership, error=error, at_ms=5_000) is None
     assert membership.assigned == {}
     assert membership.heartbeat_due_ms(5_000) == 0
-    assert said(membership.plan_heartbeat(5_000)) == (0, ["t"], None)
+    assert said(membership.heartbeat_request(5_000)) == (0, ["t"], None)
 
 
 def test_an_answer_to_an_older_life_means_nothing() -> None:
     membership = joined()
-    request = membership.plan_heartbeat(5_000)
+    request = membership.heartbeat_request(5_000)
     membership.plan_leave()
     response = ShareGroupHeartbeatResponse(error_code=UnknownMemberId.code)
-    assert membership.handle_heartbeat(request, response, 5_000) is None
+    assert membership.handle_heartbeat(request, response) is None
     assert membership.state is ShareMemberState.OUT
 
 
@@ -205,7 +216,7 @@ def test_a_topic_that_must_not_be_read_is_told_and_membership_goes_on() -> None:
 def test_a_cluster_without_share_groups_is_named_so() -> None:
     membership = member()
     membership.handle_poll()
-    error = membership.handle_failure(UnsupportedVersion("SHARE_GROUP_HEARTBEAT"), 0)
+    error = membership.fail(UnsupportedVersion("SHARE_GROUP_HEARTBEAT"))
     assert "the cluster does not offer share groups" in str(error)
 
 
@@ -232,4 +243,4 @@ def test_who_does_not_poll_leaves_and_joins_again_with_the_next_poll() -> None:
     assert said(request) == (-1, None, None)
     assert (membership.assigned, membership.heartbeat_due_ms(0)) == ({}, None)
     membership.handle_poll()
-    assert said(membership.plan_heartbeat(0)) == (0, ["t"], None)
+    assert said(membership.heartbeat_request(0)) == (0, ["t"], None)

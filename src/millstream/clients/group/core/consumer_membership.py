@@ -19,15 +19,12 @@ from typing import Final
 
 from millstream.clients.core.named_errors import membership_error
 from millstream.clients.core.values import ConsumerGroupMetadata
-from millstream.errors import (
-    CoordinatorLoadInProgress,
-    CoordinatorNotAvailable,
-    FencedMemberEpoch,
-    KafkaError,
-    NotCoordinator,
-    TopicAuthorizationFailed,
-    UnknownMemberId,
+from millstream.clients.group.core.heartbeat_request_manager import (
+    JOIN_EPOCH,
+    handle_refusal,
+    leave_epoch,
 )
+from millstream.errors import KafkaError, MillstreamError, UnsupportedVersion
 from millstream.model import TopicPartition, Uuid, uuid_from_random, uuid_text
 from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -36,14 +33,8 @@ from millstream.protocol.generated.consumer_group_heartbeat import (
 )
 from millstream.runtime import Random
 
-JOIN_EPOCH: Final = 0
-LEAVE_EPOCH: Final = -1
-LEAVE_FOR_A_WHILE_EPOCH: Final = -2
-"""A static member that will come back to its partitions."""
 _FIRST_HEARTBEAT_INTERVAL_MS: Final = 0
 """Until the coordinator has named one."""
-_ASK_AGAIN: Final = (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)
-_COUNTED_OUT: Final = (FencedMemberEpoch, UnknownMemberId)
 
 TopicIdPartitions = frozenset[tuple[Uuid, int]]
 
@@ -169,8 +160,7 @@ class ConsumerMembership:
 
     def rejoin(self) -> None:
         """Start from the beginning, holding nothing, under the same member id."""
-        self._forget_standing()
-        self.state = ConsumerMemberState.JOINING
+        self._go(ConsumerMemberState.JOINING)
 
     # ---- heartbeats
 
@@ -199,16 +189,15 @@ class ConsumerMembership:
 
     def handle_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse
-    ) -> KafkaError | None:
+    ) -> MillstreamError | None:
         """Returns an error that the application must know; the member is FATAL if it cannot go on."""
         if request.member_epoch != self.member_epoch or self.state in _SILENT:
             return None  # the answer to an earlier identity of ours
         if response.error_code:
-            return self._handle_error(
-                membership_error(
-                    response.error_code, self.policy.group_id, self.topics, response.error_message
-                )
-            )
+            self.handle_failure()
+            code, message = response.error_code, response.error_message
+            error = membership_error(code, self.policy.group_id, self.topics, message)
+            return handle_refusal(error, self._fence, self.fail)
         self.member_id = response.member_id or self.member_id
         self.member_epoch = response.member_epoch
         self.heartbeat_interval_ms = response.heartbeat_interval_ms
@@ -228,10 +217,14 @@ class ConsumerMembership:
         """Notes that no answer came: the coordinator is told everything again."""
         self._told = _Told()
 
-    def fail(self) -> None:
-        """Membership is impossible; only a new subscription starts again."""
-        self._forget_standing()
-        self.state = ConsumerMemberState.FATAL
+    def fail(self, error: KafkaError) -> KafkaError:
+        """Makes membership impossible until a new subscription. Returns the error as the application is told."""
+        self._go(ConsumerMemberState.FATAL)
+        if isinstance(error, UnsupportedVersion):
+            return UnsupportedVersion(
+                f"{error}. group_protocol='consumer' needs a broker of Kafka 4.0 or later; use group_protocol='classic'"
+            )
+        return error
 
     # ---- taking over what the coordinator assigned
 
@@ -268,17 +261,14 @@ class ConsumerMembership:
         """Returns the request; None for who has never asked to be a member. Static members keep their partitions for a while."""
         if self.state in _SILENT or self._last_heartbeat_ms is None:
             return None
-        static = self.policy.group_instance_id is not None
-        return self._request(LEAVE_FOR_A_WHILE_EPOCH if static else LEAVE_EPOCH)
+        return self._request(leave_epoch(self.policy.group_instance_id))
 
     def left(self) -> None:
-        self._forget_standing()
-        self.state = ConsumerMemberState.UNSUBSCRIBED
+        self._go(ConsumerMemberState.UNSUBSCRIBED)
 
     def left_unpolled(self) -> None:
         """Notes that the application does not poll: others get the partitions, and the member joins again when it polls again."""
-        self._forget_standing()
-        self.state = ConsumerMemberState.STALE
+        self._go(ConsumerMemberState.STALE)
 
     # ---- inside
 
@@ -314,18 +304,8 @@ class ConsumerMembership:
             self._current,
         )
 
-    def _handle_error(self, error: KafkaError) -> KafkaError | None:
-        self.handle_failure()
-        if isinstance(error, _ASK_AGAIN):
-            return None
-        if isinstance(error, _COUNTED_OUT):
-            self._forget_standing()
-            self.state = ConsumerMemberState.FENCED
-            return None
-        if isinstance(error, TopicAuthorizationFailed):
-            return error
-        self.fail()
-        return error
+    def _fence(self) -> None:
+        self._go(ConsumerMemberState.FENCED)
 
     def _take_target(self, partitions: TopicIdPartitions) -> None:
         if partitions != self._target.partitions or self._target.epoch == 0:
@@ -335,7 +315,9 @@ class ConsumerMembership:
         elif self.state is not ConsumerMemberState.ACKNOWLEDGING:
             self.state = ConsumerMemberState.STABLE
 
-    def _forget_standing(self) -> None:
+    def _go(self, state: ConsumerMemberState) -> None:
+        """Goes into a state without standing in the group."""
+        self.state = state
         self.member_epoch = JOIN_EPOCH
         self._target = LocalAssignment(0, frozenset())
         self._current = None

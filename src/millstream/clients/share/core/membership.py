@@ -16,14 +16,12 @@ from enum import Enum
 from typing import Final
 
 from millstream.clients.core.named_errors import membership_error
-from millstream.errors import (
-    BrokerNotAvailable,
-    FencedMemberEpoch,
-    KafkaError,
-    TopicAuthorizationFailed,
-    UnknownMemberId,
-    UnsupportedVersion,
+from millstream.clients.group.core.heartbeat_request_manager import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    handle_refusal,
 )
+from millstream.errors import KafkaError, MillstreamError, UnsupportedVersion
 from millstream.model import Uuid
 from millstream.net.client.core.backoff import Backoff
 from millstream.protocol.generated.share_group_heartbeat import (
@@ -31,10 +29,6 @@ from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from millstream.runtime import Random
-
-_JOIN_EPOCH: Final = 0
-_LEAVE_EPOCH: Final = -1
-_REJOIN: Final = (FencedMemberEpoch, UnknownMemberId)
 
 
 class ShareMemberState(Enum):
@@ -47,6 +41,9 @@ class ShareMemberState(Enum):
     """The coordinator will not have us: only an unsubscribe and a new subscription try again."""
 
 
+_IN_GROUP: Final = (ShareMemberState.JOINING, ShareMemberState.MEMBER)
+
+
 class ShareMembership:
     def __init__(
         self, group_id: str, member_id: str, rack: str | None, backoff: Backoff, random: Random
@@ -54,17 +51,17 @@ class ShareMembership:
         self.group_id = group_id
         self.member_id = member_id
         self.state = ShareMemberState.OUT
-        self.epoch = _JOIN_EPOCH
+        self.epoch = JOIN_EPOCH
         self.topics: frozenset[str] = frozenset()
         self.assigned: dict[Uuid, tuple[int, ...]] = {}
         self._rack = rack
         self._backoff = backoff
         self._random = random
         self._told_topics: frozenset[str] | None = None
-        self._told_rack = False
+        """None: everything has to be said again."""
         self._interval_ms = 0
         self._due_ms = 0
-        self._failures = 0
+        self._said_ms = 0
         self._joined_ms = 0
         self._empty_answers = 0
 
@@ -87,59 +84,52 @@ class ShareMembership:
 
     def plan_leave(self) -> ShareGroupHeartbeatRequest | None:
         """Returns the request; None when the coordinator does not count us in. We are out whatever the answer is."""
-        was_in = self.state in (ShareMemberState.JOINING, ShareMemberState.MEMBER)
+        was_in = self.state in _IN_GROUP
         self._go(ShareMemberState.OUT)
         self.topics = frozenset()
         return self._leave_request() if was_in else None
 
     def plan_stale(self) -> ShareGroupHeartbeatRequest | None:
         """Leaves the partitions to others, as the application does not poll."""
-        was_in = self.state in (ShareMemberState.JOINING, ShareMemberState.MEMBER)
-        if was_in:
-            self._go(ShareMemberState.STALE)
-        return self._leave_request() if was_in else None
+        if self.state not in _IN_GROUP:
+            return None
+        self._go(ShareMemberState.STALE)
+        return self._leave_request()
 
     # ---- heartbeats
 
     def heartbeat_due_ms(self, now_ms: int) -> int | None:
         """Returns the milliseconds until the next heartbeat; None while there is nothing to say."""
-        if self.state not in (ShareMemberState.JOINING, ShareMemberState.MEMBER):
+        if self.state not in _IN_GROUP:
             return None
         return max(0, self._due_ms - now_ms)
 
-    def plan_heartbeat(self, now_ms: int) -> ShareGroupHeartbeatRequest:
-        """Returns the heartbeat to be sent. Topics and rack are told when they are news to the coordinator."""
-        self._due_ms = now_ms + self._interval_ms
+    def heartbeat_request(self, now_ms: int) -> ShareGroupHeartbeatRequest:
+        """Returns the heartbeat to be sent now. Topics and rack are told when they are news to the coordinator."""
+        self._said_ms, self._due_ms = now_ms, now_ms + self._interval_ms
         request = ShareGroupHeartbeatRequest(
             group_id=self.group_id, member_id=self.member_id, member_epoch=self.epoch
         )
-        if not self._told_rack:
+        if self._told_topics is None:
             request.rack_id = self._rack
-            self._told_rack = True
         if self.state is ShareMemberState.JOINING or self._told_topics != self.topics:
             request.subscribed_topic_names = sorted(self.topics)
             self._told_topics = self.topics
         return request
 
     def handle_heartbeat(
-        self,
-        request: ShareGroupHeartbeatRequest,
-        response: ShareGroupHeartbeatResponse,
-        now_ms: int,
-    ) -> KafkaError | None:
-        """Returns an error that the application must hear of, or that calls for another coordinator (retriable)."""
-        if self.heartbeat_due_ms(now_ms) is None or request.member_epoch != self.epoch:
+        self, request: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse
+    ) -> MillstreamError | None:
+        """Returns an error that the application must hear of."""
+        if self.state not in _IN_GROUP or request.member_epoch != self.epoch:
             return None  # we have left, or begun anew, since it was sent
         if response.error_code:
-            return self.handle_failure(
-                membership_error(
-                    response.error_code, self.group_id, self.topics, response.error_message
-                ),
-                now_ms,
-            )
-        self._failures = 0
+            self.handle_failure()
+            code, message = response.error_code, response.error_message
+            error = membership_error(code, self.group_id, self.topics, message)
+            return handle_refusal(error, self._begin_joining, self.fail)
         if self.state is ShareMemberState.JOINING:
-            self._joined_ms = now_ms
+            self._joined_ms = self._said_ms
         self.state = ShareMemberState.MEMBER
         self.epoch = response.member_epoch
         self._interval_ms = response.heartbeat_interval_ms
@@ -148,19 +138,15 @@ class ShareMembership:
                 topic.topic_id: tuple(topic.partitions)
                 for topic in response.assignment.topic_partitions
             }
-        self._due_ms = now_ms + self._wait_ms(now_ms)
+        self._due_ms = self._said_ms + self._wait_ms()
         return None
 
-    def handle_failure(self, error: KafkaError, now_ms: int) -> KafkaError | None:
-        """Does as `handle_heartbeat` does, for a request that was refused or not answered."""
-        self._told_topics, self._told_rack = None, False
-        self._failures += 1
-        self._due_ms = now_ms + self._backoff.delay_ms(self._failures, self._random)
-        if isinstance(error, _REJOIN):
-            self._begin_joining()
-            return None
-        if error.retriable or isinstance(error, (BrokerNotAvailable, TopicAuthorizationFailed)):
-            return error
+    def handle_failure(self) -> None:
+        """Notes that no answer came: the coordinator is told everything again, as soon as may be."""
+        self._told_topics, self._due_ms = None, self._said_ms
+
+    def fail(self, error: KafkaError) -> KafkaError:
+        """Notes that the coordinator will not have us. Returns the error as the application is told."""
         self._go(ShareMemberState.FATAL)
         if isinstance(error, UnsupportedVersion):
             return UnsupportedVersion(
@@ -168,11 +154,11 @@ class ShareMembership:
             )
         return error
 
-    def _wait_ms(self, now_ms: int) -> int:
+    def _wait_ms(self) -> int:
         """Until the next heartbeat. Coordinators share out a moment after the join: who has nothing asks again soon."""
         if self._told_topics != self.topics:
             return 0
-        if self.assigned or now_ms - self._joined_ms >= self._interval_ms:
+        if self.assigned or self._said_ms - self._joined_ms >= self._interval_ms:
             self._empty_answers = 0
             return self._interval_ms
         self._empty_answers += 1
@@ -185,11 +171,11 @@ class ShareMembership:
     def _go(self, state: ShareMemberState) -> None:
         """Into a state without standing in the group."""
         self.state = state
-        self.epoch = _JOIN_EPOCH
+        self.epoch = JOIN_EPOCH
         self.assigned = {}
-        self._told_topics, self._told_rack = None, False
+        self._told_topics = None
 
     def _leave_request(self) -> ShareGroupHeartbeatRequest:
         return ShareGroupHeartbeatRequest(
-            group_id=self.group_id, member_id=self.member_id, member_epoch=_LEAVE_EPOCH
+            group_id=self.group_id, member_id=self.member_id, member_epoch=LEAVE_EPOCH
         )
