@@ -11,13 +11,17 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from millstream.clients.core.named_errors import membership_error
+from millstream.clients.group.core.heartbeat_request_manager import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    handle_refusal,
+)
 from millstream.errors import (
-    CoordinatorLoadInProgress,
-    CoordinatorNotAvailable,
-    FencedMemberEpoch,
+    InvalidRequest,
     KafkaError,
-    NotCoordinator,
-    UnknownMemberId,
+    MillstreamError,
+    TopicAuthorizationFailed,
+    UnsupportedVersion,
 )
 from millstream.protocol.generated.streams_group_heartbeat import (
     Endpoint,
@@ -33,11 +37,10 @@ from millstream.streams.application.group.known_hosts import (
     KnownHosts,
     known_hosts,
 )
+from millstream.streams.errors import TopologyError
 
-JOIN_EPOCH: Final = 0
-LEAVE_EPOCH: Final = -1
-_ASK_AGAIN: Final = (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)
-_COUNTED_OUT: Final = (FencedMemberEpoch, UnknownMemberId)
+_OTHER_TOPOLOGY: Final = "Topology updates are not supported"
+"""Coordinators tell it by their words: the code is that of any request that makes no sense."""
 
 
 class StreamsTaskId(NamedTuple):
@@ -157,19 +160,17 @@ class StreamsMembership:
 
     def handle_heartbeat(
         self, request: StreamsGroupHeartbeatRequest, response: StreamsGroupHeartbeatResponse
-    ) -> KafkaError | None:
-        """Returns an error that makes membership impossible."""
+    ) -> MillstreamError | None:
+        """Returns an error that the application must know."""
         if request.member_epoch != self.member_epoch or self._is_closed:
             return None  # the answer to an earlier identity
         if response.error_code:
-            return self._handle_error(
-                membership_error(
-                    response.error_code,
-                    self.policy.group_id,
-                    _topics_of(self.policy.topology),
-                    response.error_message,
-                )
-            )
+            self.handle_failure()
+            code, topics = response.error_code, _topics_of(self.policy.topology)
+            error = membership_error(code, self.policy.group_id, topics, response.error_message)
+            if isinstance(error, TopicAuthorizationFailed):
+                return self.fail(error)  # unlike Kafka's, which beats on until its thread has ended
+            return handle_refusal(error, self._fence, self.fail)
         self.member_id = response.member_id or self.member_id
         self.member_epoch = response.member_epoch
         self.heartbeat_interval_ms = response.heartbeat_interval_ms
@@ -193,9 +194,22 @@ class StreamsMembership:
         """Notes that no answer came: what was said is said again."""
         self._told = None
 
-    def fail(self) -> None:
-        """Notes that membership is impossible: there is nothing more to say, nor anybody to say it to."""
+    def fail(self, error: KafkaError) -> MillstreamError:
+        """Notes that there is nothing more to say, nor anybody to say it to. Returns the error as it is told."""
         self._is_closed, self._last_heartbeat_ms = True, None
+        if isinstance(error, UnsupportedVersion):
+            return UnsupportedVersion(
+                f"{str(error).rstrip('.')}. The broker does not serve the streams protocol, which brokers have from Kafka 4.2 on: use group_protocol='classic'"
+            )
+        if isinstance(error, InvalidRequest) and _OTHER_TOPOLOGY in str(error):
+            group_id = self.policy.group_id
+            return TopologyError(
+                f"the group of application {group_id} has another topology than this instance, and the streams protocol of Kafka "
+                "4.3 takes no new one (Topology updates are not supported yet). Run the same topology in all instances. To go on with a new one: end all instances, start one with "
+                "group_protocol='classic', which keeps offsets and stores, and end it again to come back to this protocol. To begin anew: "
+                f"millstream streams reset {group_id}"
+            )
+        return error
 
     def acknowledge(self, owned: TaskAssignment) -> None:
         """Notes what the member has now; a heartbeat says so at once. To be called once all else has been given up."""
@@ -222,15 +236,8 @@ class StreamsMembership:
             shutdown_application=self.wants_shutdown,
         )
 
-    def _handle_error(self, error: KafkaError) -> KafkaError | None:
-        self.handle_failure()
-        if isinstance(error, _ASK_AGAIN):
-            return None
-        if isinstance(error, _COUNTED_OUT):
-            self.has_lost_tasks = True
-            return None
-        self.fail()
-        return error
+    def _fence(self) -> None:
+        self.has_lost_tasks = True
 
 
 def _topics_of(topology: Topology | None) -> set[str]:
