@@ -30,7 +30,7 @@ from millstream.clients.group.owned_partitions import (
     OwnedPartitions,
     nothing_to_commit,
 )
-from millstream.errors import KafkaError, RequestTimedOut
+from millstream.errors import MillstreamError, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.generated.join_group import JoinGroupRequest
@@ -64,14 +64,12 @@ class ClassicMember:
                 rack=config.client_rack or None,
             )
         )
-        self._requests = ClassicRequests(cluster, self._membership, self._fail)
+        self._requests = ClassicRequests(cluster, self._membership)
+        self._heartbeats = self._requests.heartbeats(scope, self._heard, self._leave_unpolled)
         self._join_task: asyncio.Task[list[TopicPartition] | None] | None = None
         self._new_assignment: list[TopicPartition] | None = None
         """Given by the coordinator, not taken over yet."""
-        self._heartbeat_task: asyncio.Task[None] | None = None
-        self._heartbeat_wanted = asyncio.Event()
-        self._last_poll_ms = cluster.now_ms()
-        self._fatal: KafkaError | None = None
+        self._fatal: MillstreamError | None = None
         self._shared_out: dict[str, object] = {}
         """What there was when we, the leader, last shared it out. Empty for the others."""
         self._metadata_version = -1
@@ -90,7 +88,7 @@ class ClassicMember:
 
     async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:
         """Join or rejoin if need be, as far as it goes until the deadline. Raises what makes membership impossible."""
-        self._last_poll_ms = self._cluster.now_ms()
+        self._heartbeats.manager.polled(self._cluster.now_ms())
         if self._fatal is not None:
             fatal, self._fatal = self._fatal, None
             raise fatal
@@ -98,15 +96,15 @@ class ClassicMember:
         while self._needs_join():
             if self._new_assignment is not None or await self._joins(deadline_ms, before_revoke):
                 await self._take_assignment(before_revoke)
-                self._last_poll_ms = self._cluster.now_ms()
+                self._heartbeats.manager.polled(self._cluster.now_ms())
             elif self._join_task is not None:
                 return  # it goes on behind us
 
     async def leave(self) -> None:
         """Tells the coordinator, so that the others get our partitions at once."""
-        for task in (self._join_task, self._heartbeat_task):
-            if task is not None:
-                task.cancel()
+        if self._join_task is not None:
+            self._join_task.cancel()
+        await self._heartbeats.stop()
         if self._membership.assignment_lost:
             await self._owned.lose()
         else:
@@ -188,7 +186,11 @@ class ClassicMember:
             self._join_once, lambda: not (self._membership.assignment_lost and self._owned.all)
         )
         if assignment is not None:
-            self._keep_heart_beating()
+            # As in Kafka, the time between polls begins anew: the application could do nothing while the others joined.
+            now_ms = self._cluster.now_ms()
+            self._heartbeats.manager.polled(now_ms)
+            self._heartbeats.keep_beating(now_ms)
+            self._heartbeats.wake()
         return assignment
 
     async def _join_once(self) -> list[TopicPartition]:
@@ -216,34 +218,13 @@ class ClassicMember:
         self._shared_out = self._snapshot(topics_on_racks)
         return self._membership.share_out(topics_on_racks)
 
-    def _keep_heart_beating(self) -> None:
-        if self._heartbeat_task is None or self._heartbeat_task.done():
-            self._heartbeat_task = self._scope.start(self._beat(), "heartbeats")
-        self._heartbeat_wanted.set()
+    def _heard(self, error: MillstreamError | None) -> None:
+        self._fatal = error or self._fatal
+        if error is not None or self._membership.rejoin_wanted:
+            self._fetcher.announce()
 
-    async def _beat(self) -> None:
-        membership = self._membership
-        while True:
-            now_ms = self._cluster.now_ms()
-            due_ms = membership.heartbeat_due_ms(now_ms)
-            if due_ms is None:
-                self._heartbeat_wanted.clear()
-                await self._heartbeat_wanted.wait()
-            elif due_ms > 0:
-                await asyncio.sleep(due_ms / 1000)
-            elif now_ms - self._last_poll_ms > membership.policy.max_poll_interval_ms:
-                await self._leave_because_nobody_polls()
-            else:
-                await self._requests.heartbeat()
-                if membership.rejoin_wanted:
-                    self._fetcher.announce()
-
-    def _fail(self, error: KafkaError) -> None:
-        self._fatal = error
-        self._fetcher.announce()
-
-    async def _leave_because_nobody_polls(self) -> None:
-        """The application is stuck or slow: let others have the partitions (max_poll_interval_ms)."""
+    async def _leave_unpolled(self) -> None:
+        """Lets others have the partitions, as the application is stuck or slow (max_poll_interval_ms)."""
         await self._requests.leave("poll() was not called within max_poll_interval_ms")
         self._membership.assignment_lost = True
         self._membership.want_rejoin("poll() was not called within max_poll_interval_ms")

@@ -11,19 +11,16 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from millstream.clients.cluster.cluster import Cluster, Lane
-from millstream.clients.group.core.classic_membership import (
-    Membership,
+from millstream.clients.group.core.classic_membership import Membership, may_join_again
+from millstream.clients.group.core.heartbeat_request_manager import (
+    HeartbeatRequestManager,
     coordinator_may_have_moved,
-    may_join_again,
 )
-from millstream.errors import (
-    CoordinatorNotAvailable,
-    KafkaError,
-    MemberIdRequired,
-    NotCoordinator,
-)
+from millstream.clients.group.heartbeats import Heartbeats, heartbeat_sender
+from millstream.errors import KafkaError, MemberIdRequired, MillstreamError
+from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.heartbeat import HeartbeatResponse
+from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
 from millstream.protocol.generated.leave_group import LeaveGroupResponse
 from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
@@ -35,17 +32,12 @@ _Joined = TypeVar("_Joined")
 
 
 class ClassicRequests:
-    """For use by one member. `on_error` hears of errors of heartbeats that make membership impossible."""
+    """For use by one member."""
 
-    def __init__(
-        self, cluster: Cluster, membership: Membership, on_error: Callable[[KafkaError], None]
-    ) -> None:
+    def __init__(self, cluster: Cluster, membership: Membership) -> None:
         self._cluster = cluster
         self._membership = membership
         self._group_id = membership.policy.group_id
-        self._on_error = on_error
-        self._unheard = 0
-        """The number of heartbeats one after another that no coordinator has heard."""
 
     async def join(
         self,
@@ -88,30 +80,9 @@ class ClassicRequests:
                     self._cluster.forget_coordinator(self._group_id)
                 if may_join() and not isinstance(error, MemberIdRequired):
                     failures += 1
-                    await self._back_off(failures)
+                    delay_ms = self._cluster.backoff.delay_ms(failures, self._cluster.random)
+                    await asyncio.sleep(delay_ms / 1000)
         return None
-
-    async def heartbeat(self) -> None:
-        """Sends one, and has the membership heed the answer."""
-        membership = self._membership
-        request = membership.heartbeat_request(self._cluster.now_ms())
-        try:
-            node_id = await self._cluster.coordinator(self._group_id)
-            response = await self._cluster.request(
-                node_id, ApiKey.HEARTBEAT, request, HeartbeatResponse, lane=Lane.GROUP
-            )
-        except KafkaError as error:
-            if not error.retriable:
-                self._on_error(error)
-            await self._wait_a_moment()
-            return
-        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
-            await self._wait_a_moment()
-            return
-        self._unheard = 0
-        told = membership.handle_heartbeat(response.error_code, request.generation_id)
-        if told is not None:
-            self._on_error(told)
 
     async def leave(self, reason: str) -> None:
         """Leaves the group, unless the member is static. A coordinator that cannot be told finds out when the session ends.
@@ -130,13 +101,34 @@ class ClassicRequests:
             self._cluster.forget_coordinator(self._group_id)
         self._membership.forget_membership()
 
-    async def _wait_a_moment(self) -> None:
-        """The heartbeat was not heard: the next one is not to wait for the whole interval."""
-        self._cluster.forget_coordinator(self._group_id)
-        self._unheard += 1
-        await self._back_off(self._unheard)
-        self._membership.heartbeat_unheard()
+    def heartbeats(
+        self,
+        scope: TaskScope,
+        observer: Callable[[MillstreamError | None], None],
+        leave_unpolled: Callable[[], Awaitable[None]] | None = None,
+    ) -> Heartbeats[HeartbeatRequest, HeartbeatResponse]:
+        """Returns those of the member."""
+        cluster, kind = self._cluster, _ClassicHeartbeat(self._membership)
+        limit_ms = self._membership.policy.max_poll_interval_ms
+        manager = HeartbeatRequestManager(kind, cluster.backoff, cluster.random, limit_ms)
+        ask = heartbeat_sender(ApiKey.HEARTBEAT, HeartbeatResponse)
+        return Heartbeats(cluster, scope, self._group_id, manager, ask, observer, leave_unpolled)
 
-    async def _back_off(self, failures: int) -> None:
-        delay_ms = self._cluster.backoff.delay_ms(failures, self._cluster.random)
-        await asyncio.sleep(delay_ms / 1000)
+
+class _ClassicHeartbeat:
+    """Shows a `Membership` as the manager knows all kinds: it says and hears no more than whether it still is one."""
+
+    def __init__(self, membership: Membership) -> None:
+        self._membership = membership
+        self.heartbeat_due_ms = membership.heartbeat_due_ms
+        self.heartbeat_request = membership.heartbeat_request
+        self.handle_failure = membership.heartbeat_unheard
+
+    def handle_heartbeat(
+        self, request: HeartbeatRequest, response: HeartbeatResponse
+    ) -> KafkaError | None:
+        return self._membership.handle_heartbeat(response.error_code, request.generation_id)
+
+    def fail(self, error: KafkaError) -> KafkaError:
+        """Goes on beating: what ends a classic membership is the application, which is told."""
+        return error

@@ -32,16 +32,12 @@ from millstream.clients.group.core.consumer_protocol import (
     encode_subscription,
 )
 from millstream.errors import (
-    CoordinatorNotAvailable,
     FencedInstanceId,
     IllegalGeneration,
     InconsistentGroupProtocol,
     KafkaError,
     MemberIdRequired,
-    NetworkException,
-    NotCoordinator,
     RebalanceInProgress,
-    RequestTimedOut,
     UnknownMemberId,
 )
 from millstream.model import TopicPartition
@@ -59,17 +55,11 @@ from millstream.protocol.generated.sync_group import (
 )
 
 _JOIN_AGAIN: Final = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
-_ELSEWHERE: Final = (NotCoordinator, CoordinatorNotAvailable, NetworkException, RequestTimedOut)
 
 
 def may_join_again(error: KafkaError) -> bool:
     """Whether another attempt may succeed after one to join that ended like this."""
     return error.retriable or isinstance(error, _JOIN_AGAIN)
-
-
-def coordinator_may_have_moved(error: KafkaError) -> bool:
-    """Whether the next attempt is to look for the coordinator first."""
-    return isinstance(error, _ELSEWHERE)
 
 
 class MemberState(Enum):

@@ -29,7 +29,7 @@ from millstream.streams.application.group.classic.membership import (
     ClassicStreamsMembership,
     ClassicStreamsPolicy,
 )
-from millstream.streams.application.group.member import COMMIT_TIMEOUT_MS, LEAVE_S
+from millstream.streams.application.group.member import COMMIT_TIMEOUT_MS, LEAVE_S, ignore_commit
 from millstream.streams.application.group.membership import StreamsTaskId, TaskAssignment
 from millstream.streams.errors import TopologyError
 
@@ -56,26 +56,24 @@ class ClassicStreamsMember:
         )
         self._cluster.metadata.use_all_topics(policy.sources.has_patterns)
         self.membership: Final = ClassicStreamsMembership(policy)
-        self._requests = ClassicRequests(self._cluster, self.membership.classic, self._fail)
-        self._commits = Commits(self._cluster, self._scope, self.group_metadata, _ignored)
+        self._requests = ClassicRequests(self._cluster, self.membership.classic)
+        self._heartbeats = self._requests.heartbeats(self._scope, self._heard)
+        self._commits = Commits(self._cluster, self._scope, self.group_metadata, ignore_commit)
         self._wanted = asyncio.Event()
-        self._joined = asyncio.Event()
         self._commits_under_way = 0
         self._is_joining = False
         self._shared: Mapping[str, int] | None = None
         """The partitions of the application's topics when the member, as the leader, shared out its tasks; None where another leads."""
         self._noticed: ClusterMetadata | None = None
         """The metadata that was looked at since the last JoinGroup."""
-        self._running: tuple[asyncio.Task[None], ...] = ()
+        self._rebalances: asyncio.Task[None] | None = None
         self._why_refused: MillstreamError | None = None
         """The reason why the member, as the leader, has told all that they get no tasks."""
         self._error: MillstreamError | None = None
 
     def start(self) -> None:
-        self._running = (
-            self._scope.start(self._rebalance_when_wanted(), "rebalances"),
-            self._scope.start(self._beat(), "heartbeats"),
-        )
+        self._rebalances = self._scope.start(self._rebalance_when_wanted(), "rebalances")
+        self._heartbeats.keep_beating(self._cluster.now_ms())
 
     def check(self) -> None:
         """Raises what makes membership impossible."""
@@ -126,11 +124,12 @@ class ClassicStreamsMember:
 
     async def leave(self) -> None:
         """Leaves the group, so that others get the tasks at once, unless it is a static member, and disconnects. Tells of a shutdown that is wanted before."""
-        for task in self._running:
-            task.cancel()
+        if self._rebalances is not None:
+            self._rebalances.cancel()
         try:
             with contextlib.suppress(MillstreamError, TimeoutError):
                 async with asyncio.timeout(LEAVE_S):
+                    await self._heartbeats.stop()
                     if self.membership.wants_shutdown:
                         await self._join_once()
                     await self._requests.leave("the stream thread ends")
@@ -160,7 +159,7 @@ class ClassicStreamsMember:
         self._is_joining = True
         try:
             if await self._requests.until_joined(self._join_once, lambda: self.membership.may_join):
-                self._joined.set()
+                self._heartbeats.wake()
         except MillstreamError as error:
             self._error = self._why_refused or _explained(error)
             await asyncio.Event().wait()  # there is nothing more to say; `check` tells why
@@ -198,21 +197,11 @@ class ClassicStreamsMember:
             for member, told in shared.assignments.items()
         ]
 
-    async def _beat(self) -> None:
-        while True:
-            due_ms = self.membership.classic.heartbeat_due_ms(self._cluster.now_ms())
-            if due_ms is None:
-                self._joined.clear()
-                await self._joined.wait()
-            elif due_ms > 0:
-                await asyncio.sleep(due_ms / 1000)
-            else:
-                await self._requests.heartbeat()
-                self._wanted.set()
-                self._notice_topics()
-
-    def _fail(self, error: MillstreamError) -> None:
-        self._error = self._error or _explained(error)
+    def _heard(self, error: MillstreamError | None) -> None:
+        if error is not None:
+            self._error = self._error or _explained(error)
+        self._wanted.set()
+        self._notice_topics()
 
     def _notice_topics(self) -> None:
         """Has the group share out anew once the application is to read other topics, or topics that have other partitions."""
@@ -244,10 +233,6 @@ class ClassicStreamsMember:
         """Returns the topics of the cluster that are not its own, as far as the member has to know of them."""
         topics = self._cluster.snapshot.topics.values()
         return [topic.name for topic in topics if not topic.is_internal]
-
-
-def _ignored(_offsets: object) -> None:
-    """Does nothing: nobody else wants to hear of commits."""
 
 
 def _explained(error: MillstreamError) -> MillstreamError:
