@@ -66,8 +66,8 @@ def in_slices(
 ) -> dict[TopicPartition, Offset]:
     """`in_proportion`, but all partitions are read no further than to the same time.
 
-    A slice with less than half of `records_max` is planned once more, with shares by what it has of each partition: one that is far
-    behind the others would otherwise come forward by its small share alone.
+    A slice of less than half of `records_max` is planned once more, with each partition's share by what the slice has of it. Without
+    that, a partition that is far behind the others would catch up by its own small share only.
     """
     limits = in_proportion(start, available, records_max)
     end = time_slice(start, available, limits, times_at, offsets_after)

@@ -39,8 +39,9 @@ def handle(
     controller: ControllerClient,
     identity: NodeIdentity,
 ) -> Awaitable[Message]:
-    """Removes a voter where the leader of the quorum is this node; other nodes ask that one. Raises InconsistentClusterId, InvalidRequest,
-    and errors of the quorum.
+    """Removes a voter if this node leads the quorum, else asks the node that does.
+
+    Raises InconsistentClusterId, InvalidRequest, and errors of the quorum.
     """
     own = identity.cluster_id
     if request.cluster_id not in {None, own}:

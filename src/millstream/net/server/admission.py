@@ -60,7 +60,7 @@ class Admission:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether there are more than may be: brokers are let in beside as many clients as there may be."""
+        """Whether there are more connections than the limit: those of brokers are let in beyond it (KIP-402)."""
         return self._count > self._limits.connections_max
 
     def change_limits(self, limits: ConnectionLimits) -> None:

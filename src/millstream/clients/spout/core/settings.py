@@ -84,7 +84,7 @@ class SpoutConfig(RetryConfig):
     max_offset_behind: int | None = setting(
         None,
         _count_or_none(0),
-        "A commit that is further behind the end of its partition counts as none when the partition is assigned, a record that fails further behind the latest one is given up, and so is one that is still out further behind one that is acked. None: no distance is too far.",
+        "How many offsets a record may be behind. A committed offset that is further behind the end of its partition is ignored when the partition is assigned. A record is given up when it fails further behind the latest one, or is still out when one so far ahead of it is acked. None: no limit.",
     )
 
 

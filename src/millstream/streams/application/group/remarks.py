@@ -39,7 +39,9 @@ class GroupRemarks:
         """Whether the assignment is one: the coordinator has all that it needs to share out the tasks."""
 
     def heed(self, statuses: Iterable[Status], heartbeat_interval_ms: int, now_ms: int) -> None:
-        """Raises ShutdownRequested, TopologyError for topics that do not fit, or are missing for two heartbeats, and
+        """Takes in the remarks of an answer, and raises those that end the member.
+
+        ShutdownRequested; TopologyError for topics that do not fit, or have been missing for two heartbeats;
         TopicAuthorizationFailed for topics that the coordinator may not create for the user.
         """
         given = {each.status_code: each.status_detail.rstrip(".") for each in statuses}
