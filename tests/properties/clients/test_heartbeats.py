@@ -32,7 +32,7 @@ from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.group.classic_member import ClassicMember
 from millstream.clients.group.consumer_member import ConsumerMember
 from millstream.clients.group.core.consumer_protocol import encode_assignment
-from millstream.clients.group.owned_partitions import nothing_to_commit
+from millstream.clients.group.owned_partitions import commit_nothing
 from millstream.clients.share.member import ShareMember
 from millstream.errors import (
     CoordinatorLoadInProgress,
@@ -354,10 +354,10 @@ class ConsumerLife:
         subscription.subscribe(["t"])
         kind: Any = ConsumerMember if protocol == "consumer" else ClassicMember
         self.member = kind(config, cluster, subscription, SimFetching(), self._scope)
-        self.member.subscribed(None)
+        self.member.on_subscription_updated(None)
 
     async def poll(self) -> None:
-        await self.member.poll(now_ms() + TURN_MS, nothing_to_commit)
+        await self.member.poll(now_ms() + TURN_MS, commit_nothing)
 
     async def leave(self) -> None:
         await self.member.leave()

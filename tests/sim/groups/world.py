@@ -328,7 +328,7 @@ class Client(RebalanceListener):
     def subscribe(self, *topics: str) -> None:
         self.topics = frozenset(topics)
         self._subscription.subscribe(topics)
-        self.member.subscribed(self)
+        self.member.on_subscription_updated(self)
 
     async def poll(self, timeout_ms: int) -> None:
         """As Consumer.poll does it, with nothing to read."""

@@ -148,7 +148,7 @@ class GroupSubscription:
             self._member = chosen(
                 self._config, self._cluster, self._subscription, self._fetcher, self._scope
             )
-        self._member.subscribed(listener)
+        self._member.on_subscription_updated(listener)
 
     async def _unsubscribe(self) -> None:
         if self._member is not None:

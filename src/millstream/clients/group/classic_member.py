@@ -28,7 +28,7 @@ from millstream.clients.group.member import RebalanceListener
 from millstream.clients.group.owned_partitions import (
     BeforeRevoke,
     OwnedPartitions,
-    nothing_to_commit,
+    commit_nothing,
 )
 from millstream.errors import MillstreamError, RequestTimedOut
 from millstream.model import TopicPartition
@@ -65,7 +65,9 @@ class ClassicMember:
             )
         )
         self._requests = ClassicRequests(cluster, self._membership)
-        self._heartbeats = self._requests.heartbeats(scope, self._heard, self._leave_unpolled)
+        self._heartbeats = self._requests.heartbeats(
+            scope, self._on_heartbeat, self._leave_unpolled
+        )
         self._join_task: asyncio.Task[list[TopicPartition] | None] | None = None
         self._new_assignment: list[TopicPartition] | None = None
         """Given by the coordinator, not taken over yet."""
@@ -74,7 +76,7 @@ class ClassicMember:
         """What there was when we, the leader, last shared it out. Empty for the others."""
         self._metadata_version = -1
 
-    def subscribed(self, listener: RebalanceListener | None) -> None:
+    def on_subscription_updated(self, listener: RebalanceListener | None) -> None:
         """The subscription is new or has changed."""
         self._owned.listener = listener or RebalanceListener()
         self._membership.want_rejoin("the subscription changed")
@@ -88,7 +90,7 @@ class ClassicMember:
 
     async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:
         """Join or rejoin if need be, as far as it goes until the deadline. Raises what makes membership impossible."""
-        self._heartbeats.manager.polled(self._cluster.now_ms())
+        self._heartbeats.manager.record_poll(self._cluster.now_ms())
         if self._fatal is not None:
             fatal, self._fatal = self._fatal, None
             raise fatal
@@ -96,7 +98,7 @@ class ClassicMember:
         while self._needs_join():
             if self._new_assignment is not None or await self._joins(deadline_ms, before_revoke):
                 await self._take_assignment(before_revoke)
-                self._heartbeats.manager.polled(self._cluster.now_ms())
+                self._heartbeats.manager.record_poll(self._cluster.now_ms())
             elif self._join_task is not None:
                 return  # it goes on behind us
 
@@ -108,7 +110,7 @@ class ClassicMember:
         if self._membership.assignment_lost:
             await self._owned.lose()
         else:
-            await self._owned.give_up(nothing_to_commit)
+            await self._owned.give_up(commit_nothing)
         await self._requests.leave("the consumer is being closed")
 
     def _needs_join(self) -> bool:
@@ -188,7 +190,7 @@ class ClassicMember:
         if assignment is not None:
             # As in Kafka, the time between polls begins anew: the application could do nothing while the others joined.
             now_ms = self._cluster.now_ms()
-            self._heartbeats.manager.polled(now_ms)
+            self._heartbeats.manager.record_poll(now_ms)
             self._heartbeats.keep_beating(now_ms)
             self._heartbeats.wake()
         return assignment
@@ -218,7 +220,7 @@ class ClassicMember:
         self._shared_out = self._snapshot(topics_on_racks)
         return self._membership.share_out(topics_on_racks)
 
-    def _heard(self, error: MillstreamError | None) -> None:
+    def _on_heartbeat(self, error: MillstreamError | None) -> None:
         self._fatal = error or self._fatal
         if error is not None or self._membership.rejoin_wanted:
             self._fetcher.announce()

@@ -122,7 +122,7 @@ class _ClassicHeartbeat:
         self._membership = membership
         self.heartbeat_due_ms = membership.heartbeat_due_ms
         self.heartbeat_request = membership.heartbeat_request
-        self.handle_failure = membership.heartbeat_unheard
+        self.handle_failure = membership.note_unheard_heartbeat
 
     def handle_heartbeat(
         self, request: HeartbeatRequest, response: HeartbeatResponse

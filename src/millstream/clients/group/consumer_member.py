@@ -26,7 +26,7 @@ from millstream.clients.group.member import RebalanceListener
 from millstream.clients.group.owned_partitions import (
     BeforeRevoke,
     OwnedPartitions,
-    nothing_to_commit,
+    commit_nothing,
 )
 from millstream.errors import KafkaError, MillstreamError, UnsupportedVersion
 from millstream.model import Uuid
@@ -85,14 +85,14 @@ class ConsumerMember:
                 self._membership, cluster.backoff, cluster.random, config.max_poll_interval_ms
             ),
             self._ask,
-            self._heard,
+            self._on_heartbeat,
             self._leave_unpolled,
         )
         self._names_task: asyncio.Task[None] | None = None
         self._error: MillstreamError | None = None
         self._metadata_version = -1
 
-    def subscribed(self, listener: RebalanceListener | None) -> None:
+    def on_subscription_updated(self, listener: RebalanceListener | None) -> None:
         """The subscription is new or has changed."""
         self._owned.listener = listener or RebalanceListener()
         self._error = None
@@ -108,7 +108,7 @@ class ConsumerMember:
 
     async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:  # noqa: ARG002 - Member's signature
         """Take over what the coordinator assigned. Raises what makes membership impossible."""
-        self._heartbeats.manager.polled(self._cluster.now_ms())
+        self._heartbeats.manager.record_poll(self._cluster.now_ms())
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -125,9 +125,9 @@ class ConsumerMember:
             await self._owned.take_over(
                 plan.partitions, before_revoke, lambda: membership.is_reconciling
             )
-            membership.reconciled(plan)
+            membership.finish_reconciliation(plan)
         now_ms = self._cluster.now_ms()
-        self._heartbeats.manager.polled(now_ms)
+        self._heartbeats.manager.record_poll(now_ms)
         self._heartbeats.keep_beating(now_ms)
 
     async def leave(self) -> None:
@@ -136,11 +136,11 @@ class ConsumerMember:
         if self._names_task is not None:
             self._names_task.cancel()
         if self._membership.is_in_group:
-            await self._owned.give_up(nothing_to_commit)
+            await self._owned.give_up(commit_nothing)
         else:
             await self._owned.lose()
         await self._heartbeats.say_goodbye(self._membership.leave_request())
-        self._membership.left()
+        self._membership.become_unsubscribed()
 
     # ---- the subscription
 
@@ -207,7 +207,7 @@ class ConsumerMember:
             ApiKey.CONSUMER_GROUP_HEARTBEAT, request, ConsumerGroupHeartbeatResponse
         )
 
-    def _heard(self, error: MillstreamError | None) -> None:
+    def _on_heartbeat(self, error: MillstreamError | None) -> None:
         """Lets poll() know of an error, and of anything else that it has to do."""
         self._error = error or self._error
         if self._has_work():
@@ -216,5 +216,5 @@ class ConsumerMember:
     async def _leave_unpolled(self) -> None:
         """Lets others have the partitions, as the application is stuck or slow (max_poll_interval_ms)."""
         request = self._membership.leave_request()
-        self._membership.left_unpolled()
+        self._membership.become_stale()
         await self._heartbeats.say_goodbye(request)

@@ -26,7 +26,7 @@ class RebalanceListener:
 class Member(Protocol):
     """Rebalances happen inside `poll` only, never behind the application's back."""
 
-    def subscribed(self, listener: RebalanceListener | None) -> None:
+    def on_subscription_updated(self, listener: RebalanceListener | None) -> None:
         """The subscription is new or has changed."""
 
     def metadata(self) -> ConsumerGroupMetadata: ...

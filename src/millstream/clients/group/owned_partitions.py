@@ -17,7 +17,7 @@ BeforeRevoke = Callable[[], Awaitable[None]]
 """Commits what is processed, if the consumer does that by itself."""
 
 
-async def nothing_to_commit() -> None:
+async def commit_nothing() -> None:
     """Commits nothing: for callers that have committed already."""
 
 

@@ -46,7 +46,7 @@ class ShareMember:
                 self.membership, cluster.backoff, cluster.random, config.max_poll_interval_ms
             ),
             heartbeat_sender(ApiKey.SHARE_GROUP_HEARTBEAT, ShareGroupHeartbeatResponse),
-            self._heard,
+            self._on_heartbeat,
             self._leave_unpolled,
         )
         self._error: MillstreamError | None = None
@@ -71,7 +71,7 @@ class ShareMember:
             raise error
 
     def end_poll(self) -> None:
-        self._heartbeats.manager.polled(self._cluster.now_ms())
+        self._heartbeats.manager.record_poll(self._cluster.now_ms())
 
     def assigned(self) -> list[TopicIdPartition]:
         """Returns the assigned partitions of topics that the metadata knows."""
@@ -89,7 +89,7 @@ class ShareMember:
         self._error = None
         await self._heartbeats.say_goodbye(self.membership.plan_leave())
 
-    def _heard(self, error: MillstreamError | None) -> None:
+    def _on_heartbeat(self, error: MillstreamError | None) -> None:
         self._error = error or self._error
         known = {topic.topic_id for topic in self._cluster.snapshot.topics.values()}
         if not known.issuperset(self.membership.assigned):

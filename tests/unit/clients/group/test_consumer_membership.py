@@ -70,7 +70,7 @@ def beat(
 def take_over(member: ConsumerMembership) -> Reconciliation:
     plan = member.plan_reconciliation(NAMES)
     assert plan is not None
-    member.reconciled(plan)
+    member.finish_reconciliation(plan)
     return plan
 
 
@@ -154,7 +154,7 @@ def test_what_comes_while_one_assignment_is_taken_over_is_next() -> None:
     plan = member.plan_reconciliation(NAMES)
     assert plan is not None
     beat(member, answer(4, {U: [5]}))
-    member.reconciled(plan)
+    member.finish_reconciliation(plan)
     assert member.heartbeat_request(0).topic_partitions == [TopicPartitions(T, [0])]
     assert take_over(member).partitions == {TopicPartition("u", 5)}
 
@@ -167,7 +167,7 @@ def test_topics_whose_names_are_unknown_wait_and_the_others_do_not() -> None:
     plan = member.plan_reconciliation({T: "t"})
     assert plan is not None
     assert plan.partitions == {TopicPartition("t", 0)}
-    member.reconciled(plan)
+    member.finish_reconciliation(plan)
     assert member.heartbeat_request(0).topic_partitions == [TopicPartitions(T, [0])]
     assert member.state is ConsumerMemberState.RECONCILING
     assert member.plan_reconciliation({T: "t"}) is None
@@ -217,7 +217,7 @@ def test_an_assignment_that_was_being_taken_over_when_we_were_counted_out_is_voi
     plan = member.plan_reconciliation(NAMES)
     assert plan is not None
     beat(member, answer(0, error=FencedMemberEpoch))
-    member.reconciled(plan)
+    member.finish_reconciliation(plan)
     assert member.state is ConsumerMemberState.FENCED
 
 
@@ -255,7 +255,7 @@ def test_a_topic_that_may_not_be_read_is_told_and_the_member_goes_on() -> None:
 def test_an_answer_to_who_we_were_means_nothing() -> None:
     member = stable()
     old = member.heartbeat_request(0)
-    member.left_unpolled()
+    member.become_stale()
     member.rejoin()
     assert member.handle_heartbeat(old, answer(3, {T: [0]})) is None
     assert member.member_epoch == 0
@@ -297,13 +297,13 @@ def test_who_leaves_for_good_and_who_comes_back_say_so(instance: str | None, epo
     assert member.leave_request() == ConsumerGroupHeartbeatRequest(
         "g", "m1", epoch, instance_id=instance
     )
-    member.left()
+    member.become_unsubscribed()
     assert member.leave_request() is None
 
 
 def test_who_was_not_polled_joins_again_with_the_next_poll() -> None:
     member = stable()
-    member.left_unpolled()
+    member.become_stale()
     assert member.has_lost_partitions
     assert member.heartbeat_due_ms(0) is None
     member.rejoin()

@@ -141,18 +141,18 @@ def test_a_member_that_nobody_polls_has_to_leave_at_the_millisecond() -> None:
     manager = manager_of(Recorder())
     beat(manager, 1_000)
     assert not manager.is_unpolled(10**9), "nobody has polled yet"
-    manager.polled(1_000)
+    manager.record_poll(1_000)
     assert manager.wait_ms(20_000) == 0, "the next heartbeat"
     beat(manager, 20_000)
     assert manager.wait_ms(20_000) == 1_000, "sooner than the next heartbeat"
     assert [manager.is_unpolled(now_ms) for now_ms in (20_999, 21_000)] == [False, True]
-    manager.polled(20_999)
+    manager.record_poll(20_999)
     assert not manager.is_unpolled(21_000)
 
 
 def test_the_poll_limit_ends_within_a_back_off_too() -> None:
     manager = manager_of(Recorder())
-    manager.polled(0)
+    manager.record_poll(0)
     manager.handle_failure(NetworkException(), MAX_POLL_INTERVAL_MS - 10)
     assert manager.wait_ms(MAX_POLL_INTERVAL_MS - 10) == 10
 
@@ -160,7 +160,7 @@ def test_the_poll_limit_ends_within_a_back_off_too() -> None:
 def test_who_has_nothing_to_say_waits_without_end_whatever_else_is_due() -> None:
     member = Recorder()
     manager = manager_of(member)
-    manager.polled(0)
+    manager.record_poll(0)
     manager.handle_failure(NetworkException(), 0)
     member.is_silent = True
     assert manager.wait_ms(MAX_POLL_INTERVAL_MS) is None

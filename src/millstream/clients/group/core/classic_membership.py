@@ -241,7 +241,7 @@ class Membership:
             group_instance_id=self.policy.group_instance_id,
         )
 
-    def heartbeat_unheard(self) -> None:
+    def note_unheard_heartbeat(self) -> None:
         """The last one did not reach the coordinator; the next one is due."""
         self.last_heartbeat_ms -= self.policy.heartbeat_interval_ms
 

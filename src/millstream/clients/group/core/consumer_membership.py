@@ -237,13 +237,13 @@ class ConsumerMembership:
         if resolved == self._current:
             return None  # the rest waits for metadata
         if self._current is not None and known == self._current.partitions:
-            self.reconciled(Reconciliation(resolved, frozenset()))
+            self.finish_reconciliation(Reconciliation(resolved, frozenset()))
             return None
         return Reconciliation(
             resolved, frozenset(TopicPartition(names[topic_id], index) for topic_id, index in known)
         )
 
-    def reconciled(self, done: Reconciliation) -> None:
+    def finish_reconciliation(self, done: Reconciliation) -> None:
         """Notes that the assignment is taken over; the next heartbeat says so. Void if the member was removed meanwhile."""
         if self.is_reconciling:
             self._current = done.assignment
@@ -263,10 +263,10 @@ class ConsumerMembership:
             return None
         return self._request(leave_epoch(self.policy.group_instance_id))
 
-    def left(self) -> None:
+    def become_unsubscribed(self) -> None:
         self._go(ConsumerMemberState.UNSUBSCRIBED)
 
-    def left_unpolled(self) -> None:
+    def become_stale(self) -> None:
         """Notes that the application does not poll: others get the partitions, and the member joins again when it polls again."""
         self._go(ConsumerMemberState.STALE)
 

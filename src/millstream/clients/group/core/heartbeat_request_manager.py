@@ -112,7 +112,7 @@ class HeartbeatRequestManager(Generic[Request, Response]):
     _failures: int = 0
     _backed_off_until_ms: int = 0
 
-    def polled(self, now_ms: int) -> None:
+    def record_poll(self, now_ms: int) -> None:
         self.poll_deadline_ms = now_ms + self.max_poll_interval_ms
 
     def is_unpolled(self, now_ms: int) -> bool:

@@ -64,7 +64,7 @@ class StreamsMember:
                 self.membership, self._cluster.backoff, self._cluster.random, outlives_refusal=False
             ),
             heartbeat_sender(ApiKey.STREAMS_GROUP_HEARTBEAT, StreamsGroupHeartbeatResponse),
-            self._heard,
+            self._on_heartbeat,
         )
         self._error: MillstreamError | None = None
 
@@ -126,7 +126,7 @@ class StreamsMember:
             self._policy.group_id, membership.member_epoch, membership.member_id, None
         )
 
-    def _heard(self, error: MillstreamError | None) -> None:
+    def _on_heartbeat(self, error: MillstreamError | None) -> None:
         self._error = error or self._error
 
 

@@ -57,7 +57,7 @@ class ClassicStreamsMember:
         self._cluster.metadata.use_all_topics(policy.sources.has_patterns)
         self.membership: Final = ClassicStreamsMembership(policy)
         self._requests = ClassicRequests(self._cluster, self.membership.classic)
-        self._heartbeats = self._requests.heartbeats(self._scope, self._heard)
+        self._heartbeats = self._requests.heartbeats(self._scope, self._on_heartbeat)
         self._commits = Commits(self._cluster, self._scope, self.group_metadata, ignore_commit)
         self._wanted = asyncio.Event()
         self._commits_under_way = 0
@@ -197,7 +197,7 @@ class ClassicStreamsMember:
             for member, told in shared.assignments.items()
         ]
 
-    def _heard(self, error: MillstreamError | None) -> None:
+    def _on_heartbeat(self, error: MillstreamError | None) -> None:
         if error is not None:
             self._error = self._error or _explained(error)
         self._wanted.set()
