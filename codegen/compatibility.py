@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -63,8 +64,10 @@ def _source(handler: Handler) -> Path:
 
 
 def _described(handler: Handler) -> tuple[str, str]:
-    """The first sentence of the handler module's docstring, and what stands behind "Not supported:" in it."""
+    """What the handler module's docstring says before the versions, and what stands behind "Not supported:" in it."""
     text = ast.get_docstring(ast.parse(_source(handler).read_text())) or ""
-    first = " ".join(text.split("\n\n")[0].split())
-    _, _, limits = text.partition("Not supported: ")
-    return first.partition(": ")[2] or first, " ".join(limits.split("\n\n")[0].split())
+    first, *more = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    before = takewhile(lambda paragraph: not paragraph.startswith("Version"), more)
+    summary = " ".join((first, *before))
+    limits = next((limits for each in more if (limits := each.partition("Not supported: ")[2])), "")
+    return summary.partition(": ")[2] or summary, limits

@@ -1,7 +1,9 @@
-"""Config classes: frozen dataclasses whose fields say which settings they come from, and the one function that fills them.
+"""Config classes: frozen dataclasses whose fields say which settings they come from, and the one
+function that fills them.
 
-Every part of a node declares the settings it works with in such a class, beside its own code. `read_config` makes an object of it from
-values that were parsed and checked by the table of settings; nothing else looks a setting up by its key (ADR 0012).
+Every part of a node declares the settings it works with in such a class, beside its own code. `read_config`
+makes an object of it from values that were parsed and checked by the table of settings; nothing else looks a
+setting up by its key (ADR 0012).
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _SOURCE = "source"
 
 
 class Source(NamedTuple):
-    """The keys that a field comes from, and what makes one value of theirs where it is not the value of the only key."""
+    """The keys that a field comes from, and what makes one value of theirs where it is not the
+    value of the only key.
+    """
 
     keys: tuple[str, ...]
     convert: Callable[..., object] | None = None
@@ -38,7 +42,8 @@ FieldSource: TypeAlias = "str | Source | type[DataclassInstance]"
 def from_keys(
     *keys: str, default: T, convert: Callable[..., T] | None = None, secret: bool = False
 ) -> T:
-    """Declares a field with the value of a key that is not its name, or with what `convert` makes of the values of `keys`.
+    """Declares a field with the value of a key that is not its name, or with what `convert`
+    makes of the values of `keys`.
 
     `default` is what the defaults of these keys give, which a test holds. A secret stays out of the text of the object.
     """
@@ -54,8 +59,9 @@ def from_keys(
 def read_config(config: type[ConfigT], values: Mapping[str, object], /, **given: object) -> ConfigT:
     """Makes a config of `values`, which hold every setting under its key.
 
-    A field has what is `given` for it; else what `from_keys` names; else the value of the key that is its name with dots. A field whose
-    default is made by another config class is filled like that class. A field without any of these keeps its default.
+    A field has what is `given` for it; else what `from_keys` names; else the value of the key that is its
+    name with dots. A field whose default is made by another config class is filled like that class. A field
+    without any of these keeps its default.
     """
     found: dict[str, Any] = dict(given)  # Any: a test holds the types of values and fields equal
     for name, source in sources(config):
@@ -73,7 +79,9 @@ def read_config(config: type[ConfigT], values: Mapping[str, object], /, **given:
 
 @cache
 def sources(config: type[DataclassInstance]) -> Sequence[tuple[str, FieldSource]]:
-    """Returns where each field comes from: what `from_keys` says, the config class of its default, or the key that its name would be."""
+    """Returns where each field comes from: what `from_keys` says, the config class of its default,
+    or the key that its name would be.
+    """
     return tuple((each.name, _source(each)) for each in dataclasses.fields(config))
 
 

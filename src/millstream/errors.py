@@ -61,7 +61,8 @@ class KafkaError(MillstreamError):
     def __init__(self, detail: str | None = None, *, bound: str = "") -> None:
         """A detail may quote names that a client chose; it is cut so that it always fits into an answer.
 
-        `bound` names what there is no room for, where Kafka has no such bound: an operator has to hear of it, since few answers tell why.
+        `bound` names what there is no room for, where Kafka has no such bound: an operator has to hear of it,
+        since few answers tell why.
         """
         self.bound = bound
         self.detail = detail[:DETAIL_CHARACTERS_MAX] if detail else detail
@@ -1017,7 +1018,10 @@ ERRORS: Final[dict[int, type[KafkaError]]] = {
 
 
 def error_for(code: int, detail: str | None = None) -> KafkaError:
-    """Returns the exception for an error code of a response. Codes this release does not know become UnknownServerError."""
+    """Returns the exception for an error code of a response.
+
+    Codes this release does not know become UnknownServerError.
+    """
     kind = ERRORS.get(code)
     if kind is None:
         return UnknownServerError(detail or f"error code {code}, which is newer than this client")

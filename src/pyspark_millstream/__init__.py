@@ -1,7 +1,8 @@
 """Lets Spark find `format("millstream")` by itself: it looks for a DefaultSource in installed modules named pyspark_*.
 
-Where no program can register the format before it is used, as in Declarative Pipelines, this is the way in. Spark imports the module in
-every session that names any source in Python, whoever wrote it, so it loads nothing of ours before the format is used. Owns no logic.
+Where no program can register the format before it is used, as in Declarative Pipelines, this is the way in. Spark
+imports the module in every session that names any source in Python, whoever wrote it, so it loads nothing of ours
+before the format is used. Owns no logic.
 """
 
 from __future__ import annotations

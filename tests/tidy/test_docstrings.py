@@ -10,7 +10,7 @@ from importlib import import_module
 
 import pytest
 
-from tests.tidy.test_source_rules import product_files, tree, where
+from tests.tidy.test_source_rules import SOURCE, product_files, tree, where
 
 FACADES = (
     "millstream.clients",
@@ -119,3 +119,52 @@ def begins_with_a_fragment(node: Documented) -> bool:
     if word == "Whether":
         return node.returns is None or ast.unparse(node.returns) != "bool"
     return word in QUESTION_WORDS | FRAGMENT_WORDS
+
+
+DOCSTRING_COLUMNS_MAX = 120
+AT_THEIR_LIMIT = {
+    "broker/handlers/produce.py",
+    "broker/metadata_log/driver.py",
+    "log/directory/log_directory.py",
+    "log/partition_log.py",
+    "log/segments/segment.py",
+    "replication/partition.py",
+    "streams/application/kafka_streams.py",
+    "streams/dsl/stream.py",
+    "streams/kernel/task/stream_task.py",
+}
+"""These would have more than 600 lines: wrap what is left of their docstrings when one of their parts has moved out."""
+_DRAWING_INDENT = 4
+
+
+def long_docstring_lines(parsed: ast.Module, text: str) -> Iterator[tuple[int, int]]:
+    """Yields line numbers and lengths. What is indented more than its docstring is a drawing or an example."""
+    lines = text.splitlines()
+    for node in ast.walk(parsed):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                deeper = " " * (node.col_offset + _DRAWING_INDENT)
+                for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    line = lines[number - 1]
+                    if len(line) > DOCSTRING_COLUMNS_MAX and not line.startswith(deeper):
+                        yield number, len(line)
+
+
+def test_docstrings_are_as_wide_as_a_page() -> None:
+    wide = {
+        path.relative_to(SOURCE).as_posix(): [
+            where(path, number) for number, _ in long_docstring_lines(tree(path), path.read_text())
+        ]
+        for path in product_files()
+    }
+    assert {name for name in AT_THEIR_LIMIT if not wide[name]} == set(), "wrapped: take them off"
+    too_wide = [
+        place for name, places in wide.items() if name not in AT_THEIR_LIMIT for place in places
+    ]
+    assert too_wide == [], f"at most {DOCSTRING_COLUMNS_MAX} columns"
+
+
+def test_drawings_may_be_wider_than_prose() -> None:
+    wide = "x" * 130
+    text = f'"""Sums up.\n\n    {wide}\n\n{wide}\n"""\n'
+    assert list(long_docstring_lines(ast.parse(text), text)) == [(5, 130)]

@@ -1,4 +1,7 @@
-"""`reset`: has an application begin anew, whatever runs it. A verb of `millstream streams` and of `millstream pipeline`."""
+"""`reset`: has an application begin anew, whatever runs it.
+
+A verb of `millstream streams` and of `millstream pipeline`.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ def reset(
 ) -> None:
     """Delete the committed offsets and the internal topics of an application, so that it begins anew.
 
-    It is for KafkaStreams, SparkStreams and applications in Java alike. Stop the application first. Its input and output topics stay
-    as they are, and stores on disks are deleted by the next run.
+    It is for KafkaStreams, SparkStreams and applications in Java alike. Stop the application first. Its input and
+    output topics stay as they are, and stores on disks are deleted by the next run.
     """
     with cluster.admin() as admin:
         groups, topics = require_application(admin, application_id)
@@ -61,7 +64,10 @@ def reset(
 
 
 def require_application(admin: Admin, application_id: str) -> tuple[list[str], tuple[str, ...]]:
-    """Returns all groups, and the internal topics of the application. Raises GroupIdNotFound where there is nothing of it."""
+    """Returns all groups, and the internal topics of the application.
+
+    Raises GroupIdNotFound where there is nothing of it.
+    """
     from millstream.streams.runtime.reset import internal_topics
 
     groups = [each.group_id for each in admin.list_groups()]

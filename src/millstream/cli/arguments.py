@@ -1,7 +1,9 @@
-"""Arguments of the command line as Python gives them: bytes of the command line that are no UTF-8 arrive as lone surrogates (PEP 383).
+"""Arguments of the command line as Python gives them: bytes of the command line that are no UTF-8 arrive as
+lone surrogates (PEP 383).
 
-A key, a value or a separator may be any bytes: its option has the type ANY_BYTES, and `typed_bytes` gives the bytes back.
-Everything else is text: names of topics and groups, addresses, settings. `refuse_bytes` says so before anything is asked.
+A key, a value or a separator may be any bytes: its option has the type ANY_BYTES, and `typed_bytes` gives the
+bytes back. Everything else is text: names of topics and groups, addresses, settings. `refuse_bytes` says so
+before anything is asked.
 """
 
 from __future__ import annotations

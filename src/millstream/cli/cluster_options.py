@@ -1,6 +1,7 @@
 """Options of every verb that talks to a cluster: its address, and the settings of the client.
 
-What an option says beats what a property says, which beats the file (KIP-1137), which beats the profile. Names are Kafka's dotted ones or ours.
+What an option says beats what a property says, which beats the file (KIP-1137), which beats the profile. Names are
+Kafka's dotted ones or ours.
 """
 
 from __future__ import annotations
@@ -77,9 +78,12 @@ class ClusterOptions:
         *others: type[DataclassInstance],
         **chosen: object,
     ) -> Settings:
-        """Returns the settings for the client with this config class. `chosen` by options of the verb; None: not chosen.
+        """Returns the settings for the client with this config class.
 
-        A file serves all clients, so its settings of other clients are left out, and so are properties for the `others` of a verb.
+        `chosen` by options of the verb; None: not chosen.
+
+        A file serves all clients, so its settings of other clients are left out, and so are
+        properties for the `others` of a verb.
         """
         from millstream.clients.config.settings import setting_names
         from millstream.clients.properties_file import plain, settings_for
@@ -197,7 +201,9 @@ def given_cluster(
 def file_option(
     command: Callable[..., Given] | None,
 ) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
-    """Returns the option that names a file; `--config`, too, unless the `command` has another one of that name: `topics create --config KEY=VALUE`."""
+    """Returns the option that names a file; `--config`, too, unless the `command` has another one of that name: `topics
+    create --config KEY=VALUE`.
+    """
     return click.option(
         *_unless_taken(CONFIG_OPTION, command),
         *CLUSTER_OPTIONS[1],

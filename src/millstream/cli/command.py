@@ -1,7 +1,7 @@
 """Ends verbs that talk to a cluster: with one line on standard error, and an exit code for scripts.
 
-0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 no answer in time, 130 interrupted, 143 terminated. A reader that
-went away (`| head`) is no failure. What is not a failure on purpose keeps its traceback: it is a bug.
+0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 no answer in time, 130 interrupted, 143 terminated. A
+reader that went away (`| head`) is no failure. What is not a failure on purpose keeps its traceback: it is a bug.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ TIMED_OUT: Final = 5
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143
 _LEAVE_MS: Final = 1_000
-"""A person who pressed Ctrl-C waits no longer for a cluster that does not answer. A group is left, and records are written, much sooner."""
+"""A person who pressed Ctrl-C waits no longer for a cluster that does not answer. A group is left, and
+records are written, much sooner."""
 _AT_ONCE_S: Final = 0.15
 
 _CLIENTS: Final = "millstream.clients"
@@ -62,7 +63,9 @@ class Leavable(Protocol):
 
 @contextmanager
 def leaving_soon(client: Leavable) -> Iterator[None]:
-    """Closes an interrupted client within a second: by itself it would wait for a cluster that does not answer as long as it may."""
+    """Closes an interrupted client within a second: by itself it would wait for a cluster that does not
+    answer as long as it may.
+    """
     try:
         yield
     except KeyboardInterrupt:
@@ -71,7 +74,10 @@ def leaving_soon(client: Leavable) -> Iterator[None]:
 
 
 def leave(client: Leavable) -> None:
-    """Closes a client within a second. What could not be done in it is told, and so is that it takes longer than a person takes for at once."""
+    """Closes a client within a second.
+
+    What could not be done in it is told, and so is that it takes longer than a person takes for at once.
+    """
     notice = threading.Timer(_AT_ONCE_S, click.echo, ("ending, within a second; Ctrl-C again ends at once",), {"err": True})  # fmt: skip
     notice.start()
     try:
@@ -176,7 +182,9 @@ def _forget_standard_output() -> None:
 
 @contextmanager
 def client_log_on_terminal() -> Iterator[None]:
-    """Write what the clients log as `warning: ...`, and as `note: ...` for less, where Python would print warnings only."""
+    """Write what the clients log as `warning: ...`, and as `note: ...` for less, where
+    Python would print warnings only.
+    """
     logger = logging.getLogger(_CLIENTS)
     handler, level = _TerminalHandler(logging.INFO), logger.level
     logger.addHandler(handler)

@@ -1,7 +1,7 @@
 """`millstream config`: checks a server.properties, and explains settings, without starting anything.
 
-`check FILE` exits 0 when a node would start with it, 1 when not. `explain KEY [FILE]` tells the value, where it comes from, and what the
-setting does; it exits 3 for an unknown key.
+`check FILE` exits 0 when a node would start with it, 1 when not. `explain KEY [FILE]` tells the value, where it comes
+from, and what the setting does; it exits 3 for an unknown key.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _OVERRIDE = click.option(
 
 @click.group(cls=SuggestingGroup, short_help="Check and explain settings.")
 def config() -> None:
-    """Check and explain the settings of a node. Variables KAFKA_* of the environment are read as a server reads them."""
+    """Check and explain the settings of a node.
+
+    Variables KAFKA_* of the environment are read as a server reads them.
+    """
 
 
 @config.command(short_help="Check whether a node would start with a file.")

@@ -88,7 +88,8 @@ def console(
 ) -> None:
     """Show a cluster in the browser: brokers, topics, records, groups and their lag.
 
-    Where the cluster has logins, users log in with their name and password there, and see what its access rules let them see.
+    Where the cluster has logins, users log in with their name and password there, and see what its
+    access rules let them see.
     """
     from millstream.clients.config import ClientConfig
 

@@ -243,7 +243,10 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
 def _subscribe(
     consumer: Consumer, settings: Settings, names: list[str], pattern: str | None
 ) -> None:
-    """Raises BrokerNotAvailable at once when nothing listens. A topic that is not there is waited for, which is told."""
+    """Raises BrokerNotAvailable at once when nothing listens.
+
+    A topic that is not there is waited for, which is told.
+    """
     with admin_beside(settings) as admin:
         admin.describe_cluster()
         for sentence in topics_not_there(admin, names):

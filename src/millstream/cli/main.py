@@ -100,7 +100,8 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
 _COMPLETE: Final = "_MILLSTREAM_COMPLETE"
 """Set by a shell whose Tab key was pressed: click looks for it."""
 _LAST: Final = "millstream.last_argument"
-"""Of a line that is being completed: options before the verb are the verb's, so click does not know what is to come behind them."""
+"""Of a line that is being completed: options before the verb are the verb's, so click does not know
+what is to come behind them."""
 
 
 class _Verbs(SuggestingGroup):

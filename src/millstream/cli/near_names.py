@@ -1,4 +1,7 @@
-"""Adds to the refusal of a topic, a group or a transactional id that does not exist the nearest that does. The cluster is asked only then."""
+"""Adds to the refusal of a topic, a group or a transactional id that does not exist the nearest that does.
+
+The cluster is asked only then.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,17 @@ Value = TypeVar("Value")
 
 
 def with_near_topics(admin: Admin, results: Results[Key, Value]) -> Results[Key, Value]:
-    """Returns the results, by topic, partition or resource, in which each unknown topic is answered with the nearest."""
+    """Returns the results, by topic, partition or resource, in which each unknown topic is answered
+    with the nearest.
+    """
     return _with_near(results, UnknownTopicOrPartition, admin.list_topics)
 
 
 def topics_not_there(admin: Admin, topics: Iterable[str]) -> list[str]:
-    """Returns a sentence for each topic that does not exist, with the nearest that does. Raises KafkaError where nobody answers."""
+    """Returns a sentence for each topic that does not exist, with the nearest that does.
+
+    Raises KafkaError where nobody answers.
+    """
     found = with_near_topics(admin, admin.describe_topics(topics))
     return [
         str(error)

@@ -1,4 +1,6 @@
-"""`millstream offsets`: where partitions begin and end, which offset a time has, and how much lies between (as kafka-get-offsets does)."""
+"""`millstream offsets`: where partitions begin and end, which offset a time has, and how much lies between
+(as kafka-get-offsets does).
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,10 @@ def end_rows(
     last: Mapping[TopicPartition, OffsetAndTimestamp | KafkaError],
     held: Mapping[TopicPartition, int] | None,
 ) -> list[Row]:
-    """Returns a row for each partition that answered both times. `held`: bytes in the leaders' logs; a leader that did not tell is None."""
+    """Returns a row for each partition that answered both times.
+
+    `held`: bytes in the leaders' logs; a leader that did not tell is None.
+    """
     rows: list[Row] = []
     for key, begins in first.items():
         ends = last[key]
@@ -148,7 +153,9 @@ def end_rows(
 def leader_bytes(
     admin: Admin, partitions: Mapping[TopicPartition, PartitionDescription], output: str
 ) -> dict[TopicPartition, int]:
-    """Returns the size of the log that the leader of each partition has, where it tells; a note says why one does not."""
+    """Returns the size of the log that the leader of each partition has, where it tells; a note
+    says why one does not.
+    """
     leaders = {each.leader for each in partitions.values() if each.leader >= 0}
     answers = admin.describe_log_dirs(sorted(leaders), timeout_ms=_DIRECTORIES_MS)
     sizes: dict[TopicPartition, int] = {}

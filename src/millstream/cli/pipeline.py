@@ -1,4 +1,6 @@
-"""`millstream pipeline`: how far applications and queries on Spark have come, how an application is paused and begins anew, and what its executors need."""
+"""`millstream pipeline`: how far applications and queries on Spark have come, how an application is paused and begins
+anew, and what its executors need.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ _application = click.argument("application_id", metavar="APPLICATION", shell_com
 
 @click.group(cls=ClientGroup)
 def pipeline() -> None:
-    """Show how far applications and queries have come; pause or reset an application; prepare what its executors need."""
+    """Show how far applications and queries have come; pause or reset an application; prepare what
+    its executors need.
+    """
 
 
 @pipeline.command()
@@ -48,10 +52,11 @@ def pipeline() -> None:
 @output_option
 @_application
 def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
-    """Show what each task has committed, what lies before it, which transactions are open, and whether the application is paused.
+    """Show what each task has committed, what lies before it, which transactions are open, and
+    whether the application is paused.
 
-    A topic is readable up to its last stable offset: what lies behind an open transaction is not counted as lag. `dropped` is how many
-    records the application has left out since its offsets were begun or reset; its log says why.
+    A topic is readable up to its last stable offset: what lies behind an open transaction is not counted as lag.
+    `dropped` is how many records the application has left out since its offsets were begun or reset; its log says why.
     """
     from millstream.streams.runtime.committed import dropped_of
     from millstream.streams.runtime.reset import pause_topic
@@ -119,7 +124,8 @@ def queries(topic: str, *, cluster: ClusterOptions, output: str, records_max: in
 def pause(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
     """Have an application begin no more micro-batches, wherever it runs, until it is resumed.
 
-    It notices within two seconds and finishes what is under way. A topic says so while it is there: APPLICATION-millstream-paused.
+    It notices within two seconds and finishes what is under way. A topic says so while it is there:
+    APPLICATION-millstream-paused.
     """
     from millstream.clients.admin import NewTopic
     from millstream.streams.runtime.reset import pause_topic
@@ -168,8 +174,8 @@ def conf() -> None:
 def pack(file: Path, *, output: str, also: tuple[str, ...]) -> None:
     """Write an archive of this installation for the executors of a cluster: FILE.tar.gz.
 
-    It holds millstream and what it needs for pipelines, without PySpark and without Python, which executors have. An existing file
-    is replaced.
+    It holds millstream and what it needs for pipelines, without PySpark and without Python, which executors have. An
+    existing file is replaced.
     """
     from millstream.spark.packing import pack as write_archive
 
@@ -186,10 +192,11 @@ def pack(file: Path, *, output: str, also: tuple[str, ...]) -> None:
 @pipeline.command("compile-pyspark")
 @output_option
 def compile_pyspark(*, output: str) -> None:
-    """Add bytecode to the archives from which Spark's Python workers load PySpark: each query with a Python source starts 0.4 s sooner.
+    """Add bytecode to the archives from which Spark's Python workers load PySpark: each query with a Python
+    source starts 0.4 s sooner.
 
-    They are those of SPARK_HOME, or of the installed PySpark. Run it once on every machine of a cluster, with the Python of the
-    workers, while no session runs there.
+    They are those of SPARK_HOME, or of the installed PySpark. Run it once on every machine of a cluster, with the
+    Python of the workers, while no session runs there.
     """
     from millstream.spark.compiling import archives, compile_archive
 

@@ -13,7 +13,9 @@ _OF_OTHERS: Final = 0o077
 
 @contextlib.contextmanager
 def private_files(*, are_wanted: bool) -> Iterator[None]:
-    """Within it new files are 0600 and new directories 0700, if that is wanted. It is for a whole process, threads included.
+    """Within it new files are 0600 and new directories 0700, if that is wanted.
+
+    It is for a whole process, threads included.
 
     The metadata log and its snapshots hold what passwords can be guessed from.
     """

@@ -307,10 +307,13 @@ def _converter(options: _Options) -> Convert | None:
 
 
 def polled_input(source: IO[bytes]) -> IO[bytes]:
-    """Returns the same bytes, from a terminal or a pipe whose reads a signal ends. Other sources are given back as they are.
+    """Returns the same bytes, from a terminal or a pipe whose reads a signal ends.
 
-    Python handles a signal between two instructions. One that arrives when a read is about to wait, or in another thread,
-    is noted but does not end the wait: Ctrl-C would take effect with the next input only. So the wait ends now and then.
+    Other sources are given back as they are.
+
+    Python handles a signal between two instructions. One that arrives when a read is about to wait, or in
+    another thread, is noted but does not end the wait: Ctrl-C would take effect with the next input only. So
+    the wait ends now and then.
     """
     raw = getattr(source, "raw", None)
     if not isinstance(raw, io.FileIO):

@@ -31,8 +31,8 @@ streams.add_command(reset)
 def describe(target: str, picture: str | None) -> None:
     """Print a topology as Kafka Streams does, or draw it.
 
-    TOPOLOGY is a Topology, a StreamsBuilder or a TopologyBuilder in MODULE, or a function without arguments that makes one. MODULE is
-    imported as Python would from the current directory.
+    TOPOLOGY is a Topology, a StreamsBuilder or a TopologyBuilder in MODULE, or a function without arguments that makes
+    one. MODULE is imported as Python would from the current directory.
     """
     topology = _topology(target)
     if picture is None:

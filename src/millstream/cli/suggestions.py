@@ -21,7 +21,8 @@ CLUSTER_OPTIONS: Final = (
     ("--client-property", "--command-property", "--consumer-property", "--producer-property", "-X"),
     ("--profile",),
 )
-"""Names of the options of every verb that talks to a cluster: where it is, a file of settings, one setting, a profile."""
+"""Names of the options of every verb that talks to a cluster: where it is, a file of settings, one setting, a
+profile."""
 CONFIG_OPTION: Final = "--config"
 PROFILE_OPTION: Final = "-p"
 """Names of the second and the fourth one, where the verb has no other option of these names."""
@@ -54,7 +55,9 @@ class SuggestingGroup(click.Group):
 
 
 def behind_the_verb(args: list[str]) -> list[str]:
-    """Moves options of the cluster that stand before the verb behind it: `-b host:1 topics list` is `topics -b host:1 list`."""
+    """Moves options of the cluster that stand before the verb behind it: `-b host:1 topics
+    list` is `topics -b host:1 list`.
+    """
     at = 0
     while at < len(args) and (width := _width(args[at])):
         at += width

@@ -1,4 +1,6 @@
-"""`millstream tail TOPIC...`: the newest records of topics, whatever partitions they are in, and then what comes (`--follow`)."""
+"""`millstream tail TOPIC...`: the newest records of topics, whatever partitions they are in, and
+then what comes (`--follow`).
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ def tail(
 ) -> None:
     """Print the newest records of TOPICs by their timestamps, whatever partitions they are in.
 
-    Of each partition the last N offsets are read: fewer than N records come where transactions and compaction have taken some.
+    Of each partition the last N offsets are read: fewer than N records come where transactions and
+    compaction have taken some.
     """
     from millstream.cli.records.consume_loop import ConsumeLoop, interruptible
     from millstream.cli.records.offset_choice import Bounds, Start
@@ -115,7 +118,9 @@ def newest(records: Sequence[ConsumerRecord], count: int) -> list[ConsumerRecord
 
 
 def forgiving(show: Show) -> Show:
-    """Returns a function that shows what cannot be read as the bytes that it is, and says so: whoever looks for a bad record wants to see it."""
+    """Returns a function that shows what cannot be read as the bytes that it is, and says so: whoever looks
+    for a bad record wants to see it.
+    """
     from millstream.clients.core.serialization import SerializationError
 
     show_bytes = shower("bytes", "bytes", None)

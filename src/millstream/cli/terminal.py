@@ -1,8 +1,8 @@
 r"""Text that others wrote (records, names, messages of a broker), made safe to print to a person's terminal.
 
-A terminal obeys what it is sent: an escape sequence in a record could move the cursor, change the window's title or hide
-a row, a newline could forge one, and a bidirectional override could turn a name around. So what is printed for people
-shows such characters as escapes, as in `\x1b`. What is written for programs (raw values, JSON) is not changed.
+A terminal obeys what it is sent: an escape sequence in a record could move the cursor, change the window's title or
+hide a row, a newline could forge one, and a bidirectional override could turn a name around. So what is printed for
+people shows such characters as escapes, as in `\x1b`. What is written for programs (raw values, JSON) is not changed.
 
 Colours are for a person's terminal alone, and not where NO_COLOR is set (no-color.org) or the terminal has none.
 """

@@ -110,8 +110,8 @@ def abort(
 ) -> None:
     """Abort open transactions, and fence the producers that have them.
 
-    For transactions that a dead producer has left, which readers with read_committed would wait for until their time-out. The sink of a query on
-    Spark aborts its own when it starts again.
+    For transactions that a dead producer has left, which readers with read_committed would wait for until their
+    time-out. The sink of a query on Spark aborts its own when it starts again.
     """
     if bool(transactional_ids) == (prefix is not None):
         raise click.UsageError("name transactional ids, or give --prefix")

@@ -1,4 +1,6 @@
-"""Clients for asyncio: Producer, Consumer, ShareConsumer, Spout, ShareSpout, Admin. `millstream.clients.blocking` has the same for plain code.
+"""Clients for asyncio: Producer, Consumer, ShareConsumer, Spout, ShareSpout, Admin.
+
+`millstream.clients.blocking` has the same for plain code.
 
 Names are loaded when they are used: who wants one client does not wait for all.
 """

@@ -45,8 +45,9 @@ def read_client_properties(
 ) -> dict[str, Any]:  # Any: keyword arguments of a client, which checks them
     """Returns the settings in a file: `Producer(**read_client_properties("client.properties", Producer))`.
 
-    What is a setting of other clients only is left out; without `client` these are the settings that all clients have. Names that no client
-    has are named in a warning. Raises ConfigError for a file that cannot be read, and for a class that is no client.
+    What is a setting of other clients only is left out; without `client` these are the settings that all
+    clients have. Names that no client has are named in a warning. Raises ConfigError for a file that cannot
+    be read, and for a class that is no client.
     """
     name = None if client is None else _name_of(client)
     settings = properties_of(file)
@@ -95,7 +96,10 @@ def settings_for(
 
 
 def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
-    """Returns the keys that no client has. Serializers are classes of Java, which every file for Kafka's tools may name."""
+    """Returns the keys that no client has.
+
+    Serializers are classes of Java, which every file for Kafka's tools may name.
+    """
     known = _fields()
     return [
         key
@@ -105,7 +109,9 @@ def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
 
 
 def unknown_in_file(settings: Mapping[str, str]) -> list[str]:
-    """Returns the same of a file, which may have settings for applications, too: those with the prefixes of Kafka Streams."""
+    """Returns the same of a file, which may have settings for applications, too: those with the
+    prefixes of Kafka Streams.
+    """
     return [key for key in unknown_to_all(settings) if not key.startswith(PREFIXES_OF_CLIENTS)]
 
 

@@ -1,8 +1,9 @@
 """The modules that a small request passes, which run compiled where a build was made of the sources that are here.
 
-`setup.py` compiles MODULES as one library with mypyc (docs/adr/0022) into this folder. Its files carry a digest of all their
-sources. The finder gives them to `import` as long as the digest fits, all of them or none: what was edited runs interpreted until it
-is compiled again. `MILLSTREAM_PURE=1` leaves it out. Everybody imports the modules under their own names and need not know.
+`setup.py` compiles MODULES as one library with mypyc (docs/adr/0022) into this folder. Its files carry a
+digest of all their sources. The finder gives them to `import` as long as the digest fits, all of them or
+none: what was edited runs interpreted until it is compiled again. `MILLSTREAM_PURE=1` leaves it out.
+Everybody imports the modules under their own names and need not know.
 
 Imported by `import millstream` itself, so it imports nothing that is not loaded anyway.
 """

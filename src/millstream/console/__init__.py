@@ -1,1 +1,4 @@
-"""The web console: pages about a cluster, read through the admin client. The only package that imports a web framework."""
+"""The web console: pages about a cluster, read through the admin client.
+
+The only package that imports a web framework.
+"""

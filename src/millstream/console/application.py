@@ -1,4 +1,6 @@
-"""The web edge: addresses, content negotiation, status codes, headers. The pages take GET alone; forms are in `changing` and `entrance`.
+"""The web edge: addresses, content negotiation, status codes, headers.
+
+The pages take GET alone; forms are in `changing` and `entrance`.
 
 Every page has a JSON twin: the same address with `.json` before the query, or with `Accept: application/json`.
 """

@@ -1,7 +1,7 @@
 """The forms of administrators: what they change in the cluster, and the line in the log that says so.
 
-Each form comes from a page of this console, with the token of its browser, and is carried out as the user who sends it: the access
-rules of the cluster are asked as always.
+Each form comes from a page of this console, with the token of its browser, and is carried out as the user who sends it:
+the access rules of the cluster are asked as always.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _IN_DOUBT: Final = (
     UnknownServerError,
     MalformedMessage,
 )
-"""After these the cluster may have done it: what was sent is done even if the answer is lost. Once a connection is lost the next may be
-refused, so that BrokerNotAvailable is among them."""
+"""After these the cluster may have done it: what was sent is done even if the answer is lost. Once a connection is lost
+the next may be refused, so that BrokerNotAvailable is among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ def _endpoint(form: _Form, entrance: Entrance) -> Callable[[Request], Awaitable[
 
 
 async def _perform(form: _Form, changes: Changes, fields: Fields, user: str, what: str) -> None:
-    """Carries a form out, and says in the log whether that was done; not what a form lacks, which has been asked of nobody."""
+    """Carries a form out, and says in the log whether that was done; not what a form lacks, which
+    has been asked of nobody.
+    """
     try:
         await form.perform(changes, fields)
     except HTTPException:

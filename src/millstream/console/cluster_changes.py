@@ -15,14 +15,18 @@ _BY_DEFAULT: Final = -1
 
 
 class ClusterChanges:
-    """Each raises the typed error of what the cluster refuses, and RequestTimedOut where it says nothing within `limit_ms`."""
+    """Each raises the typed error of what the cluster refuses, and RequestTimedOut where it says
+    nothing within `limit_ms`.
+    """
 
     def __init__(self, admin: Admin, limit_ms: int) -> None:
         self._admin = admin
         self._limit_ms = limit_ms
 
     async def create_topic(self, name: str, partitions: int | None) -> None:
-        """Creates a topic with the replication factor that is the default of the cluster, and partitions where none are given."""
+        """Creates a topic with the replication factor that is the default of the cluster, and
+        partitions where none are given.
+        """
         topic = NewTopic(name, _BY_DEFAULT if partitions is None else partitions)
         async with self._deadline():
             (await self._admin.create_topics([topic])).result(name)

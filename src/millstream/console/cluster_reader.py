@@ -72,7 +72,10 @@ class ClusterReader:
         settings: Mapping[str, Any],  # Any: the clients check the values
         timeout_ms: int = DEFAULT_TIMEOUT_MS,
     ) -> None:
-        """`settings` are those of a client: addresses, security, client_id. Raises ConfigError. Connects when first asked."""
+        """`settings` are those of a client: addresses, security, client_id. Raises ConfigError.
+
+        Connects when first asked.
+        """
         self._timeout_ms = timeout_ms
         self._limit_ms = 2 * timeout_ms
         common = {"client_id": _CLIENT_ID, **settings, "default_api_timeout_ms": timeout_ms}
@@ -80,7 +83,10 @@ class ClusterReader:
         self._reader = RangeReader(**common, max_partition_fetch_bytes=_FETCH_BYTES)
 
     async def log_in(self) -> None:
-        """Asks the cluster something that every user may ask. Raises SaslAuthenticationFailed, and what keeps it from answering."""
+        """Asks the cluster something that every user may ask.
+
+        Raises SaslAuthenticationFailed, and what keeps it from answering.
+        """
         async with self._page_deadline():
             await self._admin.describe_cluster()
 
@@ -102,7 +108,10 @@ class ClusterReader:
         return overview_view(cluster, described, groups)
 
     async def brokers(self) -> BrokersView:
-        """Reads the nodes. A broker that is fenced is not asked for its directories, and what one does not answer soon is left out."""
+        """Reads the nodes.
+
+        A broker that is fenced is not asked for its directories, and what one does not answer soon is left out.
+        """
         async with self._page_deadline():
             cluster = await self._described_cluster()
             try:
@@ -128,7 +137,10 @@ class ClusterReader:
             return await self._admin.describe_cluster()
 
     async def topics(self, selection: Selection) -> TopicsView:
-        """Reads the topics of a page. Offsets and configs are asked for the topics of the page alone, however many there are."""
+        """Reads the topics of a page.
+
+        Offsets and configs are asked for the topics of the page alone, however many there are.
+        """
         async with self._page_deadline():
             every = await self._admin.list_topics(include_internal=True)
             names, page = select_page(every, selection)

@@ -69,7 +69,9 @@ class Renderer:
         twin: str,
         visitor: Visitor | None,
     ) -> str:
-        """Renders a page. `section` is the path to be marked in the navigation, `twin` the address of the same page as JSON.
+        """Renders a page.
+
+        `section` is the path to be marked in the navigation, `twin` the address of the same page as JSON.
 
         `visitor`: None for who has to log in first.
         """

@@ -44,7 +44,10 @@ def serve(
     door: Door,
     tls: ssl.SSLContext | None = None,
 ) -> None:
-    """Serves the console. `announce` gets the address of the pages, before the first is served. Raises ConfigError for `settings`."""
+    """Serves the console. `announce` gets the address of the pages, before the first is served.
+
+    Raises ConfigError for `settings`.
+    """
     host, port = listening.getsockname()[:2]
     config = uvicorn.Config(
         create_application(_entrance(door, settings, timeout_ms), door.allowed_hosts),

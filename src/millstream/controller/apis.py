@@ -1,7 +1,8 @@
-"""The requests that a controller takes: the API of each, what of the controller handles it, and of how many partitions it is.
+"""The requests that a controller takes: the API of each, what of the controller handles it, and of
+how many partitions it is.
 
-Whoever asks names one of these, wherever the active controller runs. What a controller does by itself, as when a session ends, is not
-among them.
+Whoever asks names one of these, wherever the active controller runs. What a controller does by itself, as when a
+session ends, is not among them.
 """
 
 from __future__ import annotations

@@ -28,9 +28,11 @@ from millstream.protocol.generated.metadata_records import (
 def plan_activation(
     image: MetadataImage, settings: ControllerSettings, *, transaction_open: bool
 ) -> ControllerResult[None]:
-    """Returns the first records of a new leader: they end its predecessor's transaction, and begin an empty log (bootstrap records).
+    """Returns the first records of a new leader: they end its predecessor's transaction, and begin
+    an empty log (bootstrap records).
 
-    Raises ConfigError where the cluster was formatted for levels that this node does not work at, and what `read_bootstrap` raises.
+    Raises ConfigError where the cluster was formatted for levels that this node does not work at,
+    and what `read_bootstrap` raises.
     """
     records: list[MetadataRecord] = []
     if transaction_open:
@@ -41,7 +43,9 @@ def plan_activation(
 
 
 def _bootstrap_records(image: MetadataImage, settings: ControllerSettings) -> list[MetadataRecord]:
-    """The records that the cluster was formatted with, and what they need: one metadata transaction, or one batch where the level has none."""
+    """The records that the cluster was formatted with, and what they need: one metadata transaction, or one
+    batch where the level has none.
+    """
     records = settings.read_bootstrap()
     levels = dict(_levels(records))
     _check_levels(levels, settings.supported_features)

@@ -1,7 +1,7 @@
 """The controller of a cluster: requests in, records and answers out; replayed records are all that changes it.
 
-Owns the newest metadata: the image of every record it has written, committed or not. The rules are in the modules beside it. Only
-the leader of the metadata quorum runs one; a new leader builds its own from the committed records.
+Owns the newest metadata: the image of every record it has written, committed or not. The rules are in the modules
+beside it. Only the leader of the metadata quorum runs one; a new leader builds its own from the committed records.
 """
 
 from __future__ import annotations
@@ -163,7 +163,10 @@ class Controller:
     def image_after(
         self, image: MetadataImage, last_offset: Offset, records: Iterable[MetadataRecord]
     ) -> MetadataImage:
-        """Returns `image` with `records` on top of it. Changes nothing, so a thread may do it; `adopt` then takes the place of `replay`."""
+        """Returns `image` with `records` on top of it.
+
+        Changes nothing, so a thread may do it; `adopt` then takes the place of `replay`.
+        """
         delta = MetadataDelta(image)
         for record in records:
             if not isinstance(record, _TRANSACTION_RECORDS):
@@ -230,7 +233,10 @@ class Controller:
         return plan_alter_partition(request, self._changes())
 
     def handle_imbalance(self, request: None, context: ControllerContext) -> ControllerResult[bool]:
-        """Gives leaderships back to preferred replicas, so many at once. To be called now and then, and again while it answers True."""
+        """Gives leaderships back to preferred replicas, so many at once.
+
+        To be called now and then, and again while it answers True.
+        """
         del request, context
         return plan_balance(self._changes())
 
@@ -244,16 +250,23 @@ class Controller:
     def handle_expired_sessions(
         self, request: None, context: ControllerContext
     ) -> ControllerResult[None]:
-        """Fences a broker whose session has run out. To be called at `session_deadline_ms`, until it gives no records."""
+        """Fences a broker whose session has run out.
+
+        To be called at `session_deadline_ms`, until it gives no records.
+        """
         del request
         return plan_fence_expired(self._changes(), self._sessions, context)
 
     def session_deadline_ms(self, now_ms: int) -> int | None:
-        """Returns the monotonic time at which a broker has to be fenced unless it is heard of; None when none is unfenced."""
+        """Returns the monotonic time at which a broker has to be fenced unless it is heard
+        of; None when none is unfenced.
+        """
         return self._sessions.next_deadline_ms(self.image, now_ms)
 
     def silences_ms(self, now_ms: int) -> dict[BrokerId, int]:
-        """Returns how long ago each registered broker was last heard of; since when it is waited for where it never was."""
+        """Returns how long ago each registered broker was last heard of; since when it is
+        waited for where it never was.
+        """
         return self._sessions.silences_ms(self.image, now_ms)
 
     def handle_create_topics(

@@ -21,7 +21,8 @@ from millstream.protocol.generated.metadata_records import (
 def plan_controller_registration(
     request: ControllerRegistrationRequest, image: MetadataImage
 ) -> ControllerResult[ControllerRegistrationResponse]:
-    """Returns the registration of a controller; no record when this incarnation is registered already, which a retry may ask for.
+    """Returns the registration of a controller; no record when this incarnation is registered
+    already, which a retry may ask for.
 
     Raises UnsupportedVersion.
     """

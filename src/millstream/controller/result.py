@@ -48,7 +48,8 @@ class ControllerResult(Generic[ResponseT_co]):
     records: tuple[MetadataRecord, ...]
     response: ResponseT_co
     upgrades_kraft_version: bool = False
-    """Whether the voters of the quorum are written to its log first: they are no metadata records, which are the controller's."""
+    """Whether the voters of the quorum are written to its log first: they are no metadata records,
+    which are the controller's."""
     log_lines: tuple[str, ...] = ()
     """What becomes of brokers by it, for the log of the node."""
     timed_out_brokers: int = 0

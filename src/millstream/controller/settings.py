@@ -44,7 +44,8 @@ class ControllerSettings:
     cluster_id: str
     node_id: BrokerId
     read_bootstrap: Callable[[], Sequence[MetadataRecord]] = _only_metadata_version
-    """Reads the records that the first controller of a new cluster begins with; raises where it cannot. Asked for an empty log only."""
+    """Reads the records that the first controller of a new cluster begins with; raises where it
+    cannot. Asked for an empty log only."""
     supported_features: Mapping[str, SupportedVersionRange] = field(
         default_factory=lambda: _METADATA_VERSION_4_3_ONLY
     )

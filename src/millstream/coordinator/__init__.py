@@ -1,4 +1,5 @@
-"""Coordinators as deterministic state machines: what a coordinator decides, never how its records reach a disk or a socket.
+"""Coordinators as deterministic state machines: what a coordinator decides, never how its records
+reach a disk or a socket.
 
 README.md says how the parts fit together.
 """

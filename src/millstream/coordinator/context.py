@@ -1,8 +1,9 @@
 """The context of one operation: what every kind of coordinator gives its handlers.
 
-An operation is a function of a context and a request that fills the context's result. Hard state changes when the records of the result
-are replayed. Soft state (what is not in the log: timers, who waits, caches) an operation may change at once; whatever rests on the records
-it undoes if they cannot be written, with `on_append_failure`. Nothing runs between an operation and the fate of its records.
+An operation is a function of a context and a request that fills the context's result. Hard state changes when the
+records of the result are replayed. Soft state (what is not in the log: timers, who waits, caches) an operation may
+change at once; whatever rests on the records it undoes if they cannot be written, with `on_append_failure`. Nothing
+runs between an operation and the fate of its records.
 """
 
 from __future__ import annotations

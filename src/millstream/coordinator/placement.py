@@ -1,4 +1,7 @@
-"""Finds the partition of a coordinator's topic to which a key belongs. Must agree with every other broker and Kafka release for ever."""
+"""Finds the partition of a coordinator's topic to which a key belongs.
+
+Must agree with every other broker and Kafka release for ever.
+"""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ CoordinatorValue: TypeAlias = GroupValue | TransactionValue | ShareValue
 class CoordinatorRecord:
     """A key, and the value that replaces whatever stood under it. A value of None is a tombstone.
 
-    `value_version` is the version the value is written with. `producer_id` and `producer_epoch` are set on records that
-    belong to a transaction: they count once its marker says so. All records of one result belong to the same, or to none.
+    `value_version` is the version the value is written with. `producer_id` and `producer_epoch` are
+    set on records that belong to a transaction: they count once its marker says so. All records of
+    one result belong to the same, or to none.
     """
 
     key: CoordinatorKey

@@ -81,7 +81,8 @@ class CoordinatorResult:
     replies: list[Reply] = field(default_factory=list)
     timers: list[StartTimer | CancelTimer] = field(default_factory=list)
     notices: list[object] = field(default_factory=list)
-    """What the edge has to do because of the records, though no request waits for it. Dropped with records that are not written."""
+    """What the edge has to do because of the records, though no request waits for it. Dropped with
+    records that are not written."""
     undo: list[Undo] = field(default_factory=list)
     """What puts soft state back, last first, if the records are not written."""
 

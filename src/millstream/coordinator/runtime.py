@@ -5,11 +5,11 @@ shard, then committed; only then is it answered. A reply also waits for everythi
 so no client reads what could still be lost.
 
 It owns the queue, the timers and the parked replies. It does no I/O: the edge asks `advance` what to append, tells
-`complete_append` or `fail_append` what came of it and `update_last_committed_offset` how far the log is safe, and delivers the
-replies it is handed.
+`complete_append` or `fail_append` what came of it and `update_last_committed_offset` how far the log is safe, and
+delivers the replies it is handed.
 
-An operation or timer that takes long is not run by `advance`: the edge calls `run_long` where it keeps no other request waiting. A thread may, and may
-call `complete_append` for what came of it; nothing but `submit` is called meanwhile.
+An operation or timer that takes long is not run by `advance`: the edge calls `run_long` where it keeps no other request
+waiting. A thread may, and may call `complete_append` for what came of it; nothing but `submit` is called meanwhile.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Shard(Protocol):
     def replay(self, offset: Offset, record: CoordinatorRecord) -> None: ...
 
     def transaction_size(self, producer_id: ProducerId) -> int:
-        """Returns the number of records of the open transaction of `producer_id` that come into force, or are forgotten, when it ends."""
+        """Returns the number of records of the open transaction of `producer_id` that come into
+        force, or are forgotten, when it ends.
+        """
         ...
 
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None: ...
@@ -66,7 +68,10 @@ class Shard(Protocol):
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult: ...
 
     def takes_long(self, asked: object) -> bool:
-        """Whether what is asked for, by a request or by a timer with this key, may be some milliseconds of work. Asked just before."""
+        """Whether what is asked for, by a request or by a timer with this key, may be some milliseconds of work.
+
+        Asked just before.
+        """
         ...
 
     def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
@@ -88,7 +93,9 @@ class _Operation:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The work for the edge: deliver `replies` and `notices`; then, if there are any, append `records` as one batch and report."""
+    """The work for the edge: deliver `replies` and `notices`; then, if there are any, append
+    `records` as one batch and report.
+    """
 
     records: Sequence[CoordinatorRecord] = ()
     replies: Sequence[Reply] = ()
@@ -144,7 +151,9 @@ class CoordinatorRuntime(Generic[ShardT]):
 
     @property
     def first_awaited_offset(self) -> int:
-        """The offset up to which the log must be committed for the first reply or notice that waits; its end where none does."""
+        """The offset up to which the log must be committed for the first reply or notice that
+        waits; its end where none does.
+        """
         committed = self._committed_offset  # notices below it leave with the next `Ready`
         first = self._parked[0].commit_offset if self._parked else self._end_offset
         notices = (offset for offset, _ in self._parked_notices if offset > committed)
@@ -162,10 +171,11 @@ class CoordinatorRuntime(Generic[ShardT]):
     ) -> None:
         """The log has been replayed up to `end_offset`; the shard works from here on.
 
-        `committed_offset`: how far the log is known to be safe, all of it if None. What is above it was written under an earlier leader:
-        it is true in the shard, as it will be in every replica or in none, and no answer leaves before it is safe.
-        Kafka 4.3.1 answers reads from the state at its high watermark, which a new leader learns late: an offset that the old leader has
-        told as committed may be missing there. Here a read waits for the rest of the log instead, as Kafka's writes and stable reads do.
+        `committed_offset`: how far the log is known to be safe, all of it if None. What is above it was written under
+        an earlier leader: it is true in the shard, as it will be in every replica or in none, and no answer leaves
+        before it is safe. Kafka 4.3.1 answers reads from the state at its high watermark, which a new leader learns
+        late: an offset that the old leader has told as committed may be missing there. Here a read waits for the rest
+        of the log instead, as Kafka's writes and stable reads do.
         """
         assert self._state is ShardState.LOADING, "a shard is loaded once"
         self._state = ShardState.ACTIVE
@@ -175,7 +185,10 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._carry_out(self.shard.handle_loaded(now), now)
 
     def unload(self) -> None:
-        """The shard is no longer ours: nothing is accepted or answered any more. The edge knows every token and fails them."""
+        """The shard is no longer ours: nothing is accepted or answered any more.
+
+        The edge knows every token and fails them.
+        """
         self._state = ShardState.UNLOADED
         self._writing = None
         self._replies.clear()
@@ -202,7 +215,8 @@ class CoordinatorRuntime(Generic[ShardT]):
     ) -> None:
         """Queues a request; the answer goes to the token of `caller`.
 
-        `check` is called right before the request is handled: a KafkaError that it raises is the answer. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable (queue full).
+        `check` is called right before the request is handled: a KafkaError that it raises is the answer. Raises
+        CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable (queue full).
         """
         self.check_active()
         if len(self._operations) >= QUEUE_OPERATIONS_MAX:
@@ -290,7 +304,8 @@ class CoordinatorRuntime(Generic[ShardT]):
     def _next_due(self, now: Instant) -> _Operation | TimerKey | None:
         """The operation or timer whose time came first; it stays where it is.
 
-        A heartbeat that arrived in time counts even when the broker was too busy to look at it before the session ended.
+        A heartbeat that arrived in time counts even when the broker was too busy to look at it
+        before the session ended.
         """
         timer_ms = self._timers.next_deadline_ms()
         if self._operations and (timer_ms is None or self._operations[0][0] <= timer_ms):
@@ -319,7 +334,9 @@ class CoordinatorRuntime(Generic[ShardT]):
         return result
 
     def _answer_at_once(self, token: Token, result: CoordinatorResult) -> None:
-        """Answers this request alone: what else it answers, such as members that have waited for it, waits for the log."""
+        """Answers this request alone: what else it answers, such as members that have waited for
+        it, waits for the log.
+        """
         self._replies += [reply for reply in result.replies if reply.token == token]
         result.replies = [reply for reply in result.replies if reply.token != token]
 

@@ -1,7 +1,7 @@
 """Timers by deadline. Owns which are running; does not know what they are for or what time it is.
 
-A heartbeat moves its member's timer, so moving is the common case and must cost no heap operation: the heap keeps the old
-place, and an entry that surfaces before its timer's real deadline is put back.
+A heartbeat moves its member's timer, so moving is the common case and must cost no heap operation: the heap keeps the
+old place, and an entry that surfaces before its timer's real deadline is put back.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class TimerQueue:
         heapq.heappush(self._heap, (deadline_ms, self._started, key))
 
     def _settle(self) -> None:
-        """Brings the earliest running timer to the top: drops cancelled and superseded entries, puts moved ones back."""
+        """Brings the earliest running timer to the top: drops cancelled and superseded entries,
+        puts moved ones back.
+        """
         while self._heap:
             place_ms, started, key = self._heap[0]
             if self._places.get(key) != (place_ms, started):

@@ -1,7 +1,7 @@
 """Explains arguments that a class or a method of a user's object does not take: what they are called here.
 
-Owns the sentences about arguments, and the calls around methods that say them. Nothing here is in the way of what is called for each
-record: around `send` such a call would cost a fifth of it.
+Owns the sentences about arguments, and the calls around methods that say them. Nothing here is in the way of what is
+called for each record: around `send` such a call would cost a fifth of it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def spelled_like(name: str, ours: Iterable[str]) -> str:
 
 
 def explain_methods(kind: type, names: Iterable[str] | None = None) -> None:
-    """Has public methods of a class, all that are its own or those of its table, explain arguments that they do not take.
+    """Has public methods of a class, all that are its own or those of its table, explain
+    arguments that they do not take.
 
     A third of a microsecond for each call that is right.
     """

@@ -1,4 +1,6 @@
-"""Settings of kafka-python, aiokafka and librdkafka that these clients have under another name, or do not have, and why."""
+"""Settings of kafka-python, aiokafka and librdkafka that these clients have under another
+name, or do not have, and why.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Explains a name that a public class or package does not have: what it is called here.
 
-`explain_missing` is for objects that users are given, `explain_misspellings` for those that only describe or set something up
-and run for no record, `explain_construction` for classes that they call, with their keyword arguments, and the metaclasses for
-names of a class itself, as alternative constructors are. Type checkers see none of it.
+`explain_missing` is for objects that users are given, `explain_misspellings` for those that only describe or set
+something up and run for no record, `explain_construction` for classes that they call, with their keyword arguments, and
+the metaclasses for names of a class itself, as alternative constructors are. Type checkers see none of it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class ForeignNamesOfMembers(EnumType):
 
 
 class MissingName:
-    """A foreign name on a class: reading it from the class or an object raises the AttributeError that says what it is here.
+    """A foreign name on a class: reading it from the class or an object raises the AttributeError
+    that says what it is here.
 
     A base behind the class that does have the name gives it: a class of the user's own may inherit from others, too.
     """
@@ -86,9 +87,9 @@ class MissingName:
 def explain_missing(kind: type[T]) -> type[T]:
     """Has a class, what inherits from it, and its objects say what foreign names are here.
 
-    Those are the names of the tables, and the names of the class as Java spells them. Other names get Python's own error: a
-    `__getattr__` would explain them too, but CPython 3.11 then reads every attribute, slot and method of the class, and of all
-    that inherits it, two to five times as slowly.
+    Those are the names of the tables, and the names of the class as Java spells them. Other names get Python's own
+    error: a `__getattr__` would explain them too, but CPython 3.11 then reads every attribute, slot and method of the
+    class, and of all that inherits it, two to five times as slowly.
     """
     if "__getattr__" in vars(kind):  # it explains every name already
         return kind
@@ -126,7 +127,9 @@ def explain_misspellings(kind: type[T]) -> type[T]:
 
 
 def explain_construction(kind: type[T]) -> type[T]:
-    """Has a class that users call, its objects, and the methods that are in a table, explain arguments and names that it does not have."""
+    """Has a class that users call, its objects, and the methods that are in a table, explain arguments and
+    names that it does not have.
+    """
     made = kind.__init__
 
     @functools.wraps(made)
@@ -161,7 +164,9 @@ def explanation_of_package(package: str, name: str) -> str | None:
 
 
 def _foreign_names(kind: type) -> set[str]:
-    """Returns the names that `explanation` knows for a class, in every spelling: `add_errback`, `addErrback` and `add_errback_`."""
+    """Returns the names that `explanation` knows for a class, in every spelling: `add_errback`,
+    `addErrback` and `add_errback_`.
+    """
     ours = {each for each in dir(kind) if not each.startswith("_") and _is_there(kind, each)}
     ours |= getattr(kind, "__dataclass_fields__", {}).keys()
     snake = {

@@ -1,6 +1,7 @@
 """Names of kafka-python, aiokafka, confluent-kafka and Java's clients, and what they are in these clients.
 
-Java's settings that these clients do not have are in clients.config; those of kafka-python, aiokafka and librdkafka in `client_settings`.
+Java's settings that these clients do not have are in clients.config; those of kafka-python, aiokafka and
+librdkafka in `client_settings`.
 """
 
 from __future__ import annotations
@@ -221,7 +222,8 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyTy
         },
     }
 )
-"""By class, method and argument. The methods that are named explain every argument; those that are called for each record, as `send`, are not."""
+"""By class, method and argument. The methods that are named explain every argument; those that are called for each
+record, as `send`, are not."""
 
 POSITIONAL: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -1,4 +1,6 @@
-"""Names of faust, quixstreams and bytewax, and those of Java that have no page of their own, and what they are in Streams."""
+"""Names of faust, quixstreams and bytewax, and those of Java that have no page of their own, and
+what they are in Streams.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Settings of Kafka Streams 4.3.1 that StreamsConfig has under another name, or does not have, and what to write instead.
+"""Settings of Kafka Streams 4.3.1 that StreamsConfig has under another name, or does not
+have, and what to write instead.
 
 Those that differ by underscores alone (`num.stream.threads`) are not listed: they are fields of StreamsConfig.
 """

@@ -1,8 +1,8 @@
 """Checks batches, and completes them, before a leader appends them. Nothing here touches the log.
 
-A client's batch is checked whole, as Kafka's LogValidator does: its header, its checksum, and every record in it, so that what is
-acknowledged can be read. Compressed records are unpacked for it, within bounds. The work depends on what the client sent, so
-it may be given an allowance; a check that needs more is to run where no other request waits for it.
+A client's batch is checked whole, as Kafka's LogValidator does: its header, its checksum, and every record in it, so
+that what is acknowledged can be read. Compressed records are unpacked for it, within bounds. The work depends on what
+the client sent, so it may be given an allowance; a check that needs more is to run where no other request waits for it.
 """
 
 from __future__ import annotations
@@ -127,7 +127,10 @@ class RefusedTimestamps(InvalidTimestamp):
 
 @dataclass(slots=True)
 class CheckedBatches:
-    """Batches ready for offsets. `buffers` are what to write: the bytes as they came, unless something was recompressed."""
+    """Batches ready for offsets.
+
+    `buffers` are what to write: the bytes as they came, unless something was recompressed.
+    """
 
     headers: list[BatchHeader]
     views: list[memoryview]
@@ -146,8 +149,9 @@ def checked_batches(
 ) -> CheckedBatches:
     """Checks all batches in `records`.
 
-    Raises CorruptMessage, InvalidRecord, InvalidTimestamp, MessageTooLarge, RecordListTooLarge, UnsupportedCompressionType;
-    with an allowance also TooMuchWork. Without one it lets other threads run while it works.
+    Raises CorruptMessage, InvalidRecord, InvalidTimestamp, MessageTooLarge, RecordListTooLarge,
+    UnsupportedCompressionType; with an allowance also TooMuchWork. Without one it lets other
+    threads run while it works.
 
     `records` is writable and belongs to the log from now on: what its header says of times may be corrected in it.
     """
@@ -189,7 +193,8 @@ def whole_batches(
     *,
     is_empty: bool = False,
 ) -> CheckedBatches:
-    """Returns the whole batches that a leader has sent to a follower, up to the first one of an epoch above `leader_epoch_max`.
+    """Returns the whole batches that a leader has sent to a follower, up to the first one of an
+    epoch above `leader_epoch_max`.
 
     `is_empty`: the log holds no record, so the first batch may hold the end of the log instead of beginning there.
     Raises CorruptMessage, OffsetOutOfRange.
@@ -285,7 +290,10 @@ def _section(header: BatchHeader, view: memoryview, allowance: Allowance | None)
 def _check_records(
     header: BatchHeader, section: memoryview, config: LogConfig, now: Instant, *, unlocked: bool
 ) -> int:
-    """The largest timestamp. Raises InvalidRecord, or RefusedRecords and RefusedTimestamps with the first hundred at fault."""
+    """The largest timestamp.
+
+    Raises InvalidRecord, or RefusedRecords and RefusedTimestamps with the first hundred at fault.
+    """
     earliest = now.wall_ms - config.message_timestamp_before_max_ms
     latest = min(now.wall_ms + config.message_timestamp_after_max_ms, _UNLIMITED)
     check = record_check.RecordCheck(
@@ -316,7 +324,10 @@ def _refusal(
     *,
     unlocked: bool,
 ) -> RefusedRecords | RefusedTimestamps:
-    """Returns what to raise when the walk has met its first fault, `found`. Raises InvalidRecord when a later record is broken."""
+    """Returns what to raise when the walk has met its first fault, `found`.
+
+    Raises InvalidRecord when a later record is broken.
+    """
     no_key = "a compacted topic needs a key in every record"
     errors: list[RecordError] = []
     any_timestamp = False

@@ -1,12 +1,13 @@
 """Notes of cuts: empty files `%020d-N.cut` in a partition directory, each named for the offset where the log was cut.
 
-The checkpoints of the data directory are written once a minute. After a cut they say too much of a log: a recovery point, a log
-start, an end of a cleaning, sizes of segments of records that are gone, where others may have been written since. A note stands
-for that until they are written again: after a crash nothing that was said beyond its offset counts. Kafka writes the checkpoints
-of the directory with every truncation instead (LogManager.truncateTo); in a failover that would be all of them for each partition.
+The checkpoints of the data directory are written once a minute. After a cut they say too much of a log: a recovery
+point, a log start, an end of a cleaning, sizes of segments of records that are gone, where others may have been written
+since. A note stands for that until they are written again: after a crash nothing that was said beyond its offset
+counts. Kafka writes the checkpoints of the directory with every truncation instead (LogManager.truncateTo); in a
+failover that would be all of them for each partition.
 
-The name is all there is, so a note reaches the disk with the next change of names in the directory, as every file of a segment that
-is begun after it. Kafka leaves files with other names alone.
+The name is all there is, so a note reaches the disk with the next change of names in the directory, as every file of a
+segment that is begun after it. Kafka leaves files with other names alone.
 """
 
 from __future__ import annotations

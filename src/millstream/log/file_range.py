@@ -16,9 +16,9 @@ class FileRange:
     they left the log. The sender asks `file.fileno()` each time it sends; a closed file answers an unusable number,
     never those of another file.
 
-    A file that is cut while a range of it waits to be sent is gone for that range: `fileno` and `read` raise, and the connection
-    ends. Other batches may stand at its position by then. (Kafka sends them, and ends the connection only where the file is now too
-    short.)
+    A file that is cut while a range of it waits to be sent is gone for that range: `fileno` and `read` raise, and the
+    connection ends. Other batches may stand at its position by then. (Kafka sends them, and ends the connection only
+    where the file is now too short.)
     """
 
     __slots__ = ("file", "length", "position")

@@ -54,7 +54,8 @@ def scan_whole(file: File, position: int, end: int) -> Iterator[tuple[int, Batch
 def scan_batches(
     file: File, position: int, end: int, window_bytes: int = _BATCH_WINDOW_BYTES
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Yields each whole batch from `position` on as (position, header, bytes); many small ones cost one read of `window_bytes`.
+    """Yields each whole batch from `position` on as (position, header, bytes); many small ones cost
+    one read of `window_bytes`.
 
     Raises CorruptMessage where bytes are no batch header or end before the batch does.
     """

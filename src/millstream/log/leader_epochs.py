@@ -1,12 +1,13 @@
 """The start offset of each leader epoch: `leader-epoch-checkpoint` of a partition (KIP-101, KIP-279).
 
-Nothing here waits for the disk. What changes is written and synced by the next flush of the log, before the recovery point moves:
-a thousand partitions that get a new leader at once cost no sync at all. After a crash the file knows every epoch that began below
-the recovery point, and the batches from there on, which recovery reads anyway, tell the others (`follow`). Kafka syncs the file in
-`assign` and writes it in the background after truncations (LeaderEpochFileCache 4.3; KAFKA-16541 is what an unsynced write that
-replaces a synced file did).
+Nothing here waits for the disk. What changes is written and synced by the next flush of the log, before the recovery
+point moves: a thousand partitions that get a new leader at once cost no sync at all. After a crash the file knows every
+epoch that began below the recovery point, and the batches from there on, which recovery reads anyway, tell the others
+(`follow`). Kafka syncs the file in `assign` and writes it in the background after truncations (LeaderEpochFileCache
+4.3; KAFKA-16541 is what an unsynced write that replaces a synced file did).
 
-Epochs before the log start stay in the file until the start itself is on the disk: after a crash the log may begin earlier again.
+Epochs before the log start stay in the file until the start itself is on the disk: after a crash
+the log may begin earlier again.
 """
 
 from __future__ import annotations
@@ -44,12 +45,16 @@ UNKNOWN_EPOCH = EpochEnd(-1, -1)
 
 @dataclass(frozen=True, slots=True)
 class EpochsWrite:
-    """The contents of the file as of one moment. `write` blocks and touches nothing but the file, so it may run in any thread."""
+    """The contents of the file as of one moment.
+
+    `write` blocks and touches nothing but the file, so it may run in any thread.
+    """
 
     path: str
     entries: tuple[EpochStart, ...]
     is_first: bool
-    """The file says nothing yet: should this write be lost or torn, the records say the same, and the loader asks them."""
+    """The file says nothing yet: should this write be lost or torn, the records say the same, and the loader asks
+    them."""
 
     def write(self, file_system: FileSystem) -> None:
         """Raises OSError."""
@@ -70,7 +75,8 @@ class LeaderEpochs:
         self._path = f"{directory}/{LEADER_EPOCH_FILE}"
         self._entries: list[EpochStart] = []
         self._earlier: list[EpochStart] = []
-        """Epochs that ended before the log start, and the earlier start of the one in force there, as long as the file keeps them."""
+        """Epochs that ended before the log start, and the earlier start of the one in force there,
+        as long as the file keeps them."""
         self._noted_start = 0
         """The log cannot begin below it after a crash. Threads that write checkpoints set it."""
         self.is_damaged = False
@@ -91,7 +97,10 @@ class LeaderEpochs:
         self._path = f"{directory}/{LEADER_EPOCH_FILE}"
 
     def create_file(self) -> None:
-        """Creates the empty file of a new log, which costs ten times as much as to write the first epoch to it. Raises OSError."""
+        """Creates the empty file of a new log, which costs ten times as much as to write the first epoch to it.
+
+        Raises OSError.
+        """
         self._file_system.open(self._path).close()
 
     @property
@@ -112,8 +121,8 @@ class LeaderEpochs:
     def follow(self, epoch: int, start_offset: int, previous_end: int) -> None:
         """Follows a batch of `epoch` that recovery has read at `start_offset`, behind one that ended at `previous_end`.
 
-        The file may be older than a cut, and name epochs that began where others were written since: batches know better.
-        An epoch whose first batches were compacted away keeps the start that the file has.
+        The file may be older than a cut, and name epochs that began where others were written since: batches know
+        better. An epoch whose first batches were compacted away keeps the start that the file has.
         """
         if epoch >= 0 and self.epoch_for(start_offset) != epoch:
             self.truncate_from_end(previous_end)
@@ -121,7 +130,9 @@ class LeaderEpochs:
             self.is_contradicted |= self.epoch_for(start_offset) != epoch
 
     def end_offset(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """Returns the end of `epoch`: the start of the next one, or the end of the log for the latest (OffsetForLeaderEpoch)."""
+        """Returns the end of `epoch`: the start of the next one, or the end of the log for the
+        latest (OffsetForLeaderEpoch).
+        """
         if epoch < 0 or epoch > self.latest_epoch:
             return UNKNOWN_EPOCH
         if epoch == self.latest_epoch:
@@ -153,7 +164,9 @@ class LeaderEpochs:
         self._entries = [first, *later]
 
     def note_durable_start(self, start_offset: int) -> None:
-        """Tells that the log begins at `start_offset` or later after a crash, too: the file may forget what was before."""
+        """Tells that the log begins at `start_offset` or later after a crash, too: the file may
+        forget what was before.
+        """
         self._noted_start = start_offset
 
     def clear(self) -> None:

@@ -15,7 +15,9 @@ _T = TypeVar("_T")
 
 
 class LogGone(KafkaStorageError):
-    """The replica is no more of this broker, and nothing is wrong with the disk: its topic was deleted, or it moved elsewhere."""
+    """The replica is no more of this broker, and nothing is wrong with the disk: its topic was
+    deleted, or it moved elsewhere.
+    """
 
 
 class LogBeingCut(KafkaStorageError):
@@ -52,7 +54,10 @@ class LogHealth:
         self.failure = f"the log of {self._partition} in {self.directory} is offline: {reason}"
 
     def guard(self, action: str, work: Callable[[], _T]) -> _T:
-        """Does `work`, unless the log has failed. Raises KafkaStorageError for what the disk refuses or holds that is damaged."""
+        """Does `work`, unless the log has failed.
+
+        Raises KafkaStorageError for what the disk refuses or holds that is damaged.
+        """
         self.check()
         try:
             return work()

@@ -86,7 +86,9 @@ def aborted_among(state: LogState, read: FetchData) -> list[AbortedTransaction]:
 
 
 def offset_bound(state: LogState, read: FetchData) -> int:
-    """Returns an offset that no batch of `read` reaches: exact enough to choose aborted transactions, without reading anything."""
+    """Returns an offset that no batch of `read` reaches: exact enough to choose aborted
+    transactions, without reading anything.
+    """
     assert read.segment is not None, "nothing was read, so nothing bounds it"
     bound = read.segment.last_offset_before(read.end_position)
     if bound is not None:

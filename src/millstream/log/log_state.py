@@ -40,9 +40,11 @@ class LogState:
     cleaner_checkpoint: int | None = None
     """Where the last cleaning ended."""
     may_lack_names: bool = False
-    """Directories with names of its files were perhaps never synced: nothing was ever written, or its last owner died."""
+    """Directories with names of its files were perhaps never synced: nothing was ever written, or its last owner
+    died."""
     repairs: Repairs = NOTHING_REPAIRED
     cut_count: int = 0
-    """How often the log was cut. Whoever worked off the loop compares it: offsets and positions may mean other records now."""
+    """How often the log was cut. Whoever worked off the loop compares it: offsets and
+    positions may mean other records now."""
     lost_to: int = 0
     """Records below it were here, and are not until the log ends there again: damage was cut away."""

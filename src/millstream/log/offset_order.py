@@ -2,11 +2,12 @@
 
     first segment <= log start <= last stable <= high watermark <= log end
 
-The recovery point, the cleaner's checkpoint, the newest snapshot of producers and the start of the newest leader epoch tell of what
-the log has, so they lie at or before its end. They may lie before its start: records leave there without a flush or a cleaning.
+The recovery point, the cleaner's checkpoint, the newest snapshot of producers and the start of the newest
+leader epoch tell of what the log has, so they lie at or before its end. They may lie before its start:
+records leave there without a flush or a cleaning.
 
-No order holds for committed offsets, which lie in other logs: what they name may have been deleted, or lost in a crash. Their reader
-then asks for the earliest or latest offset. No part of a log lies on remote storage.
+No order holds for committed offsets, which lie in other logs: what they name may have been deleted, or lost in a crash.
+Their reader then asks for the earliest or latest offset. No part of a log lies on remote storage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Decides when the active segment is too old: after segment.ms, less a jitter that spreads the rolls of many partitions."""
+"""Decides when the active segment is too old: after segment.ms, less a jitter that spreads the
+rolls of many partitions.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Offsets by time: ListOffsets with a timestamp or with MAX_TIMESTAMP. Exact to the record, so one batch is unpacked.
 
-Finding the batch costs a look into an index; unpacking it may take long, and is left to the caller, who knows where to wait.
+Finding the batch costs a look into an index; unpacking it may take long, and is left to the
+caller, who knows where to wait.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class BatchSearch:
 
     @property
     def is_small(self) -> bool:
-        """Whether a search takes less time than handing it to a thread. The size of an unpacked batch is not known before."""
+        """Whether a search takes less time than handing it to a thread.
+
+        The size of an unpacked batch is not known before.
+        """
         header = self.start.header
         return header.size_bytes <= _SMALL_BATCH_BYTES and header.codec is Codec.NONE
 
@@ -69,7 +73,9 @@ class BatchSearch:
 
 
 def timestamp_searches(state: LogState, timestamp_ms: int) -> Iterator[BatchSearch]:
-    """Yields the batches that may hold the first record whose timestamp is `timestamp_ms` or later: mostly one batch."""
+    """Yields the batches that may hold the first record whose timestamp is `timestamp_ms` or later:
+    mostly one batch.
+    """
     log_start_offset = state.log_start_offset
     for segment in state.segments.from_offset(log_start_offset):
         if segment.largest_timestamp_ms < timestamp_ms:

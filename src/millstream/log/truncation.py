@@ -2,15 +2,17 @@
 
     LogCuts.plan ─▶ (pool) LogCut.read ─▶ LogCut.make ─▶ (pool) LogCut.settle ─▶ LogCuts.complete
 
-`read` and `settle` wait for the disk and touch nothing but files. `make` is one step of the owner of the log: whoever looks at the log
-before or after it sees it whole, without or with the cut. What it leaves to `settle` is on no disk until then, so nothing may be
-appended before `complete`: a crash could else bring back what was there, where other batches were written since.
+`read` and `settle` wait for the disk and touch nothing but files. `make` is one step of the owner of the log: whoever
+looks at the log before or after it sees it whole, without or with the cut. What it leaves to `settle` is on no disk
+until then, so nothing may be appended before `complete`: a crash could else bring back what was there, where other
+batches were written since.
 
-A cut is not atomic on disk; when it fails half way the log refuses everything until recovery has run. A crash at any point leaves a
-log that is cut, or is not, or lacks the last of the segments that were to go: names first, and only then the file that is cut.
+A cut is not atomic on disk; when it fails half way the log refuses everything until recovery has run. A crash
+at any point leaves a log that is cut, or is not, or lacks the last of the segments that were to go: names
+first, and only then the file that is cut.
 
-It costs what is cut off, not what stays: positions come from the index, the indexes lose their last entries, and producers go back by
-what is remembered of them.
+It costs what is cut off, not what stays: positions come from the index, the indexes lose their last entries, and
+producers go back by what is remembered of them.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
 def discard_segments(segments: Segments, unwanted: Iterable[Segment]) -> None:
     """Removes segments and their files at once, for a log that is being loaded.
 
-    The last one goes first: a crash half way leaves no hole. They are gone from the disk when this returns: a crash could else bring
-    them back behind, or in place of, what was written since.
+    The last one goes first: a crash half way leaves no hole. They are gone from the disk when this returns: a crash
+    could else bring them back behind, or in place of, what was written since.
     """
     gone = list(unwanted)
     segments.remove(gone)
@@ -74,7 +76,10 @@ class MadeCut(NamedTuple):
 
 
 def begin_anew(state: LogState, offset: int, new_segment: Callable[[int], Segment]) -> MadeCut:
-    """Removes everything; the log is empty and begins at `offset`, in a segment whose file need not be made yet. Raises OSError."""
+    """Removes everything; the log is empty and begins at `offset`, in a segment whose file need not be made yet.
+
+    Raises OSError.
+    """
     _note_cut(state, min(offset, state.segments.first.base_offset))
     aside = _set_aside(state.segments, list(state.segments))
     begun = new_segment(offset)
@@ -92,7 +97,10 @@ def begin_anew(state: LogState, offset: int, new_segment: Callable[[int], Segmen
 def start_over(
     state: LogState, offset: int, new_segment: Callable[[int], Segment]
 ) -> tuple[Segment, ...]:
-    """Does the same, on the disk too, for a log that is being loaded. Returns the segments that are out of use. Raises OSError."""
+    """Does the same, on the disk too, for a log that is being loaded. Returns the segments that are out of use.
+
+    Raises OSError.
+    """
     made = begin_anew(state, offset, new_segment)
     for step in made.settling:
         step()
@@ -152,7 +160,8 @@ class LogCut:
         is_of_damage: bool,
         on_made: Callable[[LogCut], None],
     ) -> None:
-        """`is_whole`: everything goes, and the log begins at `offset`; else what is at and after it, which lies behind the first base offset.
+        """`is_whole`: everything goes, and the log begins at `offset`; else what is at and after it, which
+        lies behind the first base offset.
 
         `on_made` is told of the cut in the step in which it is made. Raises OSError, KafkaError.
         """
@@ -182,8 +191,9 @@ class LogCut:
     def make(self) -> bool:
         """Makes the cut for all who look at the log. False: nothing has changed, `read` is to be called once more.
 
-        A batch that holds the offset goes as a whole, and the log then ends where it began. Raises KafkaStorageError; LogBeingCut where
-        another one was made since this was planned, as for damage that was found: what stands at the offset may be other records.
+        A batch that holds the offset goes as a whole, and the log then ends where it began. Raises KafkaStorageError;
+        LogBeingCut where another one was made since this was planned, as for damage that was found: what stands at the
+        offset may be other records.
         """
         self._health.check()
         if self._state.cut_count != self._cut_count:
@@ -218,7 +228,8 @@ class LogCut:
     def fail(self, error: OSError) -> NoReturn:
         """Makes the log refuse everything after `settle` raised. Raises KafkaStorageError.
 
-        Of a log that is out of use by now, as one whose topic was deleted, it says nothing about the disk: the files have moved.
+        Of a log that is out of use by now, as one whose topic was deleted, it says nothing about
+        the disk: the files have moved.
         """
         self._health.check()
         self._give_up(error)
@@ -244,7 +255,8 @@ class LogCut:
         return made
 
     def _take_back(self, planned: Rewind | ProducerStates | None, active: Segment) -> None:
-        """Producer state as of the end of the log; where nothing else has told, from the newest snapshot before the active segment on.
+        """Producer state as of the end of the log; where nothing else has told, from the newest snapshot
+        before the active segment on.
 
         The active segment was perhaps a sealed one before, so its transaction index is in memory from here on.
         """
@@ -293,10 +305,11 @@ class LogCuts:
     def plan(
         self, offset: int, *, is_whole: bool = False, is_of_damage: bool = False
     ) -> LogCut | None:
-        """Returns what removes the records at and after `offset`, and the whole batch when `offset` lies inside one; None without any.
+        """Returns what removes the records at and after `offset`, and the whole batch when `offset` lies
+        inside one; None without any.
 
-        `is_whole`: all of them, and the log begins at `offset`, wherever that is. `is_of_damage`: see `PartitionLog.lacks_records`.
-        Raises KafkaStorageError.
+        `is_whole`: all of them, and the log begins at `offset`, wherever that is. `is_of_damage`: see
+        `PartitionLog.lacks_records`. Raises KafkaStorageError.
         """
         self._ground.health.check_appendable()
         if is_whole:
@@ -318,21 +331,30 @@ class LogCuts:
         self._under_way.cut, self._ground.health.is_being_cut = cut, True
 
     def complete(self, cut: LogCut, now: Instant) -> None:
-        """Lets the log be appended to again, once `cut` is on the disk. The files of segments that are gone are due for removal."""
+        """Lets the log be appended to again, once `cut` is on the disk.
+
+        The files of segments that are gone are due for removal.
+        """
         if cut is self._under_way.cut:  # else the log was closed meanwhile, which completes it
             self._under_way.cut, self._ground.health.is_being_cut = None, False
             self._deleted.take(cut.removed, now.monotonic_ms)
             self._on_complete(now)
 
     def settle(self, now: Instant) -> None:
-        """Completes a cut whose task has ended with the node, perhaps while the disk was at it. Blocks. Raises OSError."""
+        """Completes a cut whose task has ended with the node, perhaps while the disk was at it. Blocks.
+
+        Raises OSError.
+        """
         cut = self._under_way.cut
         if cut is not None:
             cut.settle()
             self.complete(cut, now)
 
     def make(self, cut: LogCut | None, now: Instant) -> None:
-        """Does all of a cut in one blocking call, for the start and for callers that own their thread. Raises KafkaStorageError."""
+        """Does all of a cut in one blocking call, for the start and for callers that own their thread.
+
+        Raises KafkaStorageError.
+        """
         if cut is None:
             return
         cut.read()
@@ -346,7 +368,9 @@ class LogCuts:
 
 
 def _note_cut(state: LogState, offset: int) -> None:
-    """The checkpoints say nothing beyond what is in memory now; what they say beyond the cut must not count after a crash."""
+    """The checkpoints say nothing beyond what is in memory now; what they say beyond the
+    cut must not count after a crash.
+    """
     said = max(state.recovery_point, state.log_start_offset, state.cleaner_checkpoint or 0)
     if offset < said:
         state.cut_notes.note(offset)

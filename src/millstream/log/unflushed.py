@@ -1,4 +1,6 @@
-"""Keeps track of what is not on the disk yet besides the records: sealed indexes, names of new files, and since when."""
+"""Keeps track of what is not on the disk yet besides the records: sealed indexes, names of new
+files, and since when.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Unflushed:
         )
 
     def add_sealed(self, files: Iterable[File]) -> None:
-        """Takes open files that are not written any more: indexes, and the snapshot of producers at the end of a segment."""
+        """Takes open files that are not written any more: indexes, and the snapshot of
+        producers at the end of a segment.
+        """
         added = list(files)
         self._sealed_files.extend(added)
         self._unsynced_seals += len(added)
@@ -47,7 +51,8 @@ class Unflushed:
         return self._unsynced_seals > 0 or state.recovery_point < state.segments.active.base_offset
 
     def cleanable_to(self, state: LogState, stable_offset: int) -> int:
-        """Markers may be cleaned away before it: the newest snapshot of producers is behind them, and on the disk, as the records are.
+        """Markers may be cleaned away before it: the newest snapshot of producers is behind them, and on the
+        disk, as the records are.
 
         After a crash an older one would count, in which the transactions of those markers are open.
         """
@@ -61,7 +66,10 @@ class Unflushed:
             self._directories = (*self._directories, directory)
 
     def take_plan(self, state: LogState, file_system: FileSystem) -> FlushPlan | None:
-        """Returns the plan of the next flush, which the caller syncs. None when everything is on the disk that the log could lose."""
+        """Returns the plan of the next flush, which the caller syncs.
+
+        None when everything is on the disk that the log could lose.
+        """
         is_empty = state.log_end_offset == state.segments.first.base_offset
         lacks_names = bool(self._directories) and not is_empty
         has_records = state.recovery_point < state.log_end_offset
@@ -82,7 +90,9 @@ class Unflushed:
         )
 
     def complete(self, plan: FlushPlan, state: LogState, now: Instant) -> None:
-        """Moves the recovery point; not where the log was cut while the disk worked: what was written since may stand there unsynced."""
+        """Moves the recovery point; not where the log was cut while the disk worked: what was written since
+        may stand there unsynced.
+        """
         self._last_flush_ms = now.monotonic_ms
         self._unsynced_seals -= len(plan.sealed_files)
         if plan.epochs is not None:

@@ -1,12 +1,14 @@
 """Reads a log and compares every batch with its checksum, to find what the disk has changed since it was written.
 
-A fetch sends stretches of files unread, and a log that was closed in order is opened unread: without this a wrong bit is found by the
-first consumer or follower, at the end of what a replica still has. `VerificationPlan.of` says what to read, as of one moment on the
-loop; `read_some` reads in a thread of a pool, as much at a time as its caller's pace allows, through descriptors of its own;
-what it finds counts only once `PartitionLog.first_damage` has read that one batch again: the log may have been cut meanwhile.
+A fetch sends stretches of files unread, and a log that was closed in order is opened unread: without this a wrong bit
+is found by the first consumer or follower, at the end of what a replica still has. `VerificationPlan.of` says what to
+read, as of one moment on the loop; `read_some` reads in a thread of a pool, as much at a time as its caller's pace
+allows, through descriptors of its own; what it finds counts only once `PartitionLog.first_damage` has read that one
+batch again: the log may have been cut meanwhile.
 
-A wrong bit in a leader's log is found by its followers too, which check what they fetch before they write it; the leader learns of
-it only by reading, so whoever serves a replica that asks again and again for one offset plans a verification from there.
+A wrong bit in a leader's log is found by its followers too, which check what they fetch before they write it;
+the leader learns of it only by reading, so whoever serves a replica that asks again and again for one offset
+plans a verification from there.
 """
 
 from __future__ import annotations
@@ -66,7 +68,10 @@ class VerificationPlan:
     def of(
         cls, state: LogState, file_system: FileSystem, first_offset: int, end_offset: int | None
     ) -> Self:
-        """Plans to read the batches from `first_offset` up to `end_offset`, or a little further; to the end for None. Raises OSError."""
+        """Plans to read the batches from `first_offset` up to `end_offset`, or a little further; to the end for None.
+
+        Raises OSError.
+        """
         stretches: list[_Stretch] = []
         for segment in state.segments.from_offset(first_offset):
             if end_offset is not None and segment.base_offset >= end_offset and stretches:
@@ -102,7 +107,9 @@ class VerificationPlan:
                 self.stretches.insert(0, rest)
 
     def damage_in(self, state: LogState) -> Damage | None:
-        """Reads again what was found in another thread: None where the log was cut or cleaned meanwhile, or is sound there. Raises OSError."""
+        """Reads again what was found in another thread: None where the log was cut or cleaned meanwhile, or
+        is sound there. Raises OSError.
+        """
         found = self.damage
         segments = (s for s in state.segments if found and s.base_offset == found.base_offset)
         segment = next(segments, None)
@@ -129,7 +136,10 @@ def _stretch(state: LogState, segment: Segment, begin: int, next_offset: int) ->
 
 
 def _walk(file: File, stretch: _Stretch, epoch_max: int, bytes_max: int) -> _Stretch | Damage:
-    """Checks batches until `bytes_max` are read, and two at least. Returns what is left, or the first damage. Raises OSError."""
+    """Checks batches until `bytes_max` are read, and two at least. Returns what is left, or the first damage.
+
+    Raises OSError.
+    """
     walked = _Walk(stretch, epoch_max)
     try:
         for start, header, view in scan_batches(file, stretch.begin, stretch.end, _WINDOW_BYTES):
@@ -153,7 +163,8 @@ class _Walk:
         self._epoch = -1
         self._epoch_max = epoch_max
         self._before_gap: tuple[int, int] | None = None
-        """Position and offset before the last batch, where that one left out offsets: of a compacted log, or its offset is wrong."""
+        """Position and offset before the last batch, where that one left out offsets: of a
+        compacted log, or its offset is wrong."""
 
     def follow(self, position: int, header: BatchHeader) -> None:
         """Raises CorruptMessage for a batch that cannot stand here."""
@@ -172,7 +183,9 @@ class _Walk:
         self.count += 1
 
     def damage(self, file: File, reason: str) -> Damage:
-        """What to tell of the batch behind the last sound one; of that one itself, where its offset is what does not fit."""
+        """What to tell of the batch behind the last sound one; of that one itself, where
+        its offset is what does not fit.
+        """
         base_offset = int.from_bytes(file.read_at(self.position, 8), signed=True)
         position, offset = self.position, self.next_offset
         if self._before_gap is not None and base_offset < offset:

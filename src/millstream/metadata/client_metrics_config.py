@@ -1,7 +1,7 @@
 """The configurations of client metrics subscriptions (KIP-714): which metrics, how often, of which clients.
 
-Patterns are those of `client_pattern`, whose time is linear in the text that clients choose; Kafka's engine is Java's, which knows
-more (look-around, back-references) and can be kept busy.
+Patterns are those of `client_pattern`, whose time is linear in the text that clients choose; Kafka's engine is Java's,
+which knows more (look-around, back-references) and can be kept busy.
 """
 
 from __future__ import annotations
@@ -64,7 +64,11 @@ class ClientMetricsSubscription:
 
 
 def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSubscription:
-    """Parses the configurations. Raises InvalidRequest for unknown names and intervals out of range, InvalidConfig for other values that do not parse."""
+    """Parses the configurations.
+
+    Raises InvalidRequest for unknown names and intervals out of range, InvalidConfig for other
+    values that do not parse.
+    """
     for name in overrides:
         if name not in CLIENT_METRICS_CONFIGS:
             raise InvalidRequest(f"Unknown client metrics configuration: {name}")

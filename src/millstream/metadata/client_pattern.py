@@ -1,13 +1,14 @@
 """Regular expressions that clients send: the one place that reads them.
 
-The engine is RE2: its time is linear in the text and in the expression, whatever a client asks for. Nothing is captured: what a
-group matched is of no use, and ten thousand groups would cost gigabytes. Three limits keep the rest small, so that what one
-expression costs is known: its length, its Unicode classes (each of them takes 10 KB before RE2 looks at its own limit), and the
-memory of the compiled expression.
+The engine is RE2: its time is linear in the text and in the expression, whatever a client asks for. Nothing is
+captured: what a group matched is of no use, and ten thousand groups would cost gigabytes. Three limits keep the rest
+small, so that what one expression costs is known: its length, its Unicode classes (each of them takes 10 KB before RE2
+looks at its own limit), and the memory of the compiled expression.
 
-`check_pattern` reads an expression without compiling it, which takes less than 40 ms. Compiling may take seconds, and RE2's
-binding keeps the interpreter's lock all the while; matching gives the lock away, but one text may take many seconds. So who compiles
-asks `is_cheap` first: what is not is compiled in another process, what is may be compiled in a thread of this one.
+`check_pattern` reads an expression without compiling it, which takes less than 40 ms. Compiling may take
+seconds, and RE2's binding keeps the interpreter's lock all the while; matching gives the lock away, but one
+text may take many seconds. So who compiles asks `is_cheap` first: what is not is compiled in another process,
+what is may be compiled in a thread of this one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ PATTERN_UNICODE_CLASSES_MAX: Final = 50
 COMPILED_BYTES_MAX: Final = 32 << 20
 """What RE2 may use for one expression. `\\p{L}{1000}` needs most of it."""
 CHEAP_COST_MAX: Final = 1_000
-"""Random expressions of this cost, made to take long, were compiled in less than 5 ms; what people write is far below."""
+"""Random expressions of this cost, made to take long, were compiled in less than 5 ms; what people write is far
+below."""
 _REPETITION: Final = re.compile(r"(.?)\{([0-9]+)(?:,([0-9]*))?\}", re.DOTALL)
 """With the character before it."""
 _ENDS_OF_REPEATABLE: Final = frozenset(["", ")", "*", "+", "?"])
@@ -42,8 +44,8 @@ class _Compiled(Protocol):
 def is_cheap(text: str) -> bool:
     """Whether compiling `text` takes a few milliseconds at most, by a bound that does not read it.
 
-    The bound is one of the length once every repetition is written out, as if each repeated all there is and all groups lay in
-    each other. One Unicode class becomes a program of a thousand instructions, so what has one is never cheap.
+    The bound is one of the length once every repetition is written out, as if each repeated all there is and all groups
+    lay in each other. One Unicode class becomes a program of a thousand instructions, so what has one is never cheap.
     """
     if len(text) > CHEAP_COST_MAX or "\\p" in text or "\\P" in text:
         return False

@@ -16,7 +16,8 @@ from millstream.errors import ConfigError
 from millstream.protocol.enums import ConfigType
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
-"""A parsed value: lists are tuples without repeats (KIP-1161), classes and passwords are strings, None means not set."""
+"""A parsed value: lists are tuples without repeats (KIP-1161), classes and passwords are strings, None means not
+set."""
 
 
 class Scope(Enum):
@@ -88,7 +89,8 @@ class ConfigKey:
     """Works, but is not listed by DescribeConfigs (Kafka's `internal.*` keys)."""
     synonyms: tuple[BrokerSynonym, ...] = ()
     is_always_given: bool = False
-    """Kafka has no default for it. A node that is not given it is started with `default` and tells that as given, not as a default."""
+    """Kafka has no default for it. A node that is not given it is started with `default` and tells
+    that as given, not as a default."""
     without_effect: str | None = None
     """Why the key is taken, stored and told, and changes nothing; None for one that does what `doc` says."""
 

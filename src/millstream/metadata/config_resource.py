@@ -1,4 +1,5 @@
-"""The resources that dynamic configurations belong to, with Kafka's type numbers, and the places that a value may come from.
+"""The resources that dynamic configurations belong to, with Kafka's type numbers, and the places
+that a value may come from.
 
 Brokers and clients share them.
 """
@@ -11,7 +12,9 @@ from millstream.protocol.enums import ConfigResourceType, ConfigSource
 
 
 class ConfigResource(NamedTuple):
-    """A resource that has configurations: a topic by name, a broker by its id as text ("" stands for all brokers), a group and so on."""
+    """A resource that has configurations: a topic by name, a broker by its id as text ("" stands for all
+    brokers), a group and so on.
+    """
 
     type: ConfigResourceType
     name: str

@@ -1,4 +1,7 @@
-"""Ids of data directories in the metadata (KIP-858): the three that mean no directory, and where a replica lives. Pure."""
+"""Ids of data directories in the metadata (KIP-858): the three that mean no directory, and where a replica lives.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ def assigned_directory(partition: PartitionImage, broker_id: BrokerId) -> Uuid:
 
 
 def is_online(directory_id: Uuid, online: Collection[Uuid]) -> bool:
-    """Whether a directory is in `online`, those of the broker's registration; without any, every directory counts as online."""
+    """Whether a directory is in `online`, those of the broker's registration; without any, every
+    directory counts as online.
+    """
     if directory_id in {MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY}:
         return True
     return directory_id != LOST_DIRECTORY and (not online or directory_id in online)

@@ -1,7 +1,7 @@
 """Finds the value of a configuration that counts, and its source: for DescribeConfigs and the answer to CreateTopics.
 
-A topic key's value is the topic's own, else the broker's dynamic one, else the cluster-wide dynamic default, else what the
-broker was started with, else the default of the table.
+A topic key's value is the topic's own, else the broker's dynamic one, else the cluster-wide dynamic default, else what
+the broker was started with, else the default of the table.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def client_metrics_entries(overrides: Mapping[str, str]) -> list[EffectiveConfig
 
 
 def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> list[EffectiveConfig]:
-    """Returns every key of a broker's table by name, internal ones where they were set; and other keys that were set, without values."""
+    """Returns every key of a broker's table by name, internal ones where they were set; and other keys that
+    were set, without values.
+    """
     given = {name for _, layer in broker.layers() for name in layer}
     unknown = {name: _unknown_key(name) for name in given if name not in table}
     all_keys = {**table, **unknown}
@@ -157,7 +159,9 @@ def _inheriting_entry(
 
 
 def _from_first(synonyms: list[ConfigSynonym], name: str) -> list[ConfigSynonym]:
-    """Kafka lists nothing that stands before the key itself, so a value in hours alone gives the milliseconds no synonyms."""
+    """Kafka lists nothing that stands before the key itself, so a value in hours alone gives the
+    milliseconds no synonyms.
+    """
     position = next((n for n, s in enumerate(synonyms) if s.name == name), len(synonyms))
     return synonyms[position:]
 
@@ -197,7 +201,10 @@ def _broker_entry(
 
 
 def _shown(key: ConfigKey, text: str | None) -> str | None:
-    """As it was understood: trimmed, lists without repeats; nothing of a sensitive value. What could not be used, as it is stored."""
+    """As it was understood: trimmed, lists without repeats; nothing of a sensitive value.
+
+    What could not be used, as it is stored.
+    """
     if key.sensitive or text is None:
         return None
     try:
@@ -216,4 +223,5 @@ _SAME_SETTING: Final[Mapping[str, tuple[str, ...]]] = {
     for synonym in key.synonyms
     if synonym.name != _SCHEDULER
 }
-"""Broker keys of one setting in several units, the finest first. The scheduler's interval is a setting of its own as well."""
+"""Broker keys of one setting in several units, the finest first. The scheduler's interval is a
+setting of its own as well."""

@@ -1,7 +1,9 @@
-"""The features of a cluster as Kafka 4.3.1 knows them: names, levels of releases, dependencies, and the records that finalize them.
+"""The features of a cluster as Kafka 4.3.1 knows them: names, levels of releases, dependencies, and the
+records that finalize them.
 
-A feature of a cluster is a name with a level (KIP-584). `metadata.version` is the one that releases are named after; each other feature
-has a default level for each metadata.version. At which levels a node works is its own business: `broker.cluster.features` says it.
+A feature of a cluster is a name with a level (KIP-584). `metadata.version` is the one that releases are named after;
+each other feature has a default level for each metadata.version. At which levels a node works is its own business:
+`broker.cluster.features` says it.
 """
 
 from __future__ import annotations
@@ -38,9 +40,11 @@ _WITH_NEW_METADATA: Final = frozenset({8, 11, 13, 14, 15, 17, 23, 30})
 
 
 class Capability(IntEnum):
-    """Abilities of a cluster by its level of metadata.version, as `MetadataVersion.is...Supported` of Kafka 4.3.1 says it.
+    """Abilities of a cluster by its level of metadata.version, as
+    `MetadataVersion.is...Supported` of Kafka 4.3.1 says it.
 
-    The value of each is the first level that has it. The level says it for all nodes at once: what one of them could not read is written by none.
+    The value of each is the first level that has it. The level says it for all nodes at once: what one of them could
+    not read is written by none.
     """
 
     MIGRATION_FIELD = 8

@@ -1,7 +1,7 @@
 """The configurations of groups (KIP-848, KIP-932, KIP-1071) as a table, and the limits that a broker sets to them.
 
-Most have a broker key of the same name with `group.` before it, which gives the default; some of those have a least and a most
-value beside them. Owns no group and reads no image.
+Most have a broker key of the same name with `group.` before it, which gives the default; some of those have a least and
+a most value beside them. Owns no group and reads no image.
 """
 
 from __future__ import annotations
@@ -165,10 +165,11 @@ _LEAST_AND_MOST: Final[Mapping[str, tuple[str | None, str]]] = {
 def group_config(
     overrides: Mapping[str, str], broker_value: Callable[[str], ConfigValue]
 ) -> dict[str, ConfigValue]:
-    """Returns every configuration of a group, typed: its own, else the broker's, else Kafka's default; numbers brought within the
-    broker's limits, which may have changed since they were set.
+    """Returns every configuration of a group, typed: its own, else the broker's, else Kafka's default; numbers brought
+    within the broker's limits, which may have changed since they were set.
 
-    `broker_value` gives the value of a broker key, None where it has none. Raises ConfigError for unknown names and bad values.
+    `broker_value` gives the value of a broker key, None where it has none. Raises ConfigError for
+    unknown names and bad values.
     """
     values: dict[str, ConfigValue] = {}
     for name, key in GROUP_CONFIGS.items():
@@ -187,8 +188,8 @@ def check_group_config(
 ) -> None:
     """Checks all configurations of a group.
 
-    Raises ConfigError for unknown names, bad values, values beyond the broker's limits, and a session that is not longer
-    than the time between two heartbeats.
+    Raises ConfigError for unknown names, bad values, values beyond the broker's limits, and a session that is not
+    longer than the time between two heartbeats.
     """
     for name, text in overrides.items():
         key = GROUP_CONFIGS.get(name)

@@ -1,7 +1,7 @@
 """The cluster's metadata at one offset of the metadata log: immutable, shared freely, compared by value.
 
-Owns the shape of what is known of topics, brokers, configs, features, producer ids and stored security. Never changes: a
-`MetadataDelta` makes the next image and shares everything that did not change with the one before.
+Owns the shape of what is known of topics, brokers, configs, features, producer ids and stored security. Never changes:
+a `MetadataDelta` makes the next image and shares everything that did not change with the one before.
 """
 
 from __future__ import annotations
@@ -37,13 +37,19 @@ _Value = TypeVar("_Value")
 
 
 def frozen_mapping(items: dict[_Key, _Value] | None = None) -> MappingProxyType[_Key, _Value]:
-    """Returns a read-only view of `items`; the caller gives up the right to change them. Its `copy()` is as fast as a dict's."""
+    """Returns a read-only view of `items`; the caller gives up the right to change them.
+
+    Its `copy()` is as fast as a dict's.
+    """
     return MappingProxyType({} if items is None else items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionImage:
-    """A partition: its leader, replicas and in-sync replicas. `directories` goes by position with `replicas` (KIP-858)."""
+    """A partition: its leader, replicas and in-sync replicas.
+
+    `directories` goes by position with `replicas` (KIP-858).
+    """
 
     partition: int
     replicas: tuple[BrokerId, ...]

@@ -1,4 +1,6 @@
-"""The records that lead from one image to another, where the log between them is gone: what a snapshot changes of what was known."""
+"""The records that lead from one image to another, where the log between them is gone: what a snapshot
+changes of what was known.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _GONE_LEVEL: Final = 0
 
 
 def difference(before: MetadataImage, after: MetadataImage) -> Iterator[MetadataRecord]:
-    """Yields records that make `after` of `before`: what is gone first, so that names are free, then what is new or other."""
+    """Yields records that make `after` of `before`: what is gone first, so that names are free,
+    then what is new or other.
+    """
     known = {_key(record): record for record in image_records(before)}
     wanted = {_key(record): record for record in image_records(after)}
     for key, record in known.items():
@@ -55,7 +59,10 @@ def _key(record: MetadataRecord) -> Hashable:
 
 
 def _removal(record: MetadataRecord) -> Iterator[MetadataRecord]:
-    """Yields the record that says that a thing is gone. Partitions go with their topic; controllers and producer ids never do."""
+    """Yields the record that says that a thing is gone.
+
+    Partitions go with their topic; controllers and producer ids never do.
+    """
     match record:
         case records.FeatureLevelRecord():
             yield records.FeatureLevelRecord(name=record.name, feature_level=_GONE_LEVEL)

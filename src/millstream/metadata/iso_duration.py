@@ -17,7 +17,10 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 def duration_ms(text: str) -> int:
-    """Returns a duration in milliseconds, rounded down. Raises ValueError, also for more seconds than fit into 64 bits."""
+    """Returns a duration in milliseconds, rounded down.
+
+    Raises ValueError, also for more seconds than fit into 64 bits.
+    """
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(f"{text} is no duration: write PnDTnHnMn.nS")

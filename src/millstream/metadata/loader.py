@@ -22,7 +22,10 @@ from millstream.protocol.generated.metadata_records import (
 
 @dataclass(frozen=True, slots=True)
 class MetadataBatch:
-    """A committed batch: `records[n]` has offset `base_offset + n`. A control batch has no records, only a `last_offset`."""
+    """A committed batch: `records[n]` has offset `base_offset + n`.
+
+    A control batch has no records, only a `last_offset`.
+    """
 
     base_offset: Offset
     last_offset: Offset
@@ -83,7 +86,10 @@ class MetadataLoader:
         return published
 
     def install(self, image: MetadataImage) -> PublishedImage:
-        """Takes the image of a snapshot in place of the log up to its end. A transaction that is open ends: a snapshot is taken in none."""
+        """Takes the image of a snapshot in place of the log up to its end.
+
+        A transaction that is open ends: a snapshot is taken in none.
+        """
         delta = MetadataDelta(self.image)
         for record in difference(self.image, image):
             delta.replay(record)

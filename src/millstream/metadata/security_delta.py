@@ -1,6 +1,7 @@
 """The changes of access control rules, credentials, delegation tokens and client quotas between two images.
 
-Owns the replay of AccessControlEntry, UserScramCredential, TokenInformation and ClientQuota records and of those that remove them.
+Owns the replay of AccessControlEntry, UserScramCredential, TokenInformation and ClientQuota records
+and of those that remove them.
 """
 
 from __future__ import annotations

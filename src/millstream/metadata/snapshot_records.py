@@ -1,4 +1,6 @@
-"""An image as records, in the order Kafka writes a snapshot: replayed on an empty image they give the same image again."""
+"""An image as records, in the order Kafka writes a snapshot: replayed on an empty image they give
+the same image again.
+"""
 
 from __future__ import annotations
 

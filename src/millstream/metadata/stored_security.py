@@ -1,6 +1,7 @@
 """The security settings in the metadata log: access rules, credentials, tokens and quotas, as plain values.
 
-Owns the shape only. Numbers are Kafka's; what they mean, and who may do what, is decided in `security` and by the controller.
+Owns the shape only. Numbers are Kafka's; what they mean, and who may do what, is decided in
+`security` and by the controller.
 """
 
 from __future__ import annotations

@@ -71,7 +71,8 @@ class LogConfig:
 
 
 def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -> LogConfig:
-    """Returns the log settings of a topic: its overrides, else `defaults` (topic keys, see `topic_defaults`), else Kafka's.
+    """Returns the log settings of a topic: its overrides, else `defaults` (topic keys, see
+    `topic_defaults`), else Kafka's.
 
     Raises ConfigError for unknown names, values that do not parse and combinations that contradict each other.
     """
@@ -84,10 +85,11 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -
 def stored_log_config(
     overrides: Mapping[str, str], defaults: Mapping[str, str]
 ) -> tuple[LogConfig, list[str]]:
-    """Returns the log settings from stored overrides, and the overrides left out: a topic must open whatever else was changed since.
+    """Returns the log settings from stored overrides, and the overrides left out: a topic must open
+    whatever else was changed since.
 
-    Left out are names of other releases and values that cannot be used. Defaults and overrides that were each fine when they were
-    set may contradict each other, as in Kafka. Raises ConfigError for a topic whose records are elsewhere.
+    Left out are names of other releases and values that cannot be used. Defaults and overrides that were each fine when
+    they were set may contradict each other, as in Kafka. Raises ConfigError for a topic whose records are elsewhere.
     """
     usable: dict[str, str] = {}
     left_out = []

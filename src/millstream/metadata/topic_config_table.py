@@ -1,4 +1,6 @@
-"""The 34 topic configurations of Kafka 4.3 as a table: type, default, limits, meaning, and the broker keys that give defaults."""
+"""The 34 topic configurations of Kafka 4.3 as a table: type, default, limits, meaning, and the
+broker keys that give defaults.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Cuts a byte stream into frames, receiving long ones straight into a buffer of their own.
 
-A read goes either into the loop's shared receive buffer (many short frames per read, each copied out) or, once the size of
-a long frame is known, into that frame's own buffer, so that a produce of a megabyte is received where it will be patched.
-Frames are cut when they are asked for. It knows no socket: the connection asks where the next bytes belong and says how many
-arrived.
+A read goes either into the loop's shared receive buffer (many short frames per read, each copied out) or,
+once the size of a long frame is known, into that frame's own buffer, so that a produce of a megabyte is
+received where it will be patched. Frames are cut when they are asked for. It knows no socket: the connection
+asks where the next bytes belong and says how many arrived.
 """
 
 from __future__ import annotations
@@ -70,7 +70,10 @@ class FrameReceiver:
         self._frame_bytes_max = frame_bytes_max
 
     def target(self) -> memoryview:
-        """Returns the memory into which the next bytes of the stream go. It is never empty. Call it only while bytes are needed."""
+        """Returns the memory into which the next bytes of the stream go. It is never empty.
+
+        Call it only while bytes are needed.
+        """
         if self._frame is None:
             if self._uncut:
                 self.keep_rest()

@@ -10,7 +10,10 @@ LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address or name to listen at is one that only this machine can reach. The empty host is all addresses."""
+    """Whether an address or name to listen at is one that only this machine can reach.
+
+    The empty host is all addresses.
+    """
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

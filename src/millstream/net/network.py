@@ -18,7 +18,8 @@ from millstream.net.listening_socket import open_listening_socket
 Answer = TypeVar("Answer")
 _KEPT_SHARE: Final = 10
 _KEPT_FOR_FILES_MAX: Final = 1_000
-"""Segments that are rolled and topics that are made while clients take all the connections that they can get: three files each."""
+"""Segments that are rolled and topics that are made while clients take all the connections that
+they can get: three files each."""
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 
 
@@ -41,7 +42,10 @@ class Network(Protocol):
     """The connections that a process opens and the sockets on which it is reached."""
 
     async def resolve(self, host: str, port: int) -> list[ResolvedAddress]:
-        """Returns the addresses of a host, the first to be tried first. Raises OSError, or UnicodeError, where there is none."""
+        """Returns the addresses of a host, the first to be tried first.
+
+        Raises OSError, or UnicodeError, where there is none.
+        """
         ...
 
     async def canonical_name(self, endpoint: ResolvedAddress) -> str:
@@ -60,7 +64,10 @@ class Network(Protocol):
         ...
 
     def descriptor_max(self) -> int:
-        """Returns the highest descriptor that a client's connection may have. The numbers above are for files: each new one is the lowest free."""
+        """Returns the highest descriptor that a client's connection may have.
+
+        The numbers above are for files: each new one is the lowest free.
+        """
         ...
 
 
@@ -112,7 +119,8 @@ class SystemNetwork:
 async def _unwaited(ask: Callable[[], Answer]) -> Answer:
     """Asks the resolver in a thread of its own, for which the end of a process does not wait.
 
-    One that does not answer takes half a minute or more, and the threads of an event loop are joined at the end: Ctrl-C would take effect then.
+    One that does not answer takes half a minute or more, and the threads of an event loop are joined at the
+    end: Ctrl-C would take effect then.
     """
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Answer] = loop.create_future()

@@ -1,4 +1,5 @@
-"""Contexts of OpenSSL from the settings of a listener: for its clients, and for this node as a client of others at such a listener.
+"""Contexts of OpenSSL from the settings of a listener: for its clients, and for this node as a client of
+others at such a listener.
 
 Everything here reads files and computes: where a loop runs, it runs in a thread.
 """
@@ -157,7 +158,9 @@ def _choose(context: ssl.SSLContext, suites: tuple[str, ...]) -> None:
 
 
 def _load_key(context: ssl.SSLContext, settings: TlsSettings, key: KeyStore) -> None:
-    """Python takes keys from files only; no directory of others can be read that `tempfile` makes, and no key stays in it."""
+    """Python takes keys from files only; no directory of others can be read that `tempfile`
+    makes, and no key stays in it.
+    """
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "key.pem")
         path.touch(mode=0o600)

@@ -87,7 +87,10 @@ def request_header_version(key: ApiKey, version: int) -> int:
 
 
 def response_header_version(key: ApiKey, version: int) -> int:
-    """Returns the version of the response header, 0 or 1. ApiVersions stays at 0: the client knows no broker version yet (KIP-511)."""
+    """Returns the version of the response header, 0 or 1.
+
+    ApiVersions stays at 0: the client knows no broker version yet (KIP-511).
+    """
     if key is ApiKey.API_VERSIONS:
         return 0
     return 1 if VERSIONS[key].is_flexible(version) else 0

@@ -24,7 +24,9 @@ class Entry(NamedTuple):
 
 @cache
 def every_message() -> dict[str, Entry]:
-    """Returns every message by the name of Kafka's class, such as `ListOffsetsRequestData`; ours has no `Data` behind it."""
+    """Returns every message by the name of Kafka's class, such as `ListOffsetsRequestData`;
+    ours has no `Data` behind it.
+    """
     found = {}
     for module in iter_modules(generated.__path__):
         loaded = import_module(f"{generated.__name__}.{module.name}")

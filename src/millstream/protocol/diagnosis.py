@@ -28,7 +28,9 @@ def _schemas(module: str) -> dict[str, MessageSchema]:
 def explain_malformed(
     kind: type, view: memoryview, at: int, version: int, cause: Exception
 ) -> MalformedMessage:
-    """Returns the error that says why the message of type `kind` at `at` could not be read; `cause` is the error of its decoder."""
+    """Returns the error that says why the message of type `kind` at `at` could not be read; `cause`
+    is the error of its decoder.
+    """
     from millstream.protocol.broken_bytes import BytesWalk
 
     walk = BytesWalk(schema_of(kind), view, version)

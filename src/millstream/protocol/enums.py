@@ -150,7 +150,9 @@ class GroupState(StrEnum):
 
 
 class TransactionState(StrEnum):
-    """The state of a transactional id, by the names that ListTransactions and DescribeTransactions give it (KIP-664)."""
+    """The state of a transactional id, by the names that ListTransactions and DescribeTransactions
+    give it (KIP-664).
+    """
 
     UNKNOWN = "Unknown"
     """A client is told of a state of a later Kafka."""
@@ -171,7 +173,8 @@ class TransactionState(StrEnum):
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
     """Kafka's name for an ongoing transaction whose epoch is being raised so that it can be aborted.
 
-    Never in the log, and never seen here: raising the epoch and preparing the abort are one record. Listing knows the name.
+    Never in the log, and never seen here: raising the epoch and preparing the abort are one
+    record. Listing knows the name.
     """
 
     @classmethod

@@ -30,7 +30,10 @@ def to_json(message: Message, version: int) -> dict[str, Json]:
 
 
 def from_json(kind: type[AnyMessage], value: Mapping[str, Json], version: int) -> AnyMessage:
-    """Returns the message of type `kind`. Raises ValueError for a name the message does not have, or a missing field."""
+    """Returns the message of type `kind`.
+
+    Raises ValueError for a name the message does not have, or a missing field.
+    """
     return cast("AnyMessage", _struct_from_json(kind, schema_of(kind).root, value, version))
 
 

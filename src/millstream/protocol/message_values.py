@@ -8,9 +8,11 @@ UNSET: Final[Any] = object()  # Any: stands in for a value of any type
 """The default of parameters whose real default is made anew for each message."""
 
 _SECRETS: Final = frozenset({"auth_bytes", "hmac", "salted_password", "server_key", "stored_key"})
-"""Fields that whoever reads them could log in with (CVE-2026-33558: they stood in Kafka's log). They are not in the text of a message."""
+"""Fields that whoever reads them could log in with (CVE-2026-33558: they stood in Kafka's log). They are not
+in the text of a message."""
 _SETTINGS: Final = frozenset({"AlterableConfig", "ConfigRecord"})
-"""Structs with the `value` of a setting, which may be a key, a password or a JAAS text: which settings are secret is not known here."""
+"""Structs with the `value` of a setting, which may be a key, a password or a JAAS text: which settings are
+secret is not known here."""
 
 
 class MessageValue:

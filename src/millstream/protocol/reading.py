@@ -1,4 +1,5 @@
-"""Reading primitives that generated decoders call where straight-line code ends: lengths above 127, arrays, odd strings.
+"""Reading primitives that generated decoders call where straight-line code ends: lengths
+above 127, arrays, odd strings.
 
 A reader takes the buffer and a position and returns the value and the next position. What cannot be is raised as
 BrokenField (or IndexError, struct.error when the bytes end); the message that is being read turns it into
@@ -41,7 +42,9 @@ READ_FAILURES: Final = (BrokenField, IndexError, struct.error)
 
 
 def replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """Returns one U+FFFD for each part that Java's decoder replaces: Python's, but an encoded surrogate is one part, not three."""
+    """Returns one U+FFFD for each part that Java's decoder replaces: Python's, but an encoded
+    surrogate is one part, not three.
+    """
     if not isinstance(error, UnicodeDecodeError):
         raise error
     raw, start, end = error.object, error.start, error.end
@@ -110,7 +113,9 @@ def null_refused() -> BrokenField:
 
 
 def count_refused(count: int, remaining: int) -> BrokenField:
-    """Returns the error for an array whose elements cannot fit in what remains, or that is null where null is not allowed."""
+    """Returns the error for an array whose elements cannot fit in what remains, or that is null
+    where null is not allowed.
+    """
     if count < 0:
         return null_refused()
     return BrokenField(f"{count} elements do not fit in the {max(0, remaining)} bytes that remain")

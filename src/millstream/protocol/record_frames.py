@@ -68,7 +68,10 @@ def encode_metadata_record(record: MetadataRecord | RemoteLogRecord, version: in
 
 
 def decode_metadata_record(value: Buffer) -> MetadataRecord:
-    """Returns a record of the metadata log. Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
+    """Returns a record of the metadata log.
+
+    Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion.
+    """
     return _decode_framed(value, "metadata", METADATA_RECORDS)
 
 
@@ -93,7 +96,10 @@ def encode_record_value(value: Message, version: int) -> bytes:
 
 
 def decode_group_record(key: Buffer, value: Buffer | None) -> tuple[GroupKey, GroupValue | None]:
-    """Returns a record of `__consumer_offsets`; a value of None deletes. Raises as `decode_versioned`, UnknownRecordType."""
+    """Returns a record of `__consumer_offsets`; a value of None deletes.
+
+    Raises as `decode_versioned`, UnknownRecordType.
+    """
     return _decode_keyed(key, value, "group", GROUP_KEYS, GROUP_VALUES)
 
 
@@ -117,7 +123,10 @@ def encode_versioned(message: Message, version: int) -> bytes:
 
 
 def decode_versioned(kind: type[AnyMessage], data: Buffer) -> AnyMessage:
-    """Returns the message behind an int16 version; bytes behind it are ignored. Raises MalformedMessage, UnsupportedVersion."""
+    """Returns the message behind an int16 version; bytes behind it are ignored.
+
+    Raises MalformedMessage, UnsupportedVersion.
+    """
     view = memoryview(data)
     if len(view) < _INT16.size:
         raise MalformedMessage(

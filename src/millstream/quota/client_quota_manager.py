@@ -1,9 +1,10 @@
-"""Counts what each user and client id has taken of one kind, and tells how long it has to wait, as Kafka's ClientQuotaManager does.
+"""Counts what each user and client id has taken of one kind, and tells how long it has to wait, as
+Kafka's ClientQuotaManager does.
 
     record -> the rate of those that are counted together -> above their quota: wait until the average is back at it
 
-A client that waits is told so in its answer, and is not read until then (KIP-219); that is the business of whoever asks here. Changes of
-metadata are limited by `ControllerMutationQuotaManager`.
+A client that waits is told so in its answer, and is not read until then (KIP-219); that is the business of whoever asks
+here. Changes of metadata are limited by `ControllerMutationQuotaManager`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ The most specific one holds alone (KIP-55):
     user and client id > user and default client id > user
     > default user and client id > default user and default client id > default user > client id > default client id
 
-Where quotas of one level alone are set, everybody is counted by that level, also those for whom there is none: so Kafka counts, and its
-metrics have those names.
+Where quotas of one level alone are set, everybody is counted by that level, also those for whom there is none: so Kafka
+counts, and its metrics have those names.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ class MutationCharge:
     """A partition that is created or deleted takes a token."""
 
     def __init__(self, tokens: float, per_second: float, *, is_strict: bool) -> None:
-        """`tokens`: what is in the bucket, which fills with `per_second`. `is_strict`: what comes when it is overdrawn is refused.
+        """`tokens`: what is in the bucket, which fills with `per_second`.
+
+        `is_strict`: what comes when it is overdrawn is refused.
 
         Clients from before KIP-599, which do not know the error, have it done and wait afterwards.
         """

@@ -1,10 +1,12 @@
-"""A rate over the last windows, measured as Kafka measures it (`Rate` and `SimpleRate` over `WindowedSum`): throttle times follow from it.
+"""A rate over the last windows, measured as Kafka measures it (`Rate` and `SimpleRate` over `WindowedSum`):
+throttle times follow from it.
 
     record -> the sample of this window grows, or a new one begins
     per_second -> all samples / the time since the first of them began, and all windows but one count as passed
 
-So the first records of a client are spread over the windows that came before: a burst is free as long as the average is within the quota.
-Where a rate is `simple`, as that of replication is, no time counts before the first sample but that of one window.
+So the first records of a client are spread over the windows that came before: a burst is free as long as the
+average is within the quota. Where a rate is `simple`, as that of replication is, no time counts before the
+first sample but that of one window.
 """
 
 from __future__ import annotations
@@ -68,7 +70,10 @@ class Rate:
         return elapsed_ms + max(0, missing) * size_ms
 
     def ms_until(self, per_second: float, now_ms: int) -> float:
-        """Returns how long it takes until the rate is no more than `per_second`, if nothing is recorded. For one that is simple."""
+        """Returns how long it takes until the rate is no more than `per_second`, if nothing is recorded.
+
+        For one that is simple.
+        """
         self._forget(now_ms)
         needed_ms = sum(sample.value for sample in self._samples) * 1_000 / per_second
         if needed_ms <= self._windows.size_ms:
@@ -78,8 +83,9 @@ class Rate:
     def _forget(self, now_ms: int) -> None:
         """Drops samples whose last value has left the windows.
 
-        Kafka starts them anew at `now_ms` instead: a sample that is empty and has just begun. It makes no difference here, since they are
-        not older than those that are left, and where none is left the missing windows count as passed.
+        Kafka starts them anew at `now_ms` instead: a sample that is empty and has just begun. It
+        makes no difference here, since they are not older than those that are left, and where none
+        is left the missing windows count as passed.
         """
         age_ms = self._windows.count * self._windows.size_ms
         while self._samples and now_ms - self._samples[0].last_ms >= age_ms:
@@ -87,7 +93,9 @@ class Rate:
 
 
 def throttle_time_ms(rate: Rate, quota: float, now_ms: int, max_ms: int | None = None) -> int:
-    """Returns how long nothing may be recorded until the average is back at the quota, `max_ms` at most; 0 where it is not above it."""
+    """Returns how long nothing may be recorded until the average is back at the quota, `max_ms` at most; 0
+    where it is not above it.
+    """
     per_second = rate.per_second(now_ms)
     if per_second <= quota:
         return 0

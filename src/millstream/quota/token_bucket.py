@@ -1,4 +1,7 @@
-"""A bucket of tokens that fills at the rate of a quota (KIP-599). What is taken while it is not empty is taken whole."""
+"""A bucket of tokens that fills at the rate of a quota (KIP-599).
+
+What is taken while it is not empty is taken whole.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ class TokenBucket:
         return self._windows_s * self.per_second
 
     def change_rate(self, per_second: float) -> None:
-        """Fills at another rate, also for the time since it was asked last, as Kafka's does. What is above the new burst is lost."""
+        """Fills at another rate, also for the time since it was asked last, as Kafka's does.
+
+        What is above the new burst is lost.
+        """
         self.per_second = per_second
 
     def tokens(self, now_ms: int) -> float:

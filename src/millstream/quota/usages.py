@@ -1,7 +1,7 @@
 """The usages of those who are counted, in the order in which they took something last.
 
-Who takes nothing for an hour is forgotten, as by Kafka. Clients make up client ids, and an address of version 6 has many neighbours: so
-only so many are known at a time, of which Kafka has no bound.
+Who takes nothing for an hour is forgotten, as by Kafka. Clients make up client ids, and an address of version 6 has
+many neighbours: so only so many are known at a time, of which Kafka has no bound.
 """
 
 from __future__ import annotations

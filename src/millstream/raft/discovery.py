@@ -13,7 +13,8 @@ from millstream.raft.voter_set import VoterEndpoint, VoterSet
 def peers_to_ask(
     leader: Peer | None, bootstrap: Endpoints, voters: VoterSet, own_id: BrokerId, own: Endpoints
 ) -> tuple[Peer, ...]:
-    """Returns all that may know the leader: the one that was known last, bootstrap servers, voters; each address and each id once.
+    """Returns all that may know the leader: the one that was known last, bootstrap servers, voters; each
+    address and each id once.
 
     Never this replica, nor whoever had its id before: a disk that was replaced lived at the same address.
     """

@@ -1,7 +1,7 @@
 """The election state that a replica remembers over a restart, and the `quorum-state` file that holds it.
 
-The file is Kafka's JSON, one line: version 0 with kraft.version 0, version 1 with kraft.version 1. It is synced before any
-vote is answered; a lost or damaged one is never read as "never voted".
+The file is Kafka's JSON, one line: version 0 with kraft.version 0, version 1 with kraft.version 1. It is synced before
+any vote is answered; a lost or damaged one is never read as "never voted".
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ class ElectionState:
 def encode_quorum_state(
     state: ElectionState, kraft_version: int, voter_ids: Iterable[BrokerId] = ()
 ) -> bytes:
-    """Returns the file's content. `voter_ids` stand in it with kraft.version 0 only, for checks by Kafka at start-up."""
+    """Returns the file's content.
+
+    `voter_ids` stand in it with kraft.version 0 only, for checks by Kafka at start-up.
+    """
     voted_id = NOBODY if state.voted is None else state.voted.id
     fields: dict[str, object]
     if kraft_version == KRAFT_VERSION_STATIC:
@@ -79,7 +82,8 @@ def decode_quorum_state(data: bytes) -> ElectionState:
 
 
 def static_voter_ids(data: bytes) -> frozenset[BrokerId]:
-    """Returns the voters that a `quorum-state` file of version 0 names; none from version 1 on, where the log names them.
+    """Returns the voters that a `quorum-state` file of version 0 names; none from version 1 on,
+    where the log names them.
 
     Raises KafkaStorageError as `decode_quorum_state` does.
     """

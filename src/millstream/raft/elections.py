@@ -52,13 +52,16 @@ from millstream.raft.voter_set import (
 from millstream.raft.voting import may_grant, why_refused
 
 VOTE_RETRY_MS: Final = 100
-"""After this time a (pre-)vote is asked for again: often enough to lose little of the shortest election time-out, a second."""
+"""After this time a (pre-)vote is asked for again: often enough to lose little of the shortest
+election time-out, a second."""
 
 
 def successor_wait_ms(place: int, successors: int, wait_max_ms: int) -> int:
-    """Returns how long a successor of a leader that resigns waits before it stands: the first not at all, the last the longest.
+    """Returns how long a successor of a leader that resigns waits before it stands: the first not
+    at all, the last the longest.
 
-    It doubles from each to the next, as in Kafka (`strictExponentialElectionBackoffMs`). Whoever is not among the successors waits longest.
+    It doubles from each to the next, as in Kafka (`strictExponentialElectionBackoffMs`). Whoever is not among the
+    successors waits longest.
     """
     if place == 0:
         return 0
@@ -78,8 +81,8 @@ class Elections:
     ) -> bool:
         """Moves to the epoch of a voter's request. False for one that no right voter sends; it moves nothing.
 
-        That is a vote for an epoch in which records were written, a second leader of an epoch, a leader with our id. What an observer
-        may ask, a fetch above all, moves nothing either: any stranger could send it.
+        That is a vote for an epoch in which records were written, a second leader of an epoch, a leader with our id.
+        What an observer may ask, a fetch above all, moves nothing either: any stranger could send it.
         """
         match request:
             case VoteRequest() if request.log.last_epoch >= request.epoch + request.pre_vote:
@@ -101,7 +104,9 @@ class Elections:
     def observe_response(
         self, response: QuorumResponse | VoterChangeResponse, outcome: StepOutcome
     ) -> bool:
-        """Moves to the epoch of an answer and to the leader that it names; False when that is a second leader of an epoch."""
+        """Moves to the epoch of an answer and to the leader that it names; False when that is a
+        second leader of an epoch.
+        """
         return self._observe(response.epoch, response.leader_id, response.endpoints, outcome)
 
     def _observe(
@@ -125,7 +130,8 @@ class Elections:
     def _believe_in(self, request: BeginQuorumEpochRequest, outcome: StepOutcome) -> None:
         """Follows a leader again that was lost from sight, now that it shows itself.
 
-        Others do not bring it back: followers of a dead leader, and its last answers, would keep the rest from electing another.
+        Others do not bring it back: followers of a dead leader, and its last answers, would keep
+        the rest from electing another.
         """
         role = self._quorum.role
         if request.epoch == role.epoch and isinstance(role, Unattached | Prospective):
@@ -295,7 +301,9 @@ class Elections:
         return role.fetch_deadline_ms if isinstance(role, Follower) else role.election_deadline_ms
 
     def check_quorum_deadline_ms(self, role: Leader) -> int | None:
-        """Returns the time at which a leader steps down unless a majority shows itself; None when it is a majority by itself."""
+        """Returns the time at which a leader steps down unless a majority shows itself; None when
+        it is a majority by itself.
+        """
         heard_ms = quorum_heard_ms(role, self._quorum.voters)
         return None if heard_ms is None else heard_ms + self._timeouts.check_quorum_timeout_ms
 
@@ -370,10 +378,12 @@ class Elections:
         self._quorum.note_asked(outcome.now_ms + VOTE_RETRY_MS)
 
     def _lead(self, outcome: StepOutcome) -> None:
-        """The epoch's first record says who leads. A log that does not say yet who votes says it here, and so does one with an old entry of the leader.
+        """The epoch's first record says who leads.
 
-        Followers have their entries changed by whoever leads (`Joining`). A leader changes its own as Kafka's does, when it begins to lead: who leads
-        alone has nobody to ask.
+        A log that does not say yet who votes says it here, and so does one with an old entry of the leader.
+
+        Followers have their entries changed by whoever leads (`Joining`). A leader changes its own as Kafka's does,
+        when it begins to lead: who leads alone has nobody to ask.
         """
         entry = self._quorum.history.newest
         self._quorum.become_leader(self._log.end.end_offset, outcome.now_ms)
@@ -390,7 +400,10 @@ class Elections:
         self._log.append(outcome, role.epoch, control=tuple(control))
 
     def _voters_with_own(self, voters: VoterSet) -> VoterSet:
-        """The voters, of which this one is where it listens now. One that listens to nobody leaves its entry as it is."""
+        """The voters, of which this one is where it listens now.
+
+        One that listens to nobody leaves its entry as it is.
+        """
         identity = self._quorum.identity
         named = voters.get(identity.local.id)
         if not identity.endpoints or named is None or named.key != identity.local:

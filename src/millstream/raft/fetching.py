@@ -1,7 +1,7 @@
 """A replica's fetches: from the leader, and, while none is known or it is silent, from whoever may know one.
 
-Owns the fetch that is on its way, whom the next one goes to, and what is taken of an answer. Who the leader is, `Elections` learns
-from every answer first.
+Owns the fetch that is on its way, whom the next one goes to, and what is taken of an answer. Who the leader is,
+`Elections` learns from every answer first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Fetching:
     def take(self, sent: Send, response: FetchResponse, outcome: StepOutcome) -> None:
         """Takes what the leader of this epoch answered to a fetch from where this log ends, and nothing else.
 
-        Also where another fetch was sent meanwhile: on a slow link every answer may be late. That one stays the only one on its way.
+        Also where another fetch was sent meanwhile: on a slow link every answer may be late. That
+        one stays the only one on its way.
         """
         request = sent.message
         assert isinstance(request, FetchRequest), "the driver pairs answers with requests"
@@ -66,7 +67,10 @@ class Fetching:
         outcome.append_fetched = response.records
 
     def take_piece(self, sent: Send, response: FetchSnapshotResponse, outcome: StepOutcome) -> None:
-        """Takes the next piece of the snapshot that is on its way. A leader that has it no more is asked for another one."""
+        """Takes the next piece of the snapshot that is on its way.
+
+        A leader that has it no more is asked for another one.
+        """
         if response.error in (SnapshotNotFound, PositionOutOfRange):
             self._transfer = None
         if not self._is_of_leader(sent, response, outcome):
@@ -164,7 +168,9 @@ class Fetching:
 
     @property
     def next_fetch_ms(self) -> int:
-        """Returns the time of the next fetch: at once, unless the last one may still be answered or was in vain just now."""
+        """Returns the time of the next fetch: at once, unless the last one may still be
+        answered or was in vain just now.
+        """
         if self._on_its_way is None:
             return self._not_before_ms
         return self._sent_ms + self._timeouts.fetch_retry_ms

@@ -1,7 +1,7 @@
 """The changes of the voters that a follower asks for: its own entry, or, where that is allowed, that it votes.
 
-Decides; `VoterChanges` does it on the leader's side. A removed voter does not come back by itself (KAFKA-19850): whoever was a voter, or
-cannot tell any more whether it was, waits to be added by hand.
+Decides; `VoterChanges` does it on the leader's side. A removed voter does not come back by itself (KAFKA-19850):
+whoever was a voter, or cannot tell any more whether it was, waits to be added by hand.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ class Joining:
 
     @property
     def deadline_ms(self) -> int | None:
-        """Returns the time at which there is something to ask for; None where there is nothing, or nothing is asked for now."""
+        """Returns the time at which there is something to ask for; None where there is nothing, or
+        nothing is asked for now.
+        """
         if self._quorum.is_closing or self._quorum.is_installing:
             return None  # a time that is over would have the driver look again at once, until the snapshot is there
         return self._next_ms if self._next_ms is not None and self._wanted() else None

@@ -1,4 +1,6 @@
-"""The answers that only a leader has: to fetches, of snapshots too, and to changes of the voters. Others say who leads, if they know.
+"""The answers that only a leader has: to fetches, of snapshots too, and to changes of the voters.
+
+Others say who leads, if they know.
 
 Whatever it answers well is a sign that the asking replica listens to it.
 """

@@ -32,7 +32,8 @@ def with_fetch(
 ) -> Leader:
     """A replica fetched from `end_offset`: it has everything below. A lower offset than before replaces the higher one.
 
-    It is caught up when it fetches from the leader's end, or from where that was at its fetch before: as of that one, then.
+    It is caught up when it fetches from the leader's end, or from where that was at its fetch
+    before: as of that one, then.
     """
     before = _progress(leader, source, now_ms)
     caught_up_ms = before.caught_up_ms
@@ -81,9 +82,11 @@ def with_voters(leader: Leader, voters: VoterSet, now_ms: int) -> Leader:
 
 
 def committed_offset(leader: Leader, voters: VoterSet, flushed: Offset) -> Offset | None:
-    """Returns the offset below which a majority of voters has everything on disk, once that includes a record of this epoch.
+    """Returns the offset below which a majority of voters has everything on disk, once that
+    includes a record of this epoch.
 
-    `flushed` is the leader's own synced end: its unsynced records count for nothing. A leader that removes itself counts no more.
+    `flushed` is the leader's own synced end: its unsynced records count for nothing. A leader that
+    removes itself counts no more.
     """
     ends = [state.end_offset for state in leader.progress.values()]
     if voters.has(leader.local):

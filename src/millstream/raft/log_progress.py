@@ -1,7 +1,7 @@
 """The progress of this replica's log: its end, what is on the disk, what is committed.
 
-Owns the high watermark, which never falls, and the rule where two logs part. Writes nothing: appends and truncations go into
-the step's outcome.
+Owns the high watermark, which never falls, and the rule where two logs part. Writes nothing: appends and
+truncations go into the step's outcome.
 """
 
 from __future__ import annotations
@@ -102,7 +102,10 @@ class LogProgress:
         self.high_watermark = max(self.high_watermark, snapshot_id.end_offset)
 
     def truncate(self, outcome: StepOutcome, diverging: LogPosition) -> None:
-        """Cuts back to where the leader's log may be the same. Raises KafkaStorageError, since what was committed is never cut (KAFKA-12460)."""
+        """Cuts back to where the leader's log may be the same.
+
+        Raises KafkaStorageError, since what was committed is never cut (KAFKA-12460).
+        """
         ours = self._log.end_of_epoch(diverging.last_epoch)
         offset = min(ours.end_offset, diverging.end_offset)
         if offset < self.high_watermark:

@@ -2,7 +2,8 @@
 
     request -> checks -> (Add: the new voter's kraft.version) -> voters record -> committed -> answer
 
-Owns the change that is not answered yet. It ends with the leadership; its record may be committed by the next leader all the same.
+Owns the change that is not answered yet. It ends with the leadership; its record may be committed
+by the next leader all the same.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ class VoterChanges:
         self._timeouts = timeouts
         self._pending: _Pending | None = None
         self._told: dict[BrokerId, Voter] = {}
-        """What static voters said of themselves to this leader: their log has no place for it before kraft.version 1."""
+        """What static voters said of themselves to this leader: their log has no place for it before kraft.version
+        1."""
 
     @property
     def deadline_ms(self) -> int | None:
@@ -146,7 +148,10 @@ class VoterChanges:
         outcome.reply(token, self._response(None))
 
     def upgraded_records(self) -> tuple[ControlRecord, ...]:
-        """Returns the records with which a static quorum becomes dynamic. Raises InvalidUpdateVersion while a voter is not known enough."""
+        """Returns the records with which a static quorum becomes dynamic.
+
+        Raises InvalidUpdateVersion while a voter is not known enough.
+        """
         quorum = self._quorum
         voters: list[Voter] = []
         for static in quorum.voters:

@@ -1,8 +1,9 @@
 """Messages between replicas of the quorum, and from their driver about a replica's own log and disk.
 
-Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot, Add-, Remove- and UpdateRaftVoter) is the driver's business. Requests and answers
-carry the sender's epoch; an answer also the leader that its sender can vouch for, and why it refuses. What another replica asks comes
-in as `InboundRequest` and is answered by `OutboundResponse`; what this one sends is a `Send`, and comes back with its answer as `InboundResponse`.
+Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot, Add-, Remove- and
+UpdateRaftVoter) is the driver's business. Requests and answers carry the sender's epoch; an answer also the leader that
+its sender can vouch for, and why it refuses. What another replica asks comes in as `InboundRequest` and is answered by
+`OutboundResponse`; what this one sends is a `Send`, and comes back with its answer as `InboundResponse`.
 """
 
 from __future__ import annotations
@@ -106,9 +107,9 @@ class FetchRequest:
 class FetchResponse:
     """The answer of the leader, or, with an error, of a replica that may know one.
 
-    The driver of the leader puts the bytes of the log from the fetch's offset in; they may be none. While there are none, and nothing new
-    is committed, it may hold the request and ask again. `diverging` says where the logs part: the end of the newest epoch that
-    both may share. `snapshot` is what to fetch instead of a log that begins later.
+    The driver of the leader puts the bytes of the log from the fetch's offset in; they may be none. While there are
+    none, and nothing new is committed, it may hold the request and ask again. `diverging` says where the logs part: the
+    end of the newest epoch that both may share. `snapshot` is what to fetch instead of a log that begins later.
     """
 
     epoch: LeaderEpoch
@@ -267,7 +268,10 @@ class Propose:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeKraftVersion:
-    """Local: the voters of a static quorum become records of its log (kraft.version 0 to 1). Only a leader may be given it."""
+    """Local: the voters of a static quorum become records of its log (kraft.version 0 to 1).
+
+    Only a leader may be given it.
+    """
 
     epoch: LeaderEpoch
     """As in `Propose`."""

@@ -1,4 +1,6 @@
-"""The state of a replica of the quorum, for those who look at it from outside; and the progress of all, as their leader knows it."""
+"""The state of a replica of the quorum, for those who look at it from outside; and the progress of
+all, as their leader knows it.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,10 @@ def state_name(role: Role, *, is_voter: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaDescription:
-    """One voter or observer. Times are of the wall clock in milliseconds; -1 for what the leader was not told in its epoch."""
+    """One voter or observer.
+
+    Times are of the wall clock in milliseconds; -1 for what the leader was not told in its epoch.
+    """
 
     key: ReplicaKey
     log_end_offset: Offset = UNKNOWN_OFFSET

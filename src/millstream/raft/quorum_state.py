@@ -1,8 +1,8 @@
 """The role of this replica, and the only place where it changes.
 
-The epoch never falls. What a transition changes of the election state is handed out once by `take_persist`, to be on the
-disk before anything is sent. A leader that restarts comes back as Resigned: it never leads the same epoch twice (its unsynced
-records may be gone).
+The epoch never falls. What a transition changes of the election state is handed out once by `take_persist`, to be on
+the disk before anything is sent. A leader that restarts comes back as Resigned: it never leads the same epoch twice
+(its unsynced records may be gone).
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ class RaftTimeouts:
     fetch_timeout_ms: int = from_keys("controller.quorum.fetch.timeout.ms", default=2000)
     begin_epoch_retry_ms: int = 1000
     fetch_retry_ms: int = 1000
-    """A fetch that was not answered is sent again after this time; longer than a leader may keep one waiting (500 ms)."""
+    """A fetch that was not answered is sent again after this time; longer than a leader may keep one waiting (500
+    ms)."""
     retry_backoff_ms: int = from_keys("controller.quorum.retry.backoff.ms", default=20)
     """Wait after a fetch that failed."""
     request_timeout_ms: int = from_keys("controller.quorum.request.timeout.ms", default=2000)
@@ -157,10 +158,11 @@ class QuorumState:
         return Peer(voter.id, self.voters.endpoints_of(voter.id))
 
     def may_stand(self, high_watermark: Offset) -> bool:
-        """Whether this replica stands in elections: a voter that is neither about to end nor without a log for a moment.
+        """Whether this replica stands in elections: a voter that is neither about to end nor
+        without a log for a moment.
 
-        One whose own removal is not committed stands too, without counting itself: who has that record has the longest log, and the
-        others may need its vote, which it cannot give them (section 4.2.2 of the Raft thesis).
+        One whose own removal is not committed stands too, without counting itself: who has that record has the longest
+        log, and the others may need its vote, which it cannot give them (section 4.2.2 of the Raft thesis).
         """
         if self.is_closing or self.is_installing:
             return False
@@ -325,7 +327,9 @@ class QuorumState:
         )
 
     def return_to_leader(self, now_ms: int) -> None:
-        """No majority wants an election: the leader that was lost from sight gets half of the time-out to show itself again."""
+        """No majority wants an election: the leader that was lost from sight gets half of the
+        time-out to show itself again.
+        """
         before = self.role
         assert isinstance(before, Prospective), self._no_such_transition()
         self.become_follower(self.epoch, self.leader_id, (), now_ms)
@@ -397,7 +401,9 @@ class QuorumState:
         self.role = replace(role, tally=role.tally.with_answer(voter, granted=granted))
 
     def hasten_election(self, now_ms: int) -> None:
-        """The election is lost: the next one comes after a short time, random, so that the same two do not stand at once again."""
+        """The election is lost: the next one comes after a short time, random, so that the same two
+        do not stand at once again.
+        """
         role = self.role
         assert isinstance(role, Candidate), self._no_such_transition()
         if not role.is_lost:
@@ -429,7 +435,8 @@ class QuorumState:
         self.role = replace(role, has_fetched=True, is_out_of_touch=False, tally=None)
 
     def lose_touch(self) -> None:
-        """The leader is silent: it is named to nobody, and holds no election back, although this replica stands in none.
+        """The leader is silent: it is named to nobody, and holds no election back, although
+        this replica stands in none.
 
         It may be a voter whose log does not say so yet: the others may need its vote.
         """

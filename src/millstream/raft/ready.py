@@ -1,4 +1,6 @@
-"""The work one step asks of the driver, in the order it must be done: persist, truncate, append and sync, send, apply."""
+"""The work one step asks of the driver, in the order it must be done: persist, truncate, append and
+sync, send, apply.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One replica of the quorum: messages, events and time in, `Ready` out. Does nothing itself.
 
-Owns the order of a step and pull replication. Elections are in `elections`, the role in `quorum_state`, the state of the log in
-`log_progress`; bytes, disks, sockets and clocks are the driver's. The driver carries out a `Ready` (syncs may finish later and
-are reported as `Flushed`) before it takes the next step.
+Owns the order of a step and pull replication. Elections are in `elections`, the role in `quorum_state`, the state of
+the log in `log_progress`; bytes, disks, sockets and clocks are the driver's. The driver carries out a `Ready` (syncs
+may finish later and are reported as `Flushed`) before it takes the next step.
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ class RaftReplica:
         stored: ElectionState,
         now: Instant,
     ) -> None:
-        """`history`: the voters up to the end of the log. Raises KafkaStorageError when `stored` and the log do not belong together."""
+        """`history`: the voters up to the end of the log.
+
+        Raises KafkaStorageError when `stored` and the log do not belong together.
+        """
         last_epoch = log.position().last_epoch
         if stored.epoch < last_epoch:
             raise KafkaStorageError(
@@ -156,14 +159,18 @@ class RaftReplica:
 
     @property
     def heard_ms(self) -> int | None:
-        """The time of the last good answer of a leader to this follower; None before the first one. It stays when the leader is lost."""
+        """The time of the last good answer of a leader to this follower; None before the first one.
+
+        It stays when the leader is lost.
+        """
         return self._fetching.heard_ms
 
     def step(self, event: RaftEvent, now: Instant) -> Ready:
         """Takes in one event and returns the work for the driver.
 
-        Raises NotController when records are proposed to a replica that does not lead the proposer's epoch, InvalidUpdateVersion when
-        the voters are not ready for kraft.version 1, KafkaStorageError when the leader's log is not of the same cluster as this one.
+        Raises NotController when records are proposed to a replica that does not lead the proposer's epoch,
+        InvalidUpdateVersion when the voters are not ready for kraft.version 1, KafkaStorageError when the leader's log
+        is not of the same cluster as this one.
         """
         outcome = StepOutcome(now.monotonic_ms, self._numbers)
         self._log.refresh()

@@ -28,7 +28,8 @@ class ReplicatedLog(Protocol):
         ...
 
     def start(self) -> LogPosition:
-        """Returns the first offset of the log, and the epoch of the record before it: the id of the snapshot that ends there.
+        """Returns the first offset of the log, and the epoch of the record before it: the id of the
+        snapshot that ends there.
 
         Offset 0 and epoch -1 when nothing was ever taken away.
         """

@@ -70,7 +70,8 @@ class Prospective:
     voted: ReplicaKey | None = None
     election_deadline_ms: int
     ask_deadline_ms: int = 0
-    """When it asks again those who did not grant it: a voter that has just heard from the leader may soon miss it too."""
+    """When it asks again those who did not grant it: a voter that has just heard from the leader may soon miss it
+    too."""
     tally: Tally = field(default_factory=Tally)
 
     @property

@@ -1,7 +1,7 @@
 """Snapshots of the metadata log, in Kafka's format: what replaces every record before an offset.
 
-A snapshot is a run of record batches: a control batch with SNAPSHOT_HEADER, KRAFT_VERSION and KRAFT_VOTERS, the records of the
-state, and a control batch with SNAPSHOT_FOOTER, without which the file is not whole. Reads and writes no files.
+A snapshot is a run of record batches: a control batch with SNAPSHOT_HEADER, KRAFT_VERSION and KRAFT_VOTERS, the records
+of the state, and a control batch with SNAPSHOT_FOOTER, without which the file is not whole. Reads and writes no files.
 """
 
 from __future__ import annotations

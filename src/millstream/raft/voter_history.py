@@ -1,7 +1,8 @@
 """The voters and the kraft.version of a quorum by the offset of the record that set them.
 
-What the log says counts from its append, committed or not; a truncation takes it back, a snapshot stands for all before it. Before
-the log says anything, the voters are those of the configuration (kraft.version 0), which may be none. Owned by one replica.
+What the log says counts from its append, committed or not; a truncation takes it back, a snapshot stands for
+all before it. Before the log says anything, the voters are those of the configuration (kraft.version 0),
+which may be none. Owned by one replica.
 """
 
 from __future__ import annotations
@@ -103,7 +104,10 @@ class VoterHistory:
         del self._entries[: max(0, self._below(snapshot_end) - 1)]
 
     def start_at(self, snapshot_end: Offset, voters: VoterSet | None) -> None:
-        """Begins anew with a snapshot. None: it names no voters (kraft.version 0), and those of the configuration stay."""
+        """Begins anew with a snapshot.
+
+        None: it names no voters (kraft.version 0), and those of the configuration stay.
+        """
         if voters is None:
             self._entries = [self._static]
         else:

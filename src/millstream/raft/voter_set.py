@@ -1,4 +1,7 @@
-"""The replicas that may vote. Owns the identity of replicas and the arithmetic of majorities; never changes in place."""
+"""The replicas that may vote.
+
+Owns the identity of replicas and the arithmetic of majorities; never changes in place.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,10 @@ class VoterSet:
         return tuple(voter.key for voter in self if not voter.key.matches(local))
 
     def with_voter(self, voter: Voter) -> VoterSet:
-        """Returns the voters with one more. Raises DuplicateVoter when the id votes already: its old directory must be removed first."""
+        """Returns the voters with one more.
+
+        Raises DuplicateVoter when the id votes already: its old directory must be removed first.
+        """
         if voter.key.id in self._voters:
             raise DuplicateVoter(
                 f"node {voter.key.id} is a voter already: remove its old directory first"
@@ -107,14 +113,20 @@ class VoterSet:
         return VoterSet([*self, voter])
 
     def without_voter(self, key: ReplicaKey) -> VoterSet:
-        """Returns the voters with one fewer. Raises VoterNotFound when no voter has this id and directory, or it is the last one."""
+        """Returns the voters with one fewer.
+
+        Raises VoterNotFound when no voter has this id and directory, or it is the last one.
+        """
         self._check_has(key)
         if len(self) == 1:
             raise VoterNotFound(f"node {key.id} is the last voter and cannot be removed")
         return VoterSet(voter for voter in self if voter.key.id != key.id)
 
     def with_update(self, updated: Voter) -> VoterSet:
-        """Returns the voters with another entry for one of them. Raises VoterNotFound when no voter has this id and directory."""
+        """Returns the voters with another entry for one of them.
+
+        Raises VoterNotFound when no voter has this id and directory.
+        """
         self._check_has(updated.key)
         return VoterSet(updated if voter.key == updated.key else voter for voter in self)
 
@@ -173,7 +185,10 @@ def voters_from_record(record: control_records.VotersRecord) -> VoterSet:
 def leader_change_record(
     leader: ReplicaKey, voters: VoterSet, granting: Sequence[ReplicaKey]
 ) -> control_records.LeaderChangeMessage:
-    """Returns the LEADER_CHANGE control record, first of every epoch. Kafka 4.3 writes version 0, without directory ids."""
+    """Returns the LEADER_CHANGE control record, first of every epoch.
+
+    Kafka 4.3 writes version 0, without directory ids.
+    """
     return control_records.LeaderChangeMessage(
         leader_id=leader.id,
         voters=[control_records.LeaderChangeMessageVoter(voter_id=v.key.id) for v in voters],

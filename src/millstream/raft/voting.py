@@ -18,8 +18,9 @@ from millstream.raft.roles import (
 def may_grant(role: Role, request: VoteRequest, own_log: LogPosition) -> bool:
     """The answer to a request of the role's own epoch.
 
-    A vote is given once an epoch, to a log that is at least as long as the own one. A pre-vote binds no replica, but is refused by
-    one that hears from a leader: that keeps a replica with a broken link from disturbing the others (KIP-996).
+    A vote is given once an epoch, to a log that is at least as long as the own one. A pre-vote binds no
+    replica, but is refused by one that hears from a leader: that keeps a replica with a broken link from
+    disturbing the others (KIP-996).
     """
     if not request.log.is_at_least(own_log):
         return False

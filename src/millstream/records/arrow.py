@@ -83,9 +83,12 @@ BatchFilter = Callable[[BatchHeader, memoryview], bool]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The options of `to_arrow`. `decompressed_bytes_max` bounds each batch; `batch_columns` are those that say how a batch was written.
+    """The options of `to_arrow`.
 
-    `whole_batches`: those before the start offset too that share a batch with it, each with the base offset of its batch.
+    `decompressed_bytes_max` bounds each batch; `batch_columns` are those that say how a batch was written.
+
+    `whole_batches`: those before the start offset too that share a batch with it, each with the
+    base offset of its batch.
     """
 
     headers: bool = False
@@ -102,7 +105,8 @@ DEFAULT_READ: Final = ReadOptions()
 def to_arrow(
     view: BytesLike, start_offset: int = 0, options: ReadOptions = DEFAULT_READ
 ) -> pa.RecordBatch:
-    """Returns all records from `start_offset` on in the batches of `view`, as SCHEMA or SCHEMA_WITH_HEADERS says, and `batch_columns`.
+    """Returns all records from `start_offset` on in the batches of `view`, as SCHEMA or SCHEMA_WITH_HEADERS
+    says, and `batch_columns`.
 
     Control batches, batches that `options.accept` refuses and a batch at the end that is not whole are left out.
     Raises CorruptMessage, InvalidRecord, MessageTooLarge, UnsupportedCompressionType, and RecordListTooLarge when a

@@ -114,7 +114,10 @@ class BatchHeader:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """The time from which the cleaner may drop this batch's tombstones. It stands where the base timestamp was (KIP-534)."""
+        """The time from which the cleaner may drop this batch's tombstones.
+
+        It stands where the base timestamp was (KIP-534).
+        """
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     @property
@@ -130,7 +133,9 @@ class BatchHeader:
 
 
 def read_header(view: BytesLike, at: int = 0) -> BatchHeader:
-    """Returns the header of the batch at `at`. Needs 61 bytes there; that the rest of the batch is there is not checked.
+    """Returns the header of the batch at `at`.
+
+    Needs 61 bytes there; that the rest of the batch is there is not checked.
 
     Raises CorruptMessage, and UnsupportedForMessageFormat for the formats before version 2.
     """
@@ -146,7 +151,10 @@ def read_header(view: BytesLike, at: int = 0) -> BatchHeader:
 
 
 def is_transactional_batch(records: object) -> bool:
-    """Whether these are the bytes of a batch with the bit of transactions; what is no batch at all has none. Asked for each batch of a client."""
+    """Whether these are the bytes of a batch with the bit of transactions; what is no batch at all has none.
+
+    Asked for each batch of a client.
+    """
     if not isinstance(records, memoryview) or len(records) < BATCH_HEADER_BYTES:
         return False
     return records[_MAGIC_AT] == MAGIC and bool(records[_LOW_ATTRIBUTES_AT] & TRANSACTIONAL_BIT)

@@ -119,7 +119,9 @@ class BatchBuilder:
 def build_batch(
     records: Iterable[Record], options: BatchOptions = PLAIN, *, keep_offsets: bool = False
 ) -> bytearray:
-    """Builds one batch of `records`, numbered from `options.base_offset`; their own offsets only count with `keep_offsets`."""
+    """Builds one batch of `records`, numbered from `options.base_offset`; their own offsets only
+    count with `keep_offsets`.
+    """
     out = bytearray(BATCH_HEADER_BYTES)
     summary = RecordsSummary(0, -1, NO_TIMESTAMP, NO_TIMESTAMP)
     for record in records:
@@ -161,7 +163,9 @@ def finish_batch(out: bytearray, summary: RecordsSummary, options: BatchOptions)
 
 
 def _base_timestamp(first_timestamp: int, options: BatchOptions) -> int:
-    """Returns the timestamp that deltas refer to: the first record's, unless a delete horizon takes its place (KIP-534)."""
+    """Returns the timestamp that deltas refer to: the first record's, unless a delete
+    horizon takes its place (KIP-534).
+    """
     horizon = options.delete_horizon_ms
     return first_timestamp if horizon is None else horizon
 

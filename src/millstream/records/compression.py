@@ -111,7 +111,10 @@ def decompress_view(
 
 
 def check_framing(codec: Codec, view: memoryview) -> None:
-    """Refuses framing that Java's readers refuse and ours do not: a producer may not write it. Raises CorruptMessage."""
+    """Refuses framing that Java's readers refuse and ours do not: a producer may not write it.
+
+    Raises CorruptMessage.
+    """
     if codec is Codec.LZ4 and not (
         len(view) > _LZ4_FLAGS_AT
         and view[:_LZ4_FLAGS_AT] == LZ4_FRAME_HEADER[:_LZ4_FLAGS_AT]
@@ -194,8 +197,10 @@ def _decompress_growing(codec: Codec, view: memoryview, limit: int) -> memoryvie
 
 
 def _room(size_bytes: int) -> bytearray | mmap:
-    """Zeros to write into. Large ones come from the system, page by page when they are written: a bytearray of 100 MB is filled
-    with zeros first, and the interpreter's lock is held for 50 ms.
+    """Zeros to write into.
+
+    Large ones come from the system, page by page when they are written: a bytearray of 100 MB is filled with zeros
+    first, and the interpreter's lock is held for 50 ms.
     """
     return bytearray(size_bytes) if size_bytes < _LARGE_BYTES else mmap(-1, size_bytes)
 

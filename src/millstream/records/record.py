@@ -53,7 +53,9 @@ def records_section(
 def iterate_records(
     header: BatchHeader, view: BytesLike, decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
 ) -> Iterator[Record]:
-    """Yields the records of one batch in order, keys and values copied out of it. Nothing is done before the first is asked for.
+    """Yields the records of one batch in order, keys and values copied out of it.
+
+    Nothing is done before the first is asked for.
 
     Raises what `records_section` raises, and InvalidRecord for records that break their own lengths.
     """
@@ -80,7 +82,10 @@ def iterate_records(
 
 
 def read_headers(content: bytes, at: int, count: int) -> list[Header]:
-    """Returns the headers at `at`, whose bounds the walk has checked. Keys that are not UTF-8 get U+FFFD, as in Java."""
+    """Returns the headers at `at`, whose bounds the walk has checked.
+
+    Keys that are not UTF-8 get U+FFFD, as in Java.
+    """
     headers: list[Header] = []
     for _ in range(count):
         length, at = _read_varint(content, at)

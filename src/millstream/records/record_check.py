@@ -1,11 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # mypy: disable-error-code="valid-type, untyped-decorator, no-any-return"
 # Reason: Cython's C types and decorators mean nothing to mypy.
-"""Checks that the records of a batch are what its header says, and finds the first one at or after a time. Makes no object a record.
+"""Checks that the records of a batch are what its header says, and finds the first one at or after a time.
 
-A leaf: this file runs interpreted as `record_check` and compiled as `record_check_compiled` (docs/adr/0005, 0009). Every
-length is compared with what is left before it is used. Compiled, it can walk without the interpreter's lock, so that a thread
-that walks ten million records makes no other request wait.
+Makes no object a record.
+
+A leaf: this file runs interpreted as `record_check` and compiled as `record_check_compiled` (docs/adr/0005, 0009).
+Every length is compared with what is left before it is used. Compiled, it can walk without the interpreter's lock, so
+that a thread that walks ten million records makes no other request wait.
 
 Stricter than `walker`, which reads what is in a log already: lengths and offsets of five bytes at most, offsets without
 gaps, no null keys of headers. What passes here, every client can read.
@@ -41,8 +43,8 @@ _REASONS = {
 class RecordCheck:
     """Walks one decompressed section from fault to fault.
 
-    `earliest` and `latest` bound timestamps (ms); -1, no timestamp, is always fine. Without `checks_times` they do not count,
-    and neither do they where the topic gives its own time.
+    `earliest` and `latest` bound timestamps (ms); -1, no timestamp, is always fine. Without `checks_times` they do not
+    count, and neither do they where the topic gives its own time.
     """
 
     _section: cython.const[cython.uchar][::1]
@@ -268,7 +270,9 @@ def first_from(
 def _deltas(
     data: cython.pointer[cython.const[cython.uchar]], at: cython.Py_ssize_t, size: cython.Py_ssize_t
 ) -> tuple[cython.Py_ssize_t, cython.longlong, cython.longlong]:
-    """The place behind the record at `at`, its offset delta and timestamp delta; a place beyond `size` when it does not fit."""
+    """The place behind the record at `at`, its offset delta and timestamp delta; a place beyond
+    `size` when it does not fit.
+    """
     end: cython.Py_ssize_t
     length: cython.longlong
     offset_delta: cython.longlong
@@ -294,9 +298,12 @@ def _number(
     end: cython.Py_ssize_t,
     last_shift: cython.int,
 ) -> tuple[cython.longlong, cython.Py_ssize_t]:
-    """A zigzag number and the place behind it. Its last possible byte stands at `last_shift`: 28 for 32 bits, 63 for 64.
+    """A zigzag number and the place behind it.
 
-    Where it is cut short or too long: zero, and a place beyond `end`, from which every further number comes out the same.
+    Its last possible byte stands at `last_shift`: 28 for 32 bits, 63 for 64.
+
+    Where it is cut short or too long: zero, and a place beyond `end`, from which every further
+    number comes out the same.
     """
     value: cython.ulonglong
     part: cython.ulonglong

@@ -73,7 +73,10 @@ def empty_batch(header: BatchHeader) -> bytearray:
 def rebuilt_batch(
     header: BatchHeader, rows: RecordRows, kept: Sequence[int], delete_horizon_ms: int | None
 ) -> bytearray:
-    """Returns a batch of the rows in `kept`, at least one. Its base timestamp is that of the first one, or the delete horizon."""
+    """Returns a batch of the rows in `kept`, at least one.
+
+    Its base timestamp is that of the first one, or the delete horizon.
+    """
     attributes = header.attributes
     base = rows.timestamps[kept[0]]
     largest = max(rows.timestamps[row] for row in kept)

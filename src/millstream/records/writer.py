@@ -301,7 +301,8 @@ class RecordBuffer:
     def __init__(self, first_byte: int, like: RecordBuffer | None = None) -> None:
         """The first record stands at `first_byte`: what is before it is the caller's.
 
-        There is room at once for as much as `like` has taken: memory that grows is copied, and is new to the processor each time.
+        There is room at once for as much as `like` has taken: memory that grows is copied, and is
+        new to the processor each time.
         """
         size: cython.Py_ssize_t = 256 if like is None else like._at
         count: cython.Py_ssize_t = 4 if like is None else like._count

@@ -2,12 +2,13 @@
 
     damaged --in the ISR, and others are too--> withdrawn --out of the ISR, another one leads--> cut --in the ISR again--> sound
 
-It is not cut while it is in the ISR: a replica that lacks committed records must not be elected. Only the controller can take one out at
-once. A broker asks for that, without a protocol of its own, by telling that the replica lives in a lost directory
-(AssignReplicasToDirs, KIP-858; Kafka's brokers do so for a replica whose directory fails while it moves): the controller takes it out of the
-ISR, has another one lead, and does not elect it before it lives in a directory again. That is told once it is in the ISR again, not when it
-was cut: it may be eligible to lead from outside of the ISR (KIP-966). The other ways have each a fault: to fail the log needs a
-restart to mend it, ElectLeaders leaves it in the ISR, and to wait until the leader has missed it takes `replica.lag.time.max.ms`.
+It is not cut while it is in the ISR: a replica that lacks committed records must not be elected. Only the controller
+can take one out at once. A broker asks for that, without a protocol of its own, by telling that the replica lives in a
+lost directory (AssignReplicasToDirs, KIP-858; Kafka's brokers do so for a replica whose directory fails while it
+moves): the controller takes it out of the ISR, has another one lead, and does not elect it before it lives in a
+directory again. That is told once it is in the ISR again, not when it was cut: it may be eligible to lead from outside
+of the ISR (KIP-966). The other ways have each a fault: to fail the log needs a restart to mend it, ElectLeaders leaves
+it in the ISR, and to wait until the leader has missed it takes `replica.lag.time.max.ms`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ def diverging_end(
 ) -> EpochEnd | None:
     """Returns what a leader answers to a reader whose last record is not in its log; None where it is.
 
-    `end` is where the leader's log has the end of the epoch of that record. Raises OffsetOutOfRange where it knows none so early.
+    `end` is where the leader's log has the end of the epoch of that record. Raises OffsetOutOfRange
+    where it knows none so early.
     """
     if end == UNKNOWN_EPOCH:
         raise OffsetOutOfRange(
@@ -29,8 +30,9 @@ def diverging_end(
 def truncation_offset(diverging: EpochEnd, own: EpochEnd, log_end: int) -> int:
     """Returns where to cut a log that diverges from its leader's (KIP-101, KIP-279).
 
-    `diverging`: the largest epoch the leader knows of those up to ours, and where it ends there. `own`: the same epoch, or the next lower
-    one that this log knows, and its end here. Where the epoch is unknown here, the next fetch asks with a lower one.
+    `diverging`: the largest epoch the leader knows of those up to ours, and where it ends there. `own`: the
+    same epoch, or the next lower one that this log knows, and its end here. Where the epoch is unknown here,
+    the next fetch asks with a lower one.
     """
     if own == UNKNOWN_EPOCH:
         return min(diverging.end_offset, log_end)

@@ -1,4 +1,5 @@
-"""One incremental fetch session of a follower with a leader (KIP-227): what the next request names, so that it says what changed. Pure.
+"""One incremental fetch session of a follower with a leader (KIP-227): what the next request names, so that
+it says what changed. Pure.
 
     full request -> session -> requests with what is new, changed or gone
          ^                        |
@@ -96,7 +97,8 @@ class FetchPlan:
     ) -> bool:
         """Takes what an answer says of the session; `keys` are the partitions in it. False: the answer is of no use.
 
-        The next request is a full one after an error, and where the answer names what was not asked for or, being full, not everything.
+        The next request is a full one after an error, and where the answer names what was not asked for or,
+        being full, not everything.
         """
         if error_code == FetchSessionIdNotFound.code:
             self._begin_anew(_NO_SESSION)
@@ -114,7 +116,10 @@ class FetchPlan:
         return True
 
     def note_failure(self) -> None:
-        """Begins anew after a request without an answer: nobody knows what the leader has taken of it. The next one closes the session."""
+        """Begins anew after a request without an answer: nobody knows what the leader has taken of it.
+
+        The next one closes the session.
+        """
         self._begin_anew(self._session_id)
 
     def _begin_anew(self, session_id: int) -> None:

@@ -6,7 +6,8 @@
              -> an error that may pass -> DELAYED -> FETCHING
              -> an error that only newer metadata end -> WAITING
 
-Owns the rules of Kafka's AbstractFetcherThread. Whoever carries a step out says where the log ends afterwards; nothing here knows the log.
+Owns the rules of Kafka's AbstractFetcherThread. Whoever carries a step out says where the log ends
+afterwards; nothing here knows the log.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ class FollowedPartition:
         self.delayed_until_ms = 0
         self._backoff_ms = backoff_ms
         self._is_fruitless = False
-        """Whether the last step has changed nothing: a second one like it waits, or leader and follower would ask without end."""
+        """Whether the last step has changed nothing: a second one like it waits, or leader and
+        follower would ask without end."""
 
     # --- what to ask
 
@@ -111,7 +113,9 @@ class FollowedPartition:
     # --- what to do with an answer
 
     def is_current(self, asked: AskedFetch) -> bool:
-        """Whether an answer to `asked` still counts: the log may have been cut, or the leader changed, while it was under way."""
+        """Whether an answer to `asked` still counts: the log may have been cut, or the leader
+        changed, while it was under way.
+        """
         return (
             self.state is FollowerState.FETCHING
             and asked.fetch_offset == self.fetch_offset
@@ -147,7 +151,8 @@ class FollowedPartition:
     def take_leader_start(
         self, asked: AskedFetch, error_code: int, leader_start: int, now_ms: int
     ) -> Step | None:
-        """Returns what to do when the leader has said where its log begins: what this follower misses may be deleted there.
+        """Returns what to do when the leader has said where its log begins: what this follower
+        misses may be deleted there.
 
         None where nothing is: the leader's log has grown meanwhile, and the same fetch may succeed.
         """
@@ -169,7 +174,10 @@ class FollowedPartition:
     # --- how it went
 
     def begin_work(self) -> None:
-        """Notes that its log is being cut or synced, in which time nothing is asked for and no answer counts. The next two end it."""
+        """Notes that its log is being cut or synced, in which time nothing is asked for and no answer counts.
+
+        The next two end it.
+        """
         self.state = FollowerState.BUSY
 
     def note_append(self, end_offset: int, latest_epoch: int) -> None:
@@ -179,14 +187,19 @@ class FollowedPartition:
         self.fetch_offset, self.last_fetched_epoch = end_offset, latest_epoch
 
     def note_cut(self, end_offset: int, latest_epoch: int, now_ms: int) -> None:
-        """Notes where the log ends after a truncation. One that has changed nothing would be asked for again at once."""
+        """Notes where the log ends after a truncation.
+
+        One that has changed nothing would be asked for again at once.
+        """
         self.state = FollowerState.FETCHING
         if (end_offset, latest_epoch) == (self.fetch_offset, self.last_fetched_epoch):
             self._note_fruitless_step(now_ms)
         self.fetch_offset, self.last_fetched_epoch = end_offset, latest_epoch
 
     def take_refusal(self, error_code: int, now_ms: int) -> None:
-        """Waits after a refusal of the leader: for a while, or, where it has a newer epoch than ours, until the metadata say more."""
+        """Waits after a refusal of the leader: for a while, or, where it has a newer epoch than
+        ours, until the metadata say more.
+        """
         if error_code == FencedLeaderEpoch.code:
             self.wait_for_metadata()
         else:

@@ -1,4 +1,6 @@
-"""The followers of a partition as its leader sees them: how far they are, which are in sync, what follows from that. Pure.
+"""The followers of a partition as its leader sees them: how far they are, which are in sync, what follows from that.
+
+Pure.
 
 Owns the rules of KIP-497, KIP-841, KIP-903 and KIP-966 as Kafka's `Partition` has them. Exists while this broker leads.
 """
@@ -50,8 +52,8 @@ class Followers:
     def begin_epoch(self, end_offset: int) -> None:
         """Begins a new leader epoch, in which nothing is known of followers.
 
-        Kafka's leader keeps what it knows where it led the epoch before as well. Here the epoch before may be one of which this
-        broker has not heard: a leader may skip images.
+        Kafka's leader keeps what it knows where it led the epoch before as well. Here the epoch before may be one of
+        which this broker has not heard: a leader may skip images.
         """
         self.progress.clear()
         self.epoch_start_offset = end_offset
@@ -64,8 +66,8 @@ class Followers:
     ) -> None:
         """Follows the assignment: new followers are known from now on, those that are none any more are forgotten.
 
-        Whoever the controller has taken out of the ISR, `had_in_sync` until now, joins again with what it fetches from now on: it may
-        have left in order to cut its log.
+        Whoever the controller has taken out of the ISR, `had_in_sync` until now, joins again with what it fetches from
+        now on: it may have left in order to cut its log.
         """
         left = set(had_in_sync) - set(self.isr.committed)
         known = {each: found for each, found in self.progress.items() if each not in left}
@@ -84,11 +86,12 @@ class Followers:
     def high_watermark(self, end_offset: int, now_ms: int) -> int:
         """Returns the offset that all have reached who must, or -1 if one of them is unknown.
 
-        Who must: the maximal ISR, and whoever may join it and is caught up. Else a follower that comes near would never reach the
-        high watermark of a busy leader, which it has to before it joins.
+        Who must: the maximal ISR, and whoever may join it and is caught up. Else a follower that comes near would never
+        reach the high watermark of a busy leader, which it has to before it joins.
 
-        A broker that was caught up before it restarted has to catch up once more. Kafka's leader waits for it at once, so that for 30 s
-        after a clean stop producers with acks=all stand still until everything that was missed has been fetched.
+        A broker that was caught up before it restarted has to catch up once more. Kafka's leader waits for it
+        at once, so that for 30 s after a clean stop producers with acks=all stand still until everything that
+        was missed has been fetched.
         """
         least = end_offset
         for broker_id, follower in self.progress.items():
@@ -182,8 +185,8 @@ class Followers:
         return alteration
 
     def _broker_epoch(self, broker_id: BrokerId) -> int:
-        """Of a member that has not fetched yet any will do: if it fails, the controller takes it out of the ISR, and this leader's partition
-        epoch is an old one.
+        """Of a member that has not fetched yet any will do: if it fails, the controller takes it out of the ISR, and
+        this leader's partition epoch is an old one.
         """
         if broker_id == self._leader:
             broker = self._rules.find_broker(broker_id)

@@ -1,9 +1,12 @@
-"""The in-sync replicas of a partition as its leader has them: what the controller has said, and what it is asked for. Pure.
+"""The in-sync replicas of a partition as its leader has them: what the controller has said, and what it is asked for.
+
+Pure.
 
     committed --ask--> committed + pending --answer or image--> committed
 
-Until the controller has answered, nobody knows which of both it has: the *maximal* ISR is both together. Records are committed once
-all of it has them. So a replica that is to join is waited for at once, one that is to leave until it has left (KIP-497).
+Until the controller has answered, nobody knows which of both it has: the *maximal* ISR is both together.
+Records are committed once all of it has them. So a replica that is to join is waited for at once, one that is
+to leave until it has left (KIP-497).
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ from millstream.replication.replica_progress import ANY_BROKER_EPOCH, FollowerPr
 NO_PARTITION_EPOCH: Final = -1
 
 _NOT_DONE: Final = frozenset((IneligibleReplica.code, OperationNotAttempted.code))
-"""The controller has said that it knows this partition as we do, and has not done it; nor can one before or after it have."""
+"""The controller has said that it knows this partition as we do, and has not done it; nor
+can one before or after it have."""
 _UNKNOWN: Final = frozenset(
     error.code
     for error in (
@@ -43,7 +47,8 @@ _UNKNOWN: Final = frozenset(
         UnknownTopicOrPartition,
     )
 )
-"""The partition is not as this broker knows it. Whether it was done, by another request or none, is for the metadata to say."""
+"""The partition is not as this broker knows it. Whether it was done, by another request or
+none, is for the metadata to say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +94,9 @@ class InSyncReplicas:
     def adopt(self, image: PartitionImage) -> bool:
         """Takes over what the metadata say. False for an older state than an answer of the controller has told already.
 
-        An image of the same state as such an answer ends no alteration that was asked for since, unless that names replicas that are
-        none any more, which the image tells and the answer did not. (Kafka's does: its leader forgets a follower that it waits for.)
+        An image of the same state as such an answer ends no alteration that was asked for since, unless that names
+        replicas that are none any more, which the image tells and the answer did not. (Kafka's does: its leader forgets
+        a follower that it waits for.)
         """
         if image.partition_epoch < self.partition_epoch:
             return False
@@ -172,8 +178,8 @@ def may_join(
 ) -> bool:
     """Whether a follower outside of the ISR may join it.
 
-    It has all that is committed; and all with which the leader began, some of which may be committed although the leader does not
-    know it yet.
+    It has all that is committed; and all with which the leader began, some of which may be committed although the
+    leader does not know it yet.
     """
     needed = max(high_watermark, epoch_start_offset)
     return follower.end_offset >= needed and is_eligible(follower, broker)

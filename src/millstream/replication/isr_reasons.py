@@ -14,7 +14,10 @@ from millstream.replication.replica_progress import UNKNOWN_OFFSET
 
 
 def describe_isr_change(partition: Partition, wanted: Alteration, now_ms: int) -> str:
-    """Returns both ISRs, why each replica leaves or joins, and where the log stands. The empty string where the ISR stays as it is."""
+    """Returns both ISRs, why each replica leaves or joins, and where the log stands.
+
+    The empty string where the ISR stays as it is.
+    """
     before, after = partition.isr, tuple(each for each, _ in wanted.isr)
     left = [each for each in before if each not in after]
     joined = [each for each in after if each not in before]

@@ -12,16 +12,21 @@ from typing import Final, final
 
 UNKNOWN_OFFSET: Final = -1
 STUCK_FETCHES: Final = 3
-"""So often in a row a follower asks for what it was sent already, before something is wrong with it: one answer may get lost."""
+"""So often in a row a follower asks for what it was sent already, before something is wrong with
+it: one answer may get lost."""
 NEVER_MS: Final = -(1 << 62)
 """A time before all others."""
 ANY_BROKER_EPOCH: Final = -1
-"""Told by fetches before version 15, and by a leader of followers that have not fetched yet: nothing is compared with it."""
+"""Told by fetches before version 15, and by a leader of followers that have not fetched yet:
+nothing is compared with it."""
 
 
 @final
 class FetchPulse:
-    """The time of the last fetch of a follower's session. Fetches name only partitions with news: in the others the follower is where it was."""
+    """The time of the last fetch of a follower's session.
+
+    Fetches name only partitions with news: in the others the follower is where it was.
+    """
 
     def __init__(self, fetched_ms: int) -> None:
         self.fetched_ms = fetched_ms
@@ -81,11 +86,15 @@ class FollowerProgress:
         return self._repeats >= STUCK_FETCHES
 
     def begin_rest(self, pulse: FetchPulse) -> None:
-        """Notes that it is at the leader's end, and not named in further fetches of its session: each of them says that it still is."""
+        """Notes that it is at the leader's end, and not named in further fetches of its session:
+        each of them says that it still is.
+        """
         self._pulse = pulse
 
     def end_rest(self) -> None:
-        """Notes that the leader's end moves, or that it is named again: from now on only what it asks for tells where it is."""
+        """Notes that the leader's end moves, or that it is named again: from now on only what it
+        asks for tells where it is.
+        """
         self._caught_up_ms = self.caught_up_ms
         self._pulse = None
 
@@ -107,5 +116,7 @@ class FollowerProgress:
 
     @property
     def has_caught_up_since_restart(self) -> bool:
-        """Whether it was caught up once since its broker started, as far as this leader has heard of another life of that broker."""
+        """Whether it was caught up once since its broker started, as far as this leader has heard
+        of another life of that broker.
+        """
         return self.caught_up_ms >= self._restarted_ms

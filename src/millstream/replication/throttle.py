@@ -1,9 +1,11 @@
-"""Slows down the replication of chosen replicas that are out of sync, on the side of the leader and on that of the follower (KIP-73). Pure.
+"""Slows down the replication of chosen replicas that are out of sync, on the side of the leader and on that
+of the follower (KIP-73). Pure.
 
     bytes of throttled replicas -> rate over the last windows -> above the limit: throttled replicas out of sync wait
 
-Replicas in sync never wait, and count all the same: what they take is not there for the others. Rates are measured as Kafka measures
-them (`SimpleRate`): over the samples that are left and the time since the first of them, one window at least.
+Replicas in sync never wait, and count all the same: what they take is not there for the others. Rates are
+measured as Kafka measures them (`SimpleRate`): over the samples that are left and the time since the first of
+them, one window at least.
 """
 
 from __future__ import annotations
@@ -64,8 +66,8 @@ class ReplicationThrottle:
 class CatchUpPace:
     """Spreads what followers that lag behind fetch from one leader, so that producers keep their share of it.
 
-    Whoever does not get nearer at this pace, since more is written meanwhile, goes as fast as it can until it lacks less than ever before:
-    a second at this pace and one without it, in turns, might never arrive.
+    Whoever does not get nearer at this pace, since more is written meanwhile, goes as fast as it can until it lacks
+    less than ever before: a second at this pace and one without it, in turns, might never arrive.
     """
 
     def __init__(self, bytes_per_second: Callable[[], int], lag: Callable[[], int]) -> None:

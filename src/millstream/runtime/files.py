@@ -61,7 +61,10 @@ class FileSystem(Protocol):
         ...
 
     def make_private(self, path: str) -> None:
-        """Takes the rights to a file or directory from other users. Raises PermissionError where it belongs to one of them."""
+        """Takes the rights to a file or directory from other users.
+
+        Raises PermissionError where it belongs to one of them.
+        """
         ...
 
     def rename(self, source: str, target: str) -> None:
@@ -94,5 +97,7 @@ class FileSystem(Protocol):
         ...
 
     def lock(self, path: str) -> File:
-        """Creates the file and holds it exclusively until closed; raises BlockingIOError when another process has it."""
+        """Creates the file and holds it exclusively until closed; raises BlockingIOError when
+        another process has it.
+        """
         ...

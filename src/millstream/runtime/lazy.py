@@ -1,8 +1,8 @@
 """Packages whose public names are imported when they are used.
 
 Who wants one client should not wait for the modules of all. A package imports its names under `if TYPE_CHECKING` for
-readers and type checkers, and lists them under `else` for the interpreter; tests/tidy holds the two equal. Type checkers
-must not see the `__getattr__`, or every name would exist for them.
+readers and type checkers, and lists them under `else` for the interpreter; tests/tidy holds the two equal. Type
+checkers must not see the `__getattr__`, or every name would exist for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from importlib import import_module
 
 
 def names_of(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """Returns the package's `__getattr__` (PEP 562). `modules`: by module, relative to nothing, its names with spaces between."""
+    """Returns the package's `__getattr__` (PEP 562).
+
+    `modules`: by module, relative to nothing, its names with spaces between.
+    """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def get(name: str) -> object:

@@ -1,4 +1,6 @@
-"""Compiled twins of the few modules that have one ("leaves", docs/adr/0005), and what to say where something runs interpreted."""
+"""Compiled twins of the few modules that have one ("leaves", docs/adr/0005), and what to say where
+something runs interpreted.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _PURE: Final = "MILLSTREAM_PURE"
 
 
 def load_leaf(name: str) -> ModuleType:
-    """Returns the compiled twin of module `name`, or the module itself where none was built or MILLSTREAM_PURE=1 is set."""
+    """Returns the compiled twin of module `name`, or the module itself where none was built or
+    MILLSTREAM_PURE=1 is set.
+    """
     if os.environ.get(_PURE) != "1":
         compiled = f"{name}_compiled"
         try:
@@ -40,7 +44,9 @@ def load_leaf(name: str) -> ModuleType:
 
 
 def interpreted_note() -> str | None:
-    """Returns a warning for users who run without what can be compiled, and the remedy; None where all of it is there."""
+    """Returns a warning for users who run without what can be compiled, and the remedy; None where
+    all of it is there.
+    """
     if os.environ.get(_PURE) == "1":
         return (
             f"interpreted, several times slower than compiled, because {_PURE}=1 is set; unset it"
@@ -54,7 +60,10 @@ def interpreted_note() -> str | None:
 
 
 def _is_built(leaf: str) -> bool:
-    """Looks for the file. `importlib.util.find_spec` would import the packages above it: a server would load clients and serdes for it."""
+    """Looks for the file.
+
+    `importlib.util.find_spec` would import the packages above it: a server would load clients and serdes for it.
+    """
     _, *folders, name = leaf.split(".")
     paths = ["/".join([root, *folders]) for root in millstream.__path__]
     return PathFinder.find_spec(f"{name}_compiled", paths) is not None

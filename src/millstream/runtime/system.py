@@ -119,7 +119,10 @@ def _open_private(path: str, flags: int) -> int:
 
 
 class SystemFileSystem:
-    """The files of this machine. What is made is for this user alone: it is data of a node, and may hold secrets of its users."""
+    """The files of this machine.
+
+    What is made is for this user alone: it is data of a node, and may hold secrets of its users.
+    """
 
     def open(self, path: str, *, create: bool = True) -> File:
         return SystemFile(path, os.O_RDWR | (os.O_CREAT if create else 0))

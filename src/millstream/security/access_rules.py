@@ -1,7 +1,8 @@
-"""Access rules by the principals and resources that they speak of, so that those of one question are found without looking at the others.
+"""Access rules by the principals and resources that they speak of, so that those of one question are found
+without looking at the others.
 
-Complexity: finding takes a look-up for each length that the prefixes of a principal have; adding and removing take the rules of the same
-resource and principal.
+Complexity: finding takes a look-up for each length that the prefixes of a principal have; adding and removing take the
+rules of the same resource and principal.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class _Patterns:
         self.lengths = _PrefixLengths()
 
     def add(self, rule: AccessControlRule) -> None:
-        """Puts it in its place among those of the same pattern, as Kafka orders them: it decides which of several is told."""
+        """Puts it in its place among those of the same pattern, as Kafka orders them: it decides
+        which of several is told.
+        """
         name, is_prefixed = rule.resource_name, rule.pattern_type == _PREFIXED
         by_name = self.prefixed if is_prefixed else self.literal
         insort(by_name.setdefault(name, []), rule, key=_order)
@@ -126,7 +129,8 @@ class AccessRules:
     def matching(
         self, resource_type: ResourceType, name: str, principal: str
     ) -> list[AccessControlRule]:
-        """Returns the rules about the resource that name this principal or everybody, in the order in which Kafka looks at them.
+        """Returns the rules about the resource that name this principal or everybody, in the order
+        in which Kafka looks at them.
 
         The longer names come first; of one name first those of the principal that sorts first.
         """

@@ -92,7 +92,10 @@ class Resource(NamedTuple):
 
 
 class AccessControlRule(Protocol):
-    """Allows or denies a principal, from a host, an operation on resources. Numbers are those of the enumerations above."""
+    """Allows or denies a principal, from a host, an operation on resources.
+
+    Numbers are those of the enumerations above.
+    """
 
     @property
     def resource_type(self) -> int: ...

@@ -15,7 +15,10 @@ from millstream.security.acl import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclFilter:
-    """A filter of access rules. None and ANY leave a field open. UNKNOWN, which an unknown number reads as, finds nothing."""
+    """A filter of access rules. None and ANY leave a field open.
+
+    UNKNOWN, which an unknown number reads as, finds nothing.
+    """
 
     resource_type: ResourceType = ResourceType.ANY
     resource_name: str | None = None

@@ -38,5 +38,8 @@ class Authorizer(Protocol):
     def decide_for_any(
         self, requester: Requester, operation: Operation, resource_type: ResourceType
     ) -> Decision:
-        """Returns whether there is any resource of this type, existing or not, with which the requester may do it. Raises as `decide`."""
+        """Returns whether there is any resource of this type, existing or not, with which the requester may do it.
+
+        Raises as `decide`.
+        """
         ...

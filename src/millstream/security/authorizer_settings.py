@@ -1,4 +1,7 @@
-"""The settings of the StandardAuthorizer. Apart from it, since its module runs compiled and config classes are read by their fields."""
+"""The settings of the StandardAuthorizer.
+
+Apart from it, since its module runs compiled and config classes are read by their fields.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ DEFAULT_DENY: Final = Decision(is_allowed=False, by="DefaultDeny")
 
 
 class AuthorizerNotReady(UnknownServerError):
-    """Raised while the rules are not known yet. Kafka has no code for it either: its clients read of an unknown error and ask again."""
+    """Raised while the rules are not known yet.
+
+    Kafka has no code for it either: its clients read of an unknown error and ask again.
+    """
 
     def __init__(self) -> None:
         super().__init__("The access rules of this node are not loaded yet; retry")

@@ -1,4 +1,7 @@
-"""Parses `sasl.jaas.config` as Kafka's clients and brokers write it: one login module and its options. No class is loaded."""
+"""Parses `sasl.jaas.config` as Kafka's clients and brokers write it: one login module and its options.
+
+No class is loaded.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ ANONYMOUS: Final = KafkaPrincipal(USER_TYPE, "ANONYMOUS")
 
 
 def parse_principal(text: str) -> KafkaPrincipal:
-    """Returns the principal that `Type:name` says. The name may hold colons of its own. Raises ValueError with a sentence."""
+    """Returns the principal that `Type:name` says. The name may hold colons of its own.
+
+    Raises ValueError with a sentence.
+    """
     principal_type, colon, name = text.partition(":")
     if not colon:
         raise ValueError(

@@ -66,7 +66,9 @@ def unsecured_token(
 
 
 def expiry_ms(token: str) -> int | None:
-    """Returns the time at which a JSON Web Token expires by its own `exp`, in ms since 1970; None when it does not say."""
+    """Returns the time at which a JSON Web Token expires by its own `exp`, in ms since 1970; None
+    when it does not say.
+    """
     try:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

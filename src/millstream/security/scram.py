@@ -1,4 +1,6 @@
-"""The arithmetic of SCRAM (RFC 5802), for both sides: keys that verify a password and do not tell it, proofs, signatures."""
+"""The arithmetic of SCRAM (RFC 5802), for both sides: keys that verify a password and do
+not tell it, proofs, signatures.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Decides by access rules, as Kafka's StandardAuthorizer does.
 
-A super user may do everything. Of the rules that cover a resource, one that denies decides, else one that allows; where rules cover it and
-none speaks of this principal, host and operation, it is denied; where none covers it, `allow.everyone.if.no.acl.found` decides.
-Rules are added and removed, and decisions asked for, on one loop.
+A super user may do everything. Of the rules that cover a resource, one that denies decides, else one that allows; where
+rules cover it and none speaks of this principal, host and operation, it is denied; where none covers it,
+`allow.everyone.if.no.acl.found` decides. Rules are added and removed, and decisions asked for, on one loop.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ class StandardAuthorizer:
         resource_type: ResourceType,
         name: str,
     ) -> Decision:
-        """Which rule is told where several match is Kafka's choice: the first that denies, else the last that allows."""
+        """Which rule is told where several match is Kafka's choice: the first that denies, else the
+        last that allows.
+        """
         if principal in self._super_users:
             return SUPER_USER
         self._check_ready()
@@ -158,7 +160,9 @@ class StandardAuthorizer:
 
 
 def _decide_for_any(rules: Iterable[AccessControlRule]) -> Decision:
-    """Decides about any resource from the rules of one type, principal, host and operation (Kafka's `authorizeByResourceType`)."""
+    """Decides about any resource from the rules of one type, principal, host and operation (Kafka's
+    `authorizeByResourceType`).
+    """
     denied: dict[int, set[str]] = {PatternType.LITERAL: set(), PatternType.PREFIXED: set()}
     allowing: list[AccessControlRule] = []
     allows_all: AccessControlRule | None = None

@@ -1,9 +1,9 @@
 """Limits what a micro-batch reads, and shares it among partitions.
 
-Rows of a DataFrame are shared in proportion to what lies there, as Spark's Kafka connector does, and all partitions are then read up to
-the same time: Spark's watermark is the largest time of all rows so far, behind which what a partition has left would be late.
-The topics of a task are read up to the same time. A join would otherwise meet a sparse topic hours before the dense one that it
-belongs to, and take the records of the dense one for late when they come.
+Rows of a DataFrame are shared in proportion to what lies there, as Spark's Kafka connector does, and all partitions are
+then read up to the same time: Spark's watermark is the largest time of all rows so far, behind which what a partition
+has left would be late. The topics of a task are read up to the same time. A join would otherwise meet a sparse topic
+hours before the dense one that it belongs to, and take the records of the dense one for late when they come.
 
 Pure: offsets and times come in through functions.
 """
@@ -66,8 +66,8 @@ def in_slices(
 ) -> dict[TopicPartition, Offset]:
     """`in_proportion`, but all partitions are read no further than to the same time.
 
-    A slice of less than half of `records_max` is planned once more, with each partition's share by what the slice has of it. Without
-    that, a partition that is far behind the others would catch up by its own small share only.
+    A slice of less than half of `records_max` is planned once more, with each partition's share by what the slice has
+    of it. Without that, a partition that is far behind the others would catch up by its own small share only.
     """
     limits = in_proportion(start, available, records_max)
     end = time_slice(start, available, limits, times_at, offsets_after)
@@ -90,10 +90,11 @@ def time_slice(
     times_at: TimesAt,
     offsets_after: OffsetsAfter,
 ) -> dict[TopicPartition, Offset]:
-    """The ends of a slice of time within `limits`: no record of it is later than its time, and what is left of each partition begins later.
+    """The ends of a slice of time within `limits`: no record of it is later than its time, and what is left
+    of each partition begins later.
 
-    Its time is the least that a limit leaves a partition to reach. The first record beyond it ends each partition, the slowest, too: where
-    the records of a partition are out of order, those that are left are late by no more than that.
+    Its time is the least that a limit leaves a partition to reach. The first record beyond it ends each partition, the
+    slowest, too: where the records of a partition are out of order, those that are left are late by no more than that.
     """
     full = advanced(start, available)
     cut = [tp for tp, limit in limits.items() if limit < full[tp]]
@@ -138,7 +139,9 @@ def in_time(
     *,
     is_one_slice: bool = False,
 ) -> dict[TopicPartition, Offset]:
-    """`fair_shares`, but the partitions of equal number are read no further than to the same time; with `is_one_slice` all of them."""
+    """`fair_shares`, but the partitions of equal number are read no further than to the same time; with
+    `is_one_slice` all of them.
+    """
     full = advanced(start, available)
     end = fair_shares(start, available, records_max)
     groups = _together(_backlog(start, full), is_one_slice=is_one_slice)
@@ -164,7 +167,9 @@ def in_time(
 
 
 def with_heads(start: Offsets, available: Offsets, end: Offsets) -> dict[TopicPartition, Offset]:
-    """The same, with the first record of every partition that has one: its time says that it is not what others wait for."""
+    """The same, with the first record of every partition that has one: its time says that
+    it is not what others wait for.
+    """
     return {
         tp: Offset(start[tp] + 1) if offset == start.get(tp) and available[tp] > offset else offset
         for tp, offset in end.items()
@@ -176,8 +181,8 @@ def fair_shares(
 ) -> dict[TopicPartition, Offset]:
     """The end offsets of a micro-batch of at most `records_max` records: a fair share for each partition.
 
-    The share is max-min fair: partitions with a small backlog are read to their end, and what they leave is shared by the
-    others. Every partition with a backlog gets at least one record, whatever the limit.
+    The share is max-min fair: partitions with a small backlog are read to their end, and what they leave is shared by
+    the others. Every partition with a backlog gets at least one record, whatever the limit.
     """
     end = advanced(start, available)
     if records_max is None:
@@ -202,7 +207,9 @@ def _backlog(start: Offsets, end: Offsets) -> dict[TopicPartition, int]:
 def _together(
     backlog: Mapping[TopicPartition, int], *, is_one_slice: bool
 ) -> dict[int, list[TopicPartition]]:
-    """Returns the partitions that are read to the same time, by their number; under 0 all of them where they are one slice."""
+    """Returns the partitions that are read to the same time, by their number; under 0 all of them
+    where they are one slice.
+    """
     numbers: dict[int, list[TopicPartition]] = {}
     for partition in backlog:
         numbers.setdefault(0 if is_one_slice else partition.partition, []).append(partition)

@@ -1,4 +1,7 @@
-"""A `client.properties` as options of the source and the sink. It is read where this is called: workers need no such file."""
+"""A `client.properties` as options of the source and the sink.
+
+It is read where this is called: workers need no such file.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from millstream.spark.kafka_settings import PREFIX, is_of_both
 
 
 def kafka_options(file: str | Path) -> dict[str, str]:
-    """Returns the settings in a file as options, for source and sink alike: `.options(**kafka_options("client.properties"))`.
+    """Returns the settings in a file as options, for source and sink alike:
+    `.options(**kafka_options("client.properties"))`.
 
     What the source or the sink decides itself is left out. Raises ConfigError for a file that cannot be read.
     """

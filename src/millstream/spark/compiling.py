@@ -1,8 +1,8 @@
 """Bytecode beside the sources of PySpark in the archives that a Spark installation has for its Python workers.
 
-Spark gives its workers PySpark as `pyspark.zip`, in which there are sources alone, and Python keeps no bytecode of what it imports out of a
-zip: each process compiles tens of thousands of lines again, 0.4 s of processor time. It starts several for a session, and one more for each
-streaming query whose source is in Python.
+Spark gives its workers PySpark as `pyspark.zip`, in which there are sources alone, and Python keeps no bytecode of what
+it imports out of a zip: each process compiles tens of thousands of lines again, 0.4 s of processor time. It starts
+several for a session, and one more for each streaming query whose source is in Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _TESTS: Final = "/tests/"
 
 
 def archives() -> list[Path]:
-    """Returns the archives of the installation that sessions of this environment use, as PySpark finds it. Raises ConfigError where there is none."""
+    """Returns the archives of the installation that sessions of this environment use, as PySpark finds it.
+
+    Raises ConfigError where there is none.
+    """
     home = os.environ.get("SPARK_HOME") or _installed()
     found = sorted(Path(home, "python", "lib").glob("*.zip"))
     if not found:
@@ -35,8 +38,9 @@ def archives() -> list[Path]:
 def compile_archive(archive: Path) -> int:
     """Adds bytecode of this Python's to an archive and returns of how many modules: 0 where it is there already.
 
-    The archive is replaced at once, when all is written. Workers of another Python compile the sources as before. Processes that run
-    meanwhile may fail to import what they have not imported yet. Raises ConfigError where it cannot be read or written.
+    The archive is replaced at once, when all is written. Workers of another Python compile the sources as
+    before. Processes that run meanwhile may fail to import what they have not imported yet. Raises
+    ConfigError where it cannot be read or written.
     """
     unfinished = archive.with_name(f"{archive.name}.{os.getpid()}.part")
     try:

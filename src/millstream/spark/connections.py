@@ -1,8 +1,8 @@
 """The clients of one Python process of Spark, kept between tasks.
 
-Spark runs each step of a task in pooled worker processes and reuses them: a connection opened for one micro-batch serves
-the next. Clients move only while `run` is waiting, so there is no thread and nothing to stop when Spark retires a worker.
-Not for use from several threads.
+Spark runs each step of a task in pooled worker processes and reuses them: a connection opened for one micro-batch
+serves the next. Clients move only while `run` is waiting, so there is no thread and nothing to stop when Spark retires
+a worker. Not for use from several threads.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _LISTING_TIMEOUT_MS: Final = 10_000
 _TIME_MAX: Final = 2**63 - 1
 """The largest timestamp that a record can have."""
 _WATCHED_BYTES: Final = 65_536
-"""One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
-holds for the others while this one has news again."""
+"""One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker
+then holds for the others while this one has news again."""
 
 _FOUND_MAX: Final = 1_000
 """Starts that one process remembers. One that it has forgotten looks again."""
@@ -83,10 +83,12 @@ class Connections:
         return self.runner.run(work)
 
     def require_listener(self, start: str = "", *, told_in: str | None = None) -> None:
-        """Raises BrokerNotAvailable where nothing listens at the addresses: before something begins, which waits from then on.
+        """Raises BrokerNotAvailable where nothing listens at the addresses: before something
+        begins, which waits from then on.
 
-        A `start` that has found the cluster does not look again, nor do the other processes that share the directory `told_in`: a
-        cluster that refuses then restarts. Another start looks, although this process was connected before.
+        A `start` that has found the cluster does not look again, nor do the other processes that
+        share the directory `told_in`: a cluster that refuses then restarts. Another start looks,
+        although this process was connected before.
         """
         if start and start in self._found:
             return
@@ -130,7 +132,10 @@ class Connections:
         return self._unacknowledged
 
     def transactional_producer(self, transactional_id: str) -> Producer:
-        """The one with this id. Whoever begins calls `init_transactions` first: another process may have had the id meanwhile."""
+        """The one with this id.
+
+        Whoever begins calls `init_transactions` first: another process may have had the id meanwhile.
+        """
         producer = self._transactional.pop(transactional_id, None)
         if producer is None:
             while len(self._transactional) >= TRANSACTIONAL_MAX:
@@ -158,7 +163,9 @@ class Connections:
         return self._cluster_id
 
     def topic_ids(self, names: tuple[str, ...] | None, *, anew: bool = False) -> Mapping[str, Uuid]:
-        """Ids of the topics that are there, as they were within `metadata_age_ms`. Without names: of all but internal ones.
+        """Ids of the topics that are there, as they were within `metadata_age_ms`.
+
+        Without names: of all but internal ones.
 
         A list that cannot be had in time leaves the one before in use.
         """
@@ -185,8 +192,8 @@ class Connections:
     def offsets_after(self, wanted: Mapping[TopicPartition, Later]) -> dict[TopicPartition, Offset]:
         """For each partition the offset of the record that is asked for; left out where there is none.
 
-        The broker's index begins at the start of the log and has aborted records too, so that what it finds only says where
-        to look from.
+        The broker's index begins at the start of the log and has aborted records too, so that what it finds
+        only says where to look from.
         """
         if not wanted:
             return {}
@@ -406,7 +413,9 @@ async def _first_later(
 async def _first_later_from(
     reader: RangeReader, partition: TopicPartition, wanted: Later
 ) -> Offset | None:
-    """The same where the first offset is most likely that of the record, unless it is of a marker or was aborted: that one alone is looked at first."""
+    """The same where the first offset is most likely that of the record, unless it is of a marker or was aborted: that
+    one alone is looked at first.
+    """
     here = Offset(wanted.start + 1)
     found = await _first_later(reader, partition, wanted._replace(end=here))
     if found is not None or here >= wanted.end:
@@ -441,7 +450,10 @@ _OPEN: dict[tuple[int, KafkaSettings, int], Connections] = {}
 
 
 def connections(kafka: KafkaSettings, metadata_age_ms: int = METADATA_AGE_MS) -> Connections:
-    """The connections of this process to one cluster. The process id is part of the key: a forked worker gets its own."""
+    """The connections of this process to one cluster.
+
+    The process id is part of the key: a forked worker gets its own.
+    """
     key = (os.getpid(), kafka, metadata_age_ms)
     if key not in _OPEN:
         if not any(pid == os.getpid() for pid, *_ in _OPEN):
@@ -457,7 +469,10 @@ def close_connections() -> None:
 
 
 def _end() -> None:
-    """Ends what clients still do when the process ends, or Python says of each such task that it was destroyed. Nobody is waited for."""
+    """Ends what clients still do when the process ends, or Python says of each such task that it was destroyed.
+
+    Nobody is waited for.
+    """
     for each in _taken():
         if not each.runner.get_loop().is_running():  # as of a thread that is about to go as well
             each.runner.close()

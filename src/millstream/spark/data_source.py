@@ -1,7 +1,7 @@
 """`format("millstream")`: topics as a Spark data source and sink in pure Python, Arrow all the way.
 
-Options are checked when Spark asks for the schema or a writer, before anything connects. Every process that Spark starts imports this
-module: it loads what only some of them need when it is asked for.
+Options are checked when Spark asks for the schema or a writer, before anything connects. Every process that Spark
+starts imports this module: it loads what only some of them need when it is asked for.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ class MillstreamSource(DataSource):
 
 
 def register(session: SparkSession) -> None:
-    """Makes the format known to the session, has its queries commit their last micro-batch, and Spark show no secret in a plan.
+    """Makes the format known to the session, has its queries commit their last micro-batch, and
+    Spark show no secret in a plan.
 
     By itself Spark hides what is called a password, a secret or a token: not a private key.
     """

@@ -33,7 +33,9 @@ def merged_errors(parts: Sequence[tuple[str, dict[int, str]]]) -> dict[int, str]
 
 
 def header_columns(rows: pa.RecordBatch, told: Sequence[Mapping[str, str]]) -> pa.RecordBatch:
-    """Returns key, value, timestamp and headers of the rows, as a producer takes them; `told` has what goes behind the headers of each row."""
+    """Returns key, value, timestamp and headers of the rows, as a producer takes them; `told` has what goes
+    behind the headers of each row.
+    """
     import pyarrow as pa
 
     own = (

@@ -1,6 +1,8 @@
-"""The options of `format("millstream")` as users write them, for source and sink: divided into its own and the client's, and read one by one.
+"""The options of `format("millstream")` as users write them, for source and sink: divided into its own and the
+client's, and read one by one.
 
-Pure. Names are compared in lower case, as Spark does. Everything here raises ConfigError, which says what to write instead.
+Pure. Names are compared in lower case, as Spark does. Everything here raises ConfigError, which
+says what to write instead.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def divided(
     of_what: str = "",
     ignored: Sequence[str] = (),
 ) -> GivenOptions:
-    """Options that are not `known`, by their names as they are documented, and no settings, are refused, and so are options without a broker."""
+    """Options that are not `known`, by their names as they are documented, and no settings, are refused, and so are
+    options without a broker.
+    """
     given = GivenOptions({}, {})
     own = {name.lower() for name in known}
     names = _ALIASES | dict(aliases)

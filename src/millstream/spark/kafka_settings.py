@@ -1,4 +1,5 @@
-"""Settings of the clients that source, sink and runner use: Kafka's, by Kafka's names, checked before anything connects.
+"""Settings of the clients that source, sink and runner use: Kafka's, by Kafka's names, checked
+before anything connects.
 
 They travel to Spark's workers as text. Pure.
 """
@@ -85,7 +86,9 @@ class KafkaSettings:
         return self._of(_READING, _MAIN).get("isolation_level") == "read_committed"
 
     def of_start(self) -> ClientConfig:
-        """Returns the settings by which a query, a write or an application looks whether anything listens before it begins."""
+        """Returns the settings by which a query, a write or an application looks whether anything
+        listens before it begins.
+        """
         return parse_settings(ClientConfig, self._of(_CLIENT, _MAIN))
 
     def of_client(self) -> dict[str, Any]:  # keyword arguments of an Admin
@@ -156,7 +159,9 @@ def for_both(given: Mapping[str, object]) -> KafkaSettings:
 
 
 def is_of_topology(key: str) -> bool:
-    """Whether the clients of a topology take a setting from a file, with Kafka Streams' prefix or as one that source and sink have."""
+    """Whether the clients of a topology take a setting from a file, with Kafka Streams' prefix or
+    as one that source and sink have.
+    """
     if not _has_prefix(key):
         return is_of_both(key.replace(".", "_"))
     setting = role_setting(key)

@@ -1,4 +1,6 @@
-"""Functions and classes that options name: `module:name` or `module.name`, found in the driver when options are read, and in each worker."""
+"""Functions and classes that options name: `module:name` or `module.name`, found in the driver when options
+are read, and in each worker.
+"""
 
 from __future__ import annotations
 

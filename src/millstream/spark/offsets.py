@@ -1,12 +1,13 @@
 """Offsets of a streaming query, and their JSON form in Spark's offset log.
 
-Pure: no Spark, no network. The JSON form carries a version, because a checkpoint outlives the code that wrote it; ids of
-topics say whether offsets are of the topic that is there now, and other keys are kept:
+Pure: no Spark, no network. The JSON form carries a version, because a checkpoint outlives the code that wrote it; ids
+of topics say whether offsets are of the topic that is there now, and other keys are kept:
 
     {"v": 1, "offsets": {"flights": {"0": 1200, "1": 1187}}, "topicIds": {"flights": "jxL4mxgKQ9mLRlBPhSTmWw"}}
 
-Spark writes down the end of each micro-batch alone, and asks anew where a query begins when its first micro-batch is run again: by then
-`latest` is elsewhere. So a document up to the first micro-batch says under `begin` where the query has begun.
+Spark writes down the end of each micro-batch alone, and asks anew where a query begins when its first
+micro-batch is run again: by then `latest` is elsewhere. So a document up to the first micro-batch says under
+`begin` where the query has begun.
 
 An offset is the next one to read, as everywhere in Kafka. The engine stores what it is given and checks nothing, so
 `advanced` never lets an end fall behind its start.
@@ -22,7 +23,8 @@ from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid
 
 VERSION: Final = 1
 OPAQUE_VERSION: Final = 2
-"""Of queries with replay=opaque, whose ends are only a part of the truth: see `millstream.spark.source.opaque.documents`."""
+"""Of queries with replay=opaque, whose ends are only a part of the truth: see
+`millstream.spark.source.opaque.documents`."""
 
 Offsets = Mapping[TopicPartition, Offset]
 _BEGIN: Final = "begin"

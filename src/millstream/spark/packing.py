@@ -1,7 +1,9 @@
-"""An archive of this installation for the executors of a cluster: `lib` with packages, `bin/python` that starts Python with them.
+"""An archive of this installation for the executors of a cluster: `lib` with packages, `bin/python`
+that starts Python with them.
 
-Spark unpacks it beside each executor (`--archives`). It holds millstream and what it needs for pipelines, as installed here, without
-PySpark, which a cluster has, and without Python itself: the launcher looks for the same minor version on the executor's machine.
+Spark unpacks it beside each executor (`--archives`). It holds millstream and what it needs for pipelines, as
+installed here, without PySpark, which a cluster has, and without Python itself: the launcher looks for the
+same minor version on the executor's machine.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ class Requirement:
 def pack(target: Path, also: Iterable[str] = ()) -> list[Distribution]:
     """Writes the archive and returns what is in it. `also`: other installed distributions, with what they need.
 
-    Raises ConfigError where something is not installed, or not so that it can be packed. An earlier file is replaced when all is done.
+    Raises ConfigError where something is not installed, or not so that it can be packed. An earlier file is
+    replaced when all is done.
     """
     found = closure([Requirement(OURS, (EXTRA,), None, False), *map(parse_requirement, also)])
     unfinished = target.with_name(f"{target.name}.part")
@@ -77,7 +80,10 @@ def pack(target: Path, also: Iterable[str] = ()) -> list[Distribution]:
 
 
 def closure(wanted: Iterable[Requirement]) -> list[Distribution]:
-    """Returns the distributions that these need, by name, and those that they need. Raises ConfigError for one that is missing."""
+    """Returns the distributions that these need, by name, and those that they need.
+
+    Raises ConfigError for one that is missing.
+    """
     found: dict[str, Distribution] = {}
     done: set[tuple[str, str]] = set()
     left = list(wanted)

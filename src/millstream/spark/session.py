@@ -1,7 +1,7 @@
 """A Spark session fit for small, frequent micro-batches that run Python.
 
-Every setting here removes a measured cost or a known trap of Spark 4.3; `docs/guide/spark/configure.md` tells each with its figure.
-Must not decide anything about a pipeline.
+Every setting here removes a measured cost or a known trap of Spark 4.3; `docs/guide/spark/configure.md` tells each with
+its figure. Must not decide anything about a pipeline.
 """
 
 from __future__ import annotations
@@ -144,7 +144,9 @@ def _tell_what_comes_too_late(session: SparkSession) -> None:
 
 
 def disable_checksum_files(session: SparkSession) -> None:
-    """Has no `.crc` file written beside each checkpoint file: they are forked for, and Spark does not sync either to disk."""
+    """Has no `.crc` file written beside each checkpoint file: they are forked for, and
+    Spark does not sync either to disk.
+    """
     jvm: Any = session.sparkContext._jvm  # py4j objects have no types
     hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()  # py4j objects have no types
     jvm.org.apache.hadoop.fs.FileSystem.getLocal(hadoop).setWriteChecksum(False)

@@ -1,7 +1,7 @@
 """Errors of the format as Spark tells them: in one line, without the traceback of the worker that raised them.
 
-Spark puts all that a worker prints of an exception into its message, some thirty lines around one sentence. Other exceptions keep their
-traceback, and so do ours while the logger of this module is at DEBUG.
+Spark puts all that a worker prints of an exception into its message, some thirty lines around one sentence. Other
+exceptions keep their traceback, and so do ours while the logger of this module is at DEBUG.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ _Result = TypeVar("_Result")
 
 _LOGGER: Final = logging.getLogger(__name__)
 _HIDE: Final = "SPARK_HIDE_TRACEBACK"
-"""Spark sets it in workers for spark.sql.execution.pyspark.udf.hideTraceback.enabled, and they look when they tell an exception."""
+"""Spark sets it in workers for spark.sql.execution.pyspark.udf.hideTraceback.enabled, and they look
+when they tell an exception."""
 _OF_WORKERS: Final = "PYTHON_WORKER_FACTORY_"
-"""Variables that Spark gives its workers begin so. Such a process ends with the exception, so that nothing else is hidden."""
+"""Variables that Spark gives its workers begin so. Such a process ends with the exception,
+so that nothing else is hidden."""
 
 
 def in_one_line(function: Callable[_P, _Result]) -> Callable[_P, _Result]:

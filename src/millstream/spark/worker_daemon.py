@@ -1,7 +1,7 @@
 """Spark's daemon of Python workers, which has imported what tasks need before it forks the first of them.
 
-`session` names this module to Spark, which starts it as `python -m`. A worker that imports pyarrow, pandas and the kernel by
-itself needs seconds of processor time, and a query starts several at once.
+`session` names this module to Spark, which starts it as `python -m`. A worker that imports pyarrow, pandas and the
+kernel by itself needs seconds of processor time, and a query starts several at once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _worker = daemon.worker
 
 
 def worker(sock: socket, authenticated: bool) -> int:
-    """Runs Spark's worker, and ends without a word where Spark has closed its connection: no more rows of its task are wanted."""
+    """Runs Spark's worker, and ends without a word where Spark has closed its connection: no more
+    rows of its task are wanted.
+    """
     try:
         return int(_worker(sock, authenticated))
     except (BrokenPipeError, ConnectionResetError):

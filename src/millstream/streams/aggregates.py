@@ -1,11 +1,13 @@
-"""Ready-made aggregations: sum, smallest, largest, mean. They are not in Kafka Streams; rows and names are those of `aggregate`.
+"""Ready-made aggregations: sum, smallest, largest, mean.
+
+They are not in Kafka Streams; rows and names are those of `aggregate`.
 
     grouped.aggregate(sum_of(lambda order: order["cents"]))                      # KTable[K, int]
     grouped.windowed_by(windows).aggregate(mean_of(lambda order: order["cents"]))  # KTable[Windowed[K], Mean]
 
-Each can be given wherever `aggregate` takes an initializer, in its place and that of the functions after it, and wherever
-`cogroup` takes an aggregator. What is aggregated is the record's value, or what `select` takes from it; a null value, or
-a None from `select`, changes nothing. Pure functions; owns no state.
+Each can be given wherever `aggregate` takes an initializer, in its place and that of the functions after it, and
+wherever `cogroup` takes an aggregator. What is aggregated is the record's value, or what `select` takes from it; a null
+value, or a None from `select`, changes nothing. Pure functions; owns no state.
 """
 
 from __future__ import annotations
@@ -113,14 +115,20 @@ def sum_of(
 def min_of(
     select: Callable[[V], N] | None = None, *, value: Serde[N] | None = None
 ) -> Aggregate[V, N]:
-    """Returns the smallest, of anything that can be compared; of equal ones the first. `value`: the serde of what is selected."""
+    """Returns the smallest, of anything that can be compared; of equal ones the first.
+
+    `value`: the serde of what is selected.
+    """
     return Aggregate("min_of", _nothing, _smaller, _smaller, None, select, value)
 
 
 def max_of(
     select: Callable[[V], N] | None = None, *, value: Serde[N] | None = None
 ) -> Aggregate[V, N]:
-    """Returns the largest, of anything that can be compared; of equal ones the first. `value`: the serde of what is selected."""
+    """Returns the largest, of anything that can be compared; of equal ones the first.
+
+    `value`: the serde of what is selected.
+    """
     return Aggregate("max_of", _nothing, _larger, _larger, None, select, value)
 
 

@@ -1,4 +1,6 @@
-"""`KafkaStreams` and `HealthServer` for programs without an event loop: the same, run by the loop thread of the blocking clients."""
+"""`KafkaStreams` and `HealthServer` for programs without an event loop: the same, run by the loop
+thread of the blocking clients.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,8 @@ from millstream.streams.topology.topology import Topology
 class KafkaStreams(BlockingClient[application.KafkaStreams]):
     """See `millstream.streams.KafkaStreams`: same arguments, same methods. Safe to share between threads.
 
-    `with` starts it, and closes it in the end. Listeners and `on_uncaught_error` run in the loop thread, where `close` and `request_close`
-    are the only methods that may be called.
+    `with` starts it, and closes it in the end. Listeners and `on_uncaught_error` run in the loop thread, where `close`
+    and `request_close` are the only methods that may be called.
     """
 
     def __init__(
@@ -119,7 +121,9 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
     query_metadata_for_key = waits(application.KafkaStreams.query_metadata_for_key)
 
     def start(self) -> None:
-        """Starts the threads, and returns once global stores are filled. In the main thread signals end the application from now on.
+        """Starts the threads, and returns once global stores are filled.
+
+        In the main thread signals end the application from now on.
 
         Raises as `millstream.streams.KafkaStreams.start`.
         """
@@ -147,7 +151,9 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
         return not self._client.state.has_completed_shutdown
 
     def hear(self, number: int) -> SystemExit | None:
-        """Has the application end because of a signal: at once where somebody waits for that, else by ending what the main thread does."""
+        """Has the application end because of a signal: at once where somebody waits for that, else by ending
+        what the main thread does.
+        """
         if self._is_told:
             return None
         if self._is_closing:
@@ -168,10 +174,12 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
         return remote_store(live.partitions.wanted.type.name, _Waiting(self._loop, live.partitions))
 
     def close(self, timeout_s: float | None = None) -> bool:  # type: ignore[override]  # other clients say nothing
-        """Ends after the turns under way, commits and leaves the group. Idempotent. Returns whether all has ended in time.
+        """Ends after the turns under way, commits and leaves the group. Idempotent.
 
-        In a function that the application calls, as a processor or a listener, it asks for the end and returns False at once.
-        Raises ValueError for a negative time.
+        Returns whether all has ended in time.
+
+        In a function that the application calls, as a processor or a listener, it asks for the end and returns False at
+        once. Raises ValueError for a negative time.
         """
         if timeout_s is not None and timeout_s < 0:
             raise ValueError(f"close: timeout_s must not be negative, but is {timeout_s}")

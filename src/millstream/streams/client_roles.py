@@ -1,6 +1,8 @@
-"""Settings of the clients of an application by role: Kafka Streams' prefixes `main.consumer.`, `restore.consumer.`, `global.consumer.`, `consumer.`, `producer.` and `admin.`.
+"""Settings of the clients of an application by role: Kafka Streams' prefixes `main.consumer.`, `restore.consumer.`,
+`global.consumer.`, `consumer.`, `producer.` and `admin.`.
 
-What is nearer counts: `main.consumer.` before `consumer.` before no prefix. Keys are written with dots or underscores. Pure.
+What is nearer counts: `main.consumer.` before `consumer.` before no prefix. Keys are written with
+dots or underscores. Pure.
 """
 
 from __future__ import annotations
@@ -70,13 +72,17 @@ DECIDED: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What no client of an application is told by others, and what to do instead.
 
-Kafka Streams warns of its NON_CONFIGURABLE_… settings, replaces group, client id and assignor without a word, and takes `auto.offset.reset`,
-`max.poll.records` and, at least once, `acks`. Here all are refused, as everything that would have no effect.
+Kafka Streams warns of its NON_CONFIGURABLE_… settings, replaces group, client id and assignor without a word,
+and takes `auto.offset.reset`, `max.poll.records` and, at least once, `acks`. Here all are refused, as
+everything that would have no effect.
 """
 
 
 class RoleSetting(NamedTuple):
-    """A setting as somebody wrote it: for which roles, by its name in snake case. `prefix` is empty for one of all clients."""
+    """A setting as somebody wrote it: for which roles, by its name in snake case.
+
+    `prefix` is empty for one of all clients.
+    """
 
     prefix: str
     name: str
@@ -104,7 +110,9 @@ class SettingsByRole:
     """The settings of each client of an application, checked."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
-        """Raises ConfigError for a setting that no client has, that is given twice, that cannot be used, or that the application decides."""
+        """Raises ConfigError for a setting that no client has, that is given twice, that cannot be used, or
+        that the application decides.
+        """
         self._of: dict[ClientRole, dict[str, Any]] = {}  # Any: settings of any type
         found = [(checked_role_setting(key), key, value) for key, value in once(given)]
         for setting, key, value in sorted(found, key=lambda each: each[0].reach):
@@ -131,7 +139,10 @@ def once(given: Mapping[str, object]) -> Iterable[tuple[str, object]]:
 
 
 def checked_role_setting(key: str) -> RoleSetting:
-    """Returns what a key is for. Raises ConfigError, saying what to do, for one that no client has or that the application decides."""
+    """Returns what a key is for.
+
+    Raises ConfigError, saying what to do, for one that no client has or that the application decides.
+    """
     decided = _decided(key)
     if decided is not None:
         raise ConfigError(f"{key} is decided by the application: leave it out; {DECIDED[decided]}")
@@ -205,7 +216,9 @@ def _refusal(config: type[DataclassInstance], name: str) -> str:
 
 
 def canonical(key: str) -> str:
-    """Returns a key with its prefix as Kafka Streams writes it and its name as the field has it; others with underscores."""
+    """Returns a key with its prefix as Kafka Streams writes it and its name as the field
+    has it; others with underscores.
+    """
     found = role_setting(key)
     if found is None:
         return _snake(key)

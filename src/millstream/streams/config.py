@@ -121,14 +121,18 @@ class GroupProtocol(StrEnum):
 
 
 class TimeAcrossRepartitions(StrEnum):
-    """The order in which a task takes what several upstream tasks have written to a repartition topic: by the time of the sources, or as it came."""
+    """The order in which a task takes what several upstream tasks have written to a repartition topic: by the time of
+    the sources, or as it came.
+    """
 
     ALIGNED = "aligned"
     KAFKA = "kafka"
 
 
 class RackAwareStrategy(StrEnum):
-    """A rule by which tasks go to instances in the racks of their partitions: wherever that lowers traffic, or with each sub-topology as evenly spread as without."""
+    """A rule by which tasks go to instances in the racks of their partitions: wherever that lowers traffic, or with
+    each sub-topology as evenly spread as without.
+    """
 
     NONE = "none"
     MIN_TRAFFIC = "min_traffic"
@@ -140,48 +144,55 @@ class RackAwareStrategy(StrEnum):
 class StreamsConfig:
     """The settings of an application that its tasks read.
 
-    `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own
-    partitioner. `batch_records_max` bounds a run through the operators; 1 is record at a time.
-    `cache_max_bytes` (statestore.cache.max.bytes) bounds what tables hold back between commits, in an application those of
-    all tasks of the instance together; 0, the default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where the
-    built-in handlers write what cannot be read, processed or written; handlers of one's own name topics themselves.
-    `handle_global_errors` (processing.exception.handler.global.enabled) asks `on_processing_error` for processors of
-    global stores, too. `metrics_recording_level` DEBUG adds the lateness of records, and latencies and rates of tasks. `settings` are the application's own, for its processors.
-    `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
-    unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
-    time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
-    `trace_every`: each task gives the trace of one record of so many to `on_trace`, which logs it unless set; 0 of none.
-    `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too. Left out it is
-    the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
-    `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
-    `time_across_repartitions`: `aligned` has records of repartition topics go on in the order of the times of their sources, so that a result does not
-    depend on which task was faster (ADR 0021); `kafka` takes them as they come, as Kafka Streams does, and is needed where instances of it are in the
-    group. `upstream_timeout_ms`: so long a task waits for an upstream task that has records to read and does not come forward.
-    `num_standby_replicas` (num.standby.replicas) takes effect in the runner: how many copies of a task's stores others keep.
+    `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own partitioner.
+    `batch_records_max` bounds a run through the operators; 1 is record at a time. `cache_max_bytes`
+    (statestore.cache.max.bytes) bounds what tables hold back between commits, in an application those of all tasks of
+    the instance together; 0, the default here, sends every update on. `dead_letter_topic`
+    (errors.dead.letter.queue.topic.name) is where the built-in handlers write what cannot be read, processed or
+    written; handlers of one's own name topics themselves. `handle_global_errors`
+    (processing.exception.handler.global.enabled) asks `on_processing_error` for processors of global stores, too.
+    `metrics_recording_level` DEBUG adds the lateness of records, and latencies and rates of tasks. `settings` are the
+    application's own, for its processors. `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the
+    wall clock, closed windows and unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets
+    them out as soon as stream time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
+    `trace_every`: each task gives the trace of one record of so many to `on_trace`, which logs it unless set; 0 of
+    none. `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too.
+    Left out it is the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
+    `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without
+    records. `time_across_repartitions`: `aligned` has records of repartition topics go on in the order of the times of
+    their sources, so that a result does not depend on which task was faster (ADR 0021); `kafka` takes them as they
+    come, as Kafka Streams does, and is needed where instances of it are in the group. `upstream_timeout_ms`: so long a
+    task waits for an upstream task that has records to read and does not come forward. `num_standby_replicas`
+    (num.standby.replicas) takes effect in the runner: how many copies of a task's stores others keep.
 
-    `repartition_purge_interval_ms` (repartition.purge.interval.ms): so often a runner deletes what has been read of repartition topics.
+    `repartition_purge_interval_ms` (repartition.purge.interval.ms): so often a runner deletes what has been
+    read of repartition topics.
 
-    `rocksdb` has the memory and the files of stores on disk. `rocksdb_config_setter` (rocksdb.config.setter) changes any other option of RocksDB: a
-    function, or its name as `module:function`, that is given the name of a task and the options before the database of the task is opened.
+    `rocksdb` has the memory and the files of stores on disk. `rocksdb_config_setter` (rocksdb.config.setter) changes
+    any other option of RocksDB: a function, or its name as `module:function`, that is given the name of a task and the
+    options before the database of the task is opened.
 
-    The rest is for `KafkaStreams` alone. `state_dir` (state.dir) holds the stores; None: a directory for temporary files.
-    `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
-    Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
-    `task_timeout_ms` (task.timeout.ms): so long a task may fail where the next attempt may succeed, until that ends its thread.
-    `state_cleanup_delay_ms` (state.cleanup.delay.ms): so long the stores of a task that has gone elsewhere stay.
-    `checkpoint_directory`, on storage that all instances see under this path: snapshots of large stores, with which tasks begin that have moved;
-    `checkpoint_interval_ms`: how often a task takes one, if there is enough new in its stores.
-    `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000) and `buffered_bytes_per_partition`: reading of a partition
-    pauses above either.
-    `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
-    they compute side by side; the topology is pickled for them. `application_server` (application.server) is the `host:port` at which this instance
-    answers queries of others; the group tells it to all instances. Empty: nobody learns of it.
-    `group_protocol` (group.protocol): `streams` has the coordinator share out the tasks, from Kafka 4.2 on; with `classic` one of the instances does,
-    and brokers need to know nothing of it. All instances have the same one. With `classic`, too: `group_instance_id` (group.instance.id), with which an instance that comes back
-    in time has its tasks again and nobody else moves any, `max_warmup_replicas` (max.warmup.replicas), `acceptable_recovery_lag`
-    (acceptable.recovery.lag), `probing_rebalance_interval_ms` (probing.rebalance.interval.ms), `client_tags` (client.tag.…) and
-    `rack_aware_assignment_tags` (rack.aware.assignment.tags), the tags that copies of a task are to differ in; `rack_aware_assignment_strategy`, and
-    `…_traffic_cost` and `…_non_overlap_cost` (rack.aware.assignment.…), which place tasks in the racks of their partitions (KIP-925).
+    The rest is for `KafkaStreams` alone. `state_dir` (state.dir) holds the stores; None: a directory for temporary
+    files. `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms`
+    (commit.interval.ms): None is Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait
+    for records between two looks at the clock. `task_timeout_ms` (task.timeout.ms): so long a task may fail where the
+    next attempt may succeed, until that ends its thread. `state_cleanup_delay_ms` (state.cleanup.delay.ms): so long the
+    stores of a task that has gone elsewhere stay. `checkpoint_directory`, on storage that all instances see under this
+    path: snapshots of large stores, with which tasks begin that have moved; `checkpoint_interval_ms`: how often a task
+    takes one, if there is enough new in its stores. `buffered_records_per_partition` (buffered.records.per.partition;
+    Kafka's is 1,000) and `buffered_bytes_per_partition`: reading of a partition pauses above either. `client_id`
+    (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so
+    that they compute side by side; the topology is pickled for them. `application_server` (application.server) is the
+    `host:port` at which this instance answers queries of others; the group tells it to all instances. Empty: nobody
+    learns of it. `group_protocol` (group.protocol): `streams` has the coordinator share out the tasks, from Kafka 4.2
+    on; with `classic` one of the instances does, and brokers need to know nothing of it. All instances have the same
+    one. With `classic`, too: `group_instance_id` (group.instance.id), with which an instance that comes back in time
+    has its tasks again and nobody else moves any, `max_warmup_replicas` (max.warmup.replicas),
+    `acceptable_recovery_lag` (acceptable.recovery.lag), `probing_rebalance_interval_ms`
+    (probing.rebalance.interval.ms), `client_tags` (client.tag.…) and `rack_aware_assignment_tags`
+    (rack.aware.assignment.tags), the tags that copies of a task are to differ in; `rack_aware_assignment_strategy`, and
+    `…_traffic_cost` and `…_non_overlap_cost` (rack.aware.assignment.…), which place tasks in the racks of their
+    partitions (KIP-925).
     """
 
     application_id: str

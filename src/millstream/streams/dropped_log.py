@@ -1,8 +1,8 @@
 """Tells in the log what tasks have dropped, so that nobody has to look for it and no log fills with it.
 
-The first records that a node drops for a reason are told at once, further ones together once a minute, those of all partitions in one line.
-Of different nodes and reasons ten lines a minute are written at most; what does not fit is told in the next minute. Owns no clock: it is
-given one.
+The first records that a node drops for a reason are told at once, further ones together once a minute, those of all
+partitions in one line. Of different nodes and reasons ten lines a minute are written at most; what does not fit is told
+in the next minute. Owns no clock: it is given one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class _Untold:
 
 
 class DroppedLog:
-    """One for each stream thread, each driver of pipelines and the global stores of a process. Several threads may use it.
+    """One for each stream thread, each driver of pipelines and the global stores of a process.
+
+    Several threads may use it.
 
     `prefix` begins each line.
     """

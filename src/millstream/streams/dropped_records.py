@@ -1,4 +1,6 @@
-"""Records that a task has left out: how many, where the first of them stood, why, and what would have kept them. Pure data.
+"""Records that a task has left out: how many, where the first of them stood, why, and what would have kept them.
+
+Pure data.
 
 The kernel counts them, a report of the task carries them, and `dropped_log.py` tells them.
 """
@@ -40,10 +42,12 @@ QUIET: Final = frozenset({DropReason.NOT_NEWEST, DropReason.STALE_ANSWER})
 
 
 class Lateness(NamedTuple):
-    """The lateness of records. `window`: the first one's window, session, or its time in the store alone; it closed at `closed_ms`.
+    """The lateness of records.
 
-    `allowed_ms` is the grace or the retention there is, `needed_ms` the least that would have kept all of them. `updates`: how many
-    updates of windows were left out.
+    `window`: the first one's window, session, or its time in the store alone; it closed at `closed_ms`.
+
+    `allowed_ms` is the grace or the retention there is, `needed_ms` the least that would have kept all of them.
+    `updates`: how many updates of windows were left out.
     """
 
     window: tuple[int, int]
@@ -58,9 +62,9 @@ class Lateness(NamedTuple):
 class DroppedRecords:
     """Records of one partition that one node, or one store, has left out for one reason.
 
-    `partition`, `offset`, `timestamp_ms` and `stream_time_ms` are those of the first; in a punctuation there is no topic. `late`: of
-    records that were late. `error`: the first one's, where something has failed. `updates`: what `dropped-records-total` counts: of a
-    record that was late for three windows, three.
+    `partition`, `offset`, `timestamp_ms` and `stream_time_ms` are those of the first; in a punctuation there is no
+    topic. `late`: of records that were late. `error`: the first one's, where something has failed. `updates`: what
+    `dropped-records-total` counts: of a record that was late for three windows, three.
     """
 
     node: str

@@ -48,7 +48,9 @@ class AsyncCallTimedOut(ProcessingError):
 
 
 class TaskAssignmentError(StreamsError):
-    """The tasks of a classic group could not be shared out, or a member cannot read how (Kafka Streams' TaskAssignmentException)."""
+    """The tasks of a classic group could not be shared out, or a member cannot read how (Kafka Streams'
+    TaskAssignmentException).
+    """
 
 
 class TaskTimedOut(StreamsError):
@@ -56,7 +58,9 @@ class TaskTimedOut(StreamsError):
 
 
 class ProcessorStateError(StreamsError):
-    """A flush of a record cache failed: an operator below its table raised an error (Kafka Streams' ProcessorStateException)."""
+    """A flush of a record cache failed: an operator below its table raised an error (Kafka Streams'
+    ProcessorStateException).
+    """
 
 
 class InvalidStoreError(StreamsError):

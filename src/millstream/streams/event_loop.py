@@ -24,8 +24,8 @@ class TaskEventLoop:
     ) -> Mapping[int, Outcome]:
         """Returns the outcome of `call(row)` for each row, when all are there.
 
-        Rows of one chain are called one after the other, up to one that fails. After that no call begins any more, unless
-        `chains_fail_alone`.
+        Rows of one chain are called one after the other, up to one that fails. After that no call begins any more,
+        unless `chains_fail_alone`.
         """
         if self._loop is None:
             self._start()

@@ -1,4 +1,6 @@
-"""Says what has failed in one sentence, and the details to whoever looks for them: in the log at DEBUG, and in causes."""
+"""Says what has failed in one sentence, and the details to whoever looks for them: in the log at
+DEBUG, and in causes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ _PLACE: Final = "raised_at"
 
 
 def log_failure(logger: logging.Logger, what: str, error: BaseException) -> None:
-    """Logs a failure that has a sentence with it, and where the program has raised. Another one is a mistake of ours, and keeps its traceback."""
+    """Logs a failure that has a sentence with it, and where the program has raised.
+
+    Another one is a mistake of ours, and keeps its traceback.
+    """
     if isinstance(error, MillstreamError):
         logger.error("%s: %s: %s%s", what, type(error).__name__, error, _raised_at(error))
         logger.debug("%s", what, exc_info=error)
@@ -29,7 +34,9 @@ def keep_place(error: BaseException) -> None:
 
 
 def without_causes(error: _Error) -> _Error:
-    """Returns an error like this one to be raised to the program: nothing stands between its sentence and the reader."""
+    """Returns an error like this one to be raised to the program: nothing stands between its
+    sentence and the reader.
+    """
     if not isinstance(error, MillstreamError):
         return error
     try:

@@ -1,7 +1,7 @@
 """Answers probes about an application: whether its process is to be started again, and whether its tasks run.
 
-`health_of` decides from the state alone; `HealthServer` serves it from the event loop of the application, so that a process whose
-loop stands still does not answer, which is how a probe finds out.
+`health_of` decides from the state alone; `HealthServer` serves it from the event loop of the application, so that a
+process whose loop stands still does not answer, which is how a probe finds out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ class ApplicationHealth:
 
 
 def health_of(application: ProbedApplication) -> ApplicationHealth:
-    """Returns how an application is. One that has yet to be started, restores or shares out its tasks is alive and not ready."""
+    """Returns how an application is.
+
+    One that has yet to be started, restores or shares out its tasks is alive and not ready.
+    """
     state, error = application.state, application.error
     return ApplicationHealth(
         state=state.value,
@@ -70,10 +73,11 @@ def without_text(health: ApplicationHealth) -> ApplicationHealth:
 
 
 class HealthServer:
-    """Answers `/livez`, `/readyz` and `/healthz` while its `async with` block lasts, beside the application and from before its start.
+    """Answers `/livez`, `/readyz` and `/healthz` while its `async with` block lasts, beside the application
+    and from before its start.
 
-    It binds its port when it is made. There is no login: keep the port on a private network. What is told beyond this machine has the
-    name of an error and not its text, in which keys and values may stand.
+    It binds its port when it is made. There is no login: keep the port on a private network. What is told beyond this
+    machine has the name of an error and not its text, in which keys and values may stand.
     """
 
     def __init__(

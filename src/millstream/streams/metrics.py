@@ -1,8 +1,8 @@
 """Metrics: names as Kafka's, sensors that processors add, and their values at a given time.
 
-A sensor counts the values that are recorded; its metrics are computed when they are read. Rates, averages and extremes look back
-over two windows of 30 s of the task's wall clock, totals and counts over everything, as in Kafka.
-Owns no clock: it is given one.
+A sensor counts the values that are recorded; its metrics are computed when they are read. Rates, averages and
+extremes look back over two windows of 30 s of the task's wall clock, totals and counts over everything, as in
+Kafka. Owns no clock: it is given one.
 """
 
 from __future__ import annotations
@@ -151,7 +151,9 @@ class StreamsMetrics:
     def add_rate_total_sensor(
         self, scope: str, entity: str, operation: str, tags: Mapping[str, str] | None = None
     ) -> Sensor:
-        """Returns a sensor of group `stream-<scope>-metrics` with `<operation>-rate` and `<operation>-total`: of calls."""
+        """Returns a sensor of group `stream-<scope>-metrics` with `<operation>-rate` and
+        `<operation>-total`: of calls.
+        """
         sensor = self.add_sensor(f"{scope}.{entity}.{operation}")
         group, all_tags = self._scoped(scope, entity, tags)
         sensor.add(f"{operation}-rate", group, Statistic.RATE, all_tags)

@@ -281,12 +281,12 @@ class RecordContext:
 class Retry(Generic[K, V]):
     """Options of an operator whose function may fail for a while: its records then wait in a store and are tried again.
 
-    `store`: its name. The record waits `delay_initial`, and after each further failure `delay_multiplier` times as long, at
-    most `delay_max`. `jitter` shortens each wait by up to this part of it, so that keys that failed together do not come
-    back together; by how much follows from the record, so that a repetition waits as long. After `retries_max` retries
-    (None: never), and for an exception that is none of `retry_on`, the record is given up: it goes to the topic
-    `dead_letters`, or where there is none `on_processing_error` decides. `key` and `value` are the serdes of the store;
-    None: those of the stream, or the application's defaults.
+    `store`: its name. The record waits `delay_initial`, and after each further failure `delay_multiplier` times as
+    long, at most `delay_max`. `jitter` shortens each wait by up to this part of it, so that keys that failed together
+    do not come back together; by how much follows from the record, so that a repetition waits as long. After
+    `retries_max` retries (None: never), and for an exception that is none of `retry_on`, the record is given up: it
+    goes to the topic `dead_letters`, or where there is none `on_processing_error` decides. `key` and `value` are the
+    serdes of the store; None: those of the stream, or the application's defaults.
     """
 
     store: str
@@ -362,7 +362,8 @@ class WaitingRecord:
 
 
 Partitioner = Callable[[str, K, V, int], int | Collection[int] | None]
-"""(topic, key, value, number of partitions) → partition, several or none of them (KIP-837), or None for the default one."""
+"""(topic, key, value, number of partitions) → partition, several or none of them (KIP-837),
+or None for the default one."""
 
 TopicExtractor = Callable[[K, V, RecordContext], str]
 """(key, value, context) → topic."""

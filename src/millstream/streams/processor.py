@@ -80,7 +80,10 @@ class Cancellable(Protocol):
 
 
 class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
-    """The services that a processor may use. One per processor and task. Its types are those of the records it forwards."""
+    """The services that a processor may use. One per processor and task.
+
+    Its types are those of the records it forwards.
+    """
 
     @property
     def application_id(self) -> str:
@@ -113,7 +116,10 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
         """
 
     def store(self, name: str) -> Any:  # Any: stores of every kind
-        """Returns a store the processor is connected with, or a global store. Raises InvalidStoreError for any other."""
+        """Returns a store the processor is connected with, or a global store.
+
+        Raises InvalidStoreError for any other.
+        """
 
     def schedule(
         self,

@@ -1,6 +1,8 @@
-"""Options of the RocksDB databases that hold the stores of an application: in place of Kafka Streams' `rocksdb.config.setter`.
+"""Options of the RocksDB databases that hold the stores of an application: in place of Kafka
+Streams' `rocksdb.config.setter`.
 
-All stores of a task lie in one database, so that a commit is one write: what Kafka Streams sets by store is set by task here. Pure.
+All stores of a task lie in one database, so that a commit is one write: what Kafka Streams sets by
+store is set by task here. Pure.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ _NAMED_FUNCTION: Final = re.compile(r"[\w.]+:[\w.]+")
 
 
 class CompactionStyle(StrEnum):
-    """The way in which files of rows are merged: into levels, or into few runs, which writes less and needs more room."""
+    """The way in which files of rows are merged: into levels, or into few runs, which writes less
+    and needs more room.
+    """
 
     LEVEL = "level"
     UNIVERSAL = "universal"
@@ -47,10 +51,11 @@ class Compression(StrEnum):
 class RocksDBOptions:
     """The memory and the files of an application's stores on disk.
 
-    `block_cache_bytes` and `write_buffers_bytes_max` bound all databases of a process together, whatever number of tasks it has: the
-    blocks that were read, with indexes and filters, and the rows that are not in files yet. Applications in one process that give the
-    same two share them. `write_buffer_bytes` and `write_buffer_count` are of one database, that is of one task.
-    `compaction_style` FIFO is not there: it deletes rows. A change of any of them takes effect with the next start.
+    `block_cache_bytes` and `write_buffers_bytes_max` bound all databases of a process together, whatever number of
+    tasks it has: the blocks that were read, with indexes and filters, and the rows that are not in files yet.
+    Applications in one process that give the same two share them. `write_buffer_bytes` and `write_buffer_count` are of
+    one database, that is of one task. `compaction_style` FIFO is not there: it deletes rows. A change of any of them
+    takes effect with the next start.
     """
 
     block_cache_bytes: int = 64 * _MIB
@@ -86,7 +91,10 @@ _AT_LEAST: Final = {
 
 
 def check_config_setter(given: object) -> None:
-    """Raises ConfigError for what can be no `rocksdb_config_setter`. A function that is named is looked for when a database is opened."""
+    """Raises ConfigError for what can be no `rocksdb_config_setter`.
+
+    A function that is named is looked for when a database is opened.
+    """
     if given is None or (callable(given) and not isinstance(given, type)):
         return
     if isinstance(given, str) and _NAMED_FUNCTION.fullmatch(given):
@@ -100,7 +108,9 @@ def check_config_setter(given: object) -> None:
 def configure_database(
     setter: RocksDBConfigSetter | str, task_name: str
 ) -> Callable[[Options], None]:
-    """Returns a function that has the options of a task's database changed, which raises ConfigError where that fails."""
+    """Returns a function that has the options of a task's database changed, which raises
+    ConfigError where that fails.
+    """
 
     def configure(options: Options) -> None:
         change = _named(setter) if isinstance(setter, str) else setter

@@ -1,7 +1,7 @@
 """Timestamp extractors: which time a record has, in milliseconds. A negative result drops the record.
 
-An extractor is any function `(record, partition_time) -> int`; the ones here are Kafka Streams' own. Reads no clock: the
-task says what time it is.
+An extractor is any function `(record, partition_time) -> int`; the ones here are Kafka Streams' own. Reads no clock:
+the task says what time it is.
 """
 
 from __future__ import annotations

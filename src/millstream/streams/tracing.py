@@ -60,7 +60,10 @@ class TraceStep:
 
 @dataclass(slots=True)
 class RecordTrace:
-    """The way of one record through a sub-topology. `str` is an indented tree, a line for each node that was visited."""
+    """The way of one record through a sub-topology.
+
+    `str` is an indented tree, a line for each node that was visited.
+    """
 
     task_id: str
     topic: str

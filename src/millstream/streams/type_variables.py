@@ -1,4 +1,6 @@
-"""The types of keys and values where no serde may say what they are: then the application's default serdes decide, so Any."""
+"""The types of keys and values where no serde may say what they are: then the application's
+default serdes decide, so Any.
+"""
 
 from __future__ import annotations
 

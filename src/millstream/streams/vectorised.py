@@ -6,11 +6,11 @@
 
     builder.stream("prices", value=long()).filter(is_dear)
 
-`filter`, `filter_not`, `map_values`, `select_key` and the joiner of a stream with a table take them. Arguments are those of
-the plain function, as pyarrow arrays: text of string serdes, int64 and float64 of long and double, binary of bytes, and
-what pyarrow infers of anything else (its null type, where all rows are null). What is given back is one array, chunked or
-not, with a row for each row. A run is as long as the input happens to be, so no row may depend on another.
-Not part of Kafka Streams. Knows no kernel.
+`filter`, `filter_not`, `map_values`, `select_key` and the joiner of a stream with a table take them. Arguments are
+those of the plain function, as pyarrow arrays: text of string serdes, int64 and float64 of long and double, binary of
+bytes, and what pyarrow infers of anything else (its null type, where all rows are null). What is given back is one
+array, chunked or not, with a row for each row. A run is as long as the input happens to be, so no row may depend on
+another. Not part of Kafka Streams. Knows no kernel.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""For your tests: brokers and clusters in and out of process, a proxy that injects faults, a checker of histories, the topology test driver
-and pictures of what it does.
+"""For your tests: brokers and clusters in and out of process, a proxy that injects faults, a checker of histories, the
+topology test driver and pictures of what it does.
 
 Names are loaded when they are used, because pytest imports this package at every start.
 """

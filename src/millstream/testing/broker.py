@@ -43,7 +43,8 @@ class Broker:
         secure: bool = False,
         start_timeout_s: float = 60.0,
     ) -> None:
-        """`secure`: with TLS, logins and access rules, as `millstream server --secure`; `client_settings` are those of its administrator.
+        """`secure`: with TLS, logins and access rules, as `millstream server --secure`; `client_settings` are
+        those of its administrator.
 
         `data`: where logs are kept; by default a temporary directory that goes with the broker.
 
@@ -89,7 +90,9 @@ class Broker:
 
     @property
     def client_settings(self) -> dict[str, Any]:  # Any: keyword arguments of a client
-        """The keyword arguments with which every client connects, and where it must logs in: `Producer(**broker.client_settings)`."""
+        """The keyword arguments with which every client connects, and where it must logs in:
+        `Producer(**broker.client_settings)`.
+        """
         if not self._secure:
             return {"bootstrap_servers": self.bootstrap_servers}
         from millstream.clients import read_client_properties
@@ -119,7 +122,10 @@ class Broker:
         return self._node is not None
 
     def start(self) -> None:
-        """Returns when the node answers; nothing to do when it runs. Raises MillstreamError with its own words when it does not start."""
+        """Returns when the node answers; nothing to do when it runs.
+
+        Raises MillstreamError with its own words when it does not start.
+        """
         if self._node is not None:
             return
         settings = {**self._settings, "log.dirs": str(self.data)}
@@ -147,7 +153,9 @@ class Broker:
             node.stop()
 
     def kill(self) -> None:
-        """Crashes the broker: SIGKILL, or in this process everything dropped where it stands, nothing flushed and nothing closed."""
+        """Crashes the broker: SIGKILL, or in this process everything dropped where it stands,
+        nothing flushed and nothing closed.
+        """
         node, self._node = self._node, None
         if node is not None:
             node.kill()

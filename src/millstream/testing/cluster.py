@@ -1,10 +1,12 @@
-"""`Cluster`: several real nodes for tests, in this process or in processes of their own, which can be killed, paused and cut off.
+"""`Cluster`: several real nodes for tests, in this process or in processes of their own, which can
+be killed, paused and cut off.
 
     with Cluster() as cluster:
         producer = Producer(bootstrap_servers=cluster.bootstrap_servers)
         cluster.kill(cluster.active_controller())
 
-Clients reach every node. Nodes reach each other through entrances of this process (`faults/links`), which is where links are cut.
+Clients reach every node. Nodes reach each other through entrances of this process (`faults/links`),
+which is where links are cut.
 """
 
 from __future__ import annotations
@@ -74,12 +76,15 @@ class Cluster:
         node_settings: Mapping[int, Mapping[str, str]] | None = None,
         start_timeout_s: float = 60.0,
     ) -> None:
-        """`nodes`: the number of brokers, with ids from 1. With `roles="separate"` controllers are nodes beside them, with ids from 101:
-        three for three brokers or more, else one.
+        """`nodes`: the number of brokers, with ids from 1.
 
-        `data`: the directory of the cluster, as `millstream cluster --data` has it; by default a temporary one that goes with the cluster.
-        `settings`: of all nodes, under Kafka's names, over those of `TEST_SETTINGS` and a session of brokers of 3 s. `node_settings`: of single nodes, by id, over those
-        of all, such as `broker.rack`. Raises ConfigError for one that the cluster sets itself, or for a directory with another cluster.
+        With `roles="separate"` controllers are nodes beside them, with ids from 101: three for
+        three brokers or more, else one.
+
+        `data`: the directory of the cluster, as `millstream cluster --data` has it; by default a temporary one that
+        goes with the cluster. `settings`: of all nodes, under Kafka's names, over those of `TEST_SETTINGS` and a
+        session of brokers of 3 s. `node_settings`: of single nodes, by id, over those of all, such as `broker.rack`.
+        Raises ConfigError for one that the cluster sets itself, or for a directory with another cluster.
         """
         given = [settings or {}, *(node_settings or {}).values()]
         own_keys = SECURE_KEYS if self._is_secure else OWN_KEYS
@@ -180,11 +185,17 @@ class Cluster:
         return self._directory.log(self._known(node))
 
     def start(self) -> None:
-        """Starts the nodes that do not run; returns when all answer, those of `begin` too. Raises MillstreamError with its own words when one does not."""
+        """Starts the nodes that do not run; returns when all answer, those of `begin` too.
+
+        Raises MillstreamError with its own words when one does not.
+        """
         self._start_nodes(self._layout.nodes)
 
     def stop(self, *nodes: int) -> None:
-        """Shuts down cleanly: the nodes that are named, or all; brokers first. Nothing to do for those that are down."""
+        """Shuts down cleanly: the nodes that are named, or all; brokers first.
+
+        Nothing to do for those that are down.
+        """
         wanted = [node for node in self._chosen(nodes) if node.id in self._nodes]
         brokers = [self._nodes[node.id] for node in wanted if node.client_port is not None]
         for runner in brokers:
@@ -201,7 +212,9 @@ class Cluster:
                 waiting.callback(runner.wait_until_ended)
 
     def kill(self, *nodes: int) -> None:
-        """Crashes nodes: SIGKILL, or in this process everything dropped where it stands, nothing flushed and nothing closed."""
+        """Crashes nodes: SIGKILL, or in this process everything dropped where it stands, nothing
+        flushed and nothing closed.
+        """
         for node in self._named(nodes):
             if node.id in self._nodes:
                 self._take(node).kill()
@@ -222,7 +235,10 @@ class Cluster:
                 self._begin(node)
 
     def pause(self, *nodes: int) -> None:
-        """Has nodes stand still: they keep their connections and answer nobody. Raises NodeStateError for one that is down."""
+        """Has nodes stand still: they keep their connections and answer nobody.
+
+        Raises NodeStateError for one that is down.
+        """
         for node in self._named(nodes):
             runner = self._up(node)
             if not runner.is_paused:
@@ -234,7 +250,9 @@ class Cluster:
             self._up(node).resume()
 
     def partition(self, *nodes: int) -> None:
-        """Cuts the links between these nodes and all others, both ways, beside links that are cut already. Clients reach both sides.
+        """Cuts the links between these nodes and all others, both ways, beside links that are cut already.
+
+        Clients reach both sides.
 
         What is sent meanwhile is held, and arrives after `heal`, as with TCP.
         """
@@ -377,7 +395,9 @@ class Cluster:
         )
 
     def _node_settings(self, node: NodeLayout) -> dict[str, str]:
-        """The ports of the layout are entrances, but those of clients: the nodes listen elsewhere, and tell each other the entrances."""
+        """The ports of the layout are entrances, but those of clients: the nodes listen elsewhere, and tell
+        each other the entrances.
+        """
         settings = self._directory.node_settings(self._layout, node)
         listeners, advertised = [], []
         if node.client_port is not None:

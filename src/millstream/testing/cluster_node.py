@@ -1,6 +1,9 @@
-"""One node of a cluster under test: a thread of this process, or a process of its own. Both are started together with others.
+"""One node of a cluster under test: a thread of this process, or a process of its own.
 
-A paused node keeps its connections and answers nobody. As a process it gets SIGSTOP; in a thread its event loop stands still.
+Both are started together with others.
+
+A paused node keeps its connections and answers nobody. As a process it gets SIGSTOP; in a thread
+its event loop stands still.
 """
 
 from __future__ import annotations

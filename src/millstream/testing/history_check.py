@@ -39,7 +39,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Guarantees:
-    """The guarantees that the clients were configured for. `idempotent`: the producers; `read_committed`: the consumers."""
+    """The guarantees that the clients were configured for.
+
+    `idempotent`: the producers; `read_committed`: the consumers.
+    """
 
     idempotent: bool = True
     read_committed: bool = True

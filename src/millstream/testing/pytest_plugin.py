@@ -4,9 +4,9 @@ A suite asks for them in the `conftest.py` of its top directory:
 
     pytest_plugins = ["millstream.testing.pytest_plugin"]
 
-No entry point does that for all projects: pytest rewrites the assertions of every module of a distribution that has one,
-and this one has more than 800. So who does not use the fixtures does not pay for them, and who does pays for this module.
-It imports nothing heavy: what a fixture needs is imported when a test asks for it.
+No entry point does that for all projects: pytest rewrites the assertions of every module of a distribution that has
+one, and this one has more than 800. So who does not use the fixtures does not pay for them, and who does pays for this
+module. It imports nothing heavy: what a fixture needs is imported when a test asks for it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def millstream_fresh_broker() -> Iterator[Broker]:
 
 @pytest.fixture(scope="session")
 def millstream_secure_broker() -> Iterator[Broker]:
-    """A running node with TLS, logins and access rules, shared by the session; `client_settings` log in as its administrator."""
+    """A running node with TLS, logins and access rules, shared by the session; `client_settings`
+    log in as its administrator.
+    """
     from millstream.testing.broker import Broker
 
     with Broker(secure=True) as broker:
@@ -65,7 +67,9 @@ def millstream_secure_broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def millstream_cluster() -> Iterator[Cluster]:
-    """Three running nodes in this process that this test has for itself, each a broker and a controller: free to be killed."""
+    """Three running nodes in this process that this test has for itself, each a broker and a
+    controller: free to be killed.
+    """
     from millstream.testing.cluster import Cluster
 
     with Cluster() as cluster:

@@ -1,4 +1,5 @@
-"""`SecureCluster`: the nodes of a `Cluster` with TLS, logins and access rules, as `millstream cluster --secure` starts them.
+"""`SecureCluster`: the nodes of a `Cluster` with TLS, logins and access rules, as `millstream
+cluster --secure` starts them.
 
 with SecureCluster() as cluster:
     producer = Producer(**cluster.client_settings)
@@ -20,15 +21,18 @@ from millstream.testing.faults.links import NodeLinks
 
 
 class SecureCluster(Cluster):
-    """Nodes that know each other by certificates, and clients who log in. It is made and used as a `Cluster`, but for links, which are not cut:
-    who speaks on them is encrypted.
+    """Nodes that know each other by certificates, and clients who log in.
+
+    It is made and used as a `Cluster`, but for links, which are not cut: who speaks on them is encrypted.
     """
 
     _is_secure: ClassVar[bool] = True
 
     @property
     def client_settings(self) -> dict[str, Any]:  # Any: keyword arguments of a client
-        """The keyword arguments with which every client connects, as the administrator: `Producer(**cluster.client_settings)`."""
+        """The keyword arguments with which every client connects, as the administrator:
+        `Producer(**cluster.client_settings)`.
+        """
         from millstream.clients import read_client_properties
 
         return read_client_properties(self.client_properties)

@@ -1,7 +1,8 @@
-"""Creates topics that clients ask for and that do not exist yet, with the defaults of the broker, and those of the coordinators they look for.
+"""Creates topics that clients ask for and that do not exist yet, with the defaults of the broker, and those of the
+coordinators they look for.
 
-No request waits for it: the client is told that the topic is unknown, or its coordinator not available, and asks again. A topic is
-created once however many ask for it meanwhile, and what is being created at a time is bounded.
+No request waits for it: the client is told that the topic is unknown, or its coordinator not available, and asks again.
+A topic is created once however many ask for it meanwhile, and what is being created at a time is bounded.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ _DEFAULT: Final = -1
 _PLANNED_AT_ONCE: Final = 1_000
 """Topics. The controller plans 60 of them in a millisecond, on the loop."""
 IN_FLIGHT_MAX: Final = RECORDS_PER_REQUEST_MAX
-"""Names. What asks for more records than that, of which each topic needs two or more, is not created, as Kafka's controller refuses it."""
+"""Names. What asks for more records than that, of which each topic needs two or more, is not created, as
+Kafka's controller refuses it."""
 
 TOPICS_MAX: Final = 50_000
-"""Of the cluster. Where there are more, only who may create topics makes others: a client that asks for names makes none by that. Kafka has no
-such bound."""
+"""Of the cluster. Where there are more, only who may create topics makes others: a client that asks for names makes
+none by that. Kafka has no such bound."""
 
 
 class AutoTopicCreation:
@@ -81,7 +83,9 @@ class AutoTopicCreation:
     def create(
         self, names: Sequence[str], client: RequestContext, *, as_broker: bool = False
     ) -> None:
-        """Starts to create what can be created. The controller is asked for this client, which must be allowed to, or for this broker.
+        """Starts to create what can be created.
+
+        The controller is asked for this client, which must be allowed to, or for this broker.
 
         A refusal is logged and no more: the client finds the topic still unknown, and asks again.
         """
@@ -165,7 +169,10 @@ class AutoTopicCreation:
         return self._news(response.topics)
 
     def _news(self, results: Sequence[CreatableTopicResult]) -> list[CreatableTopicResult]:
-        """Notes what became of internal topics. Returns what to log: who looks for a coordinator asks many times a second."""
+        """Notes what became of internal topics.
+
+        Returns what to log: who looks for a coordinator asks many times a second.
+        """
         news = []
         for result in results:
             told_before = self._refusals.pop(result.name, None)
@@ -178,7 +185,9 @@ class AutoTopicCreation:
         return news
 
     def _topic(self, name: str) -> CreatableTopic | None:
-        """Internal topics come with the configuration their coordinator needs; those without a coordinator here do not come at all."""
+        """Internal topics come with the configuration their coordinator needs; those without a
+        coordinator here do not come at all.
+        """
         if is_internal(name):
             return internal_topic(name, self._config.current)
         if name == CLUSTER_METADATA_TOPIC:
@@ -189,7 +198,8 @@ class AutoTopicCreation:
 def _refusal(result: CreatableTopicResult) -> str | None:
     """Returns why a topic was not created; None where it is there, and where there is nothing to tell.
 
-    That is so of a client above its quota of changes, which asks again many times a second: the quota's own line tells of it.
+    That is so of a client above its quota of changes, which asks again many times a second: the
+    quota's own line tells of it.
     """
     if result.error_code in (0, TopicAlreadyExists.code, ThrottlingQuotaExceeded.code):
         return None

@@ -1,4 +1,5 @@
-"""The metadata image as clients of one listener may see it: reachable brokers, and partitions with leaders they can reach.
+"""The metadata image as clients of one listener may see it: reachable brokers, and
+partitions with leaders they can reach.
 
 Shared by the handlers that describe the cluster. Reads the image only.
 """
@@ -53,7 +54,10 @@ def advertised_brokers(
 
 
 def any_broker_for_controller(image: MetadataImage, own_id: BrokerId) -> BrokerId:
-    """Returns a broker to name as the controller: clients cannot reach controllers, brokers forward to them (KIP-590). -1 without any."""
+    """Returns a broker to name as the controller: clients cannot reach controllers, brokers forward to them (KIP-590).
+
+    -1 without any.
+    """
     up = [broker.broker_id for broker in image.brokers.values() if not broker.fenced]
     return own_id if own_id in up else min(up, default=NO_LEADER)
 
@@ -61,7 +65,10 @@ def any_broker_for_controller(image: MetadataImage, own_id: BrokerId) -> BrokerI
 def partition_view(
     partition: PartitionImage, reachable: frozenset[BrokerId], image: MetadataImage
 ) -> PartitionView:
-    """Returns the partition for clients of one listener. `reachable`: the brokers that have an endpoint for that listener."""
+    """Returns the partition for clients of one listener.
+
+    `reachable`: the brokers that have an endpoint for that listener.
+    """
     error_code, leader_id = 0, partition.leader
     if leader_id not in reachable:
         registered = image.brokers.get(leader_id)

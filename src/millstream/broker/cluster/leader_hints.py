@@ -1,4 +1,6 @@
-"""Finds the current leader for a client that asked the wrong broker (KIP-951): for NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH."""
+"""Finds the current leader for a client that asked the wrong broker (KIP-951): for
+NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConfig:
-    """A node's settings: those that the broker's own services read, and all of them as `values` for the config classes of other parts.
+    """A node's settings: those that the broker's own services read, and all of them as `values` for the
+    config classes of other parts.
 
     Fields up to `delegation_token_expiry_check_interval_ms` are the keys with underscores; the rest is derived.
     """
@@ -165,7 +166,8 @@ class BrokerConfig:
     settings: Mapping[str, str] = field(repr=False)
     """What was set, as text: DescribeConfigs tells it from the defaults."""
     values: Mapping[str, ConfigValue] = field(repr=False)
-    """Every setting with the value that counts, by key; those who work with some of them `read` a config class of theirs."""
+    """Every setting with the value that counts, by key; those who work with some of them
+    `read` a config class of theirs."""
 
     @property
     def is_broker(self) -> bool:
@@ -204,9 +206,12 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
 def typed_config(
     known: Mapping[str, str], of_listeners: Mapping[str, str] | None = None
 ) -> BrokerConfig:
-    """The typed settings, all of keys that have an effect. Raises ConfigError for bad values and unsupported combinations.
+    """The typed settings, all of keys that have an effect.
 
-    `of_listeners`: settings of single listeners; without any of them, not even an empty mapping, what protects listeners is not read.
+    Raises ConfigError for bad values and unsupported combinations.
+
+    `of_listeners`: settings of single listeners; without any of them, not even an empty mapping, what
+    protects listeners is not read.
     """
     known = _as_started(known)
     values = parse_config(BROKER_CONFIGS, known)
@@ -282,7 +287,8 @@ def _http_listener(
 
 
 def _as_started(known: Mapping[str, str]) -> dict[str, str]:
-    """The settings that a node tells as given: those that were, those without which no node of Kafka starts, and those that one alone needs.
+    """The settings that a node tells as given: those that were, those without which no node of Kafka starts,
+    and those that one alone needs.
 
     `broker.id` is the old name of `node.id`; whichever is given, both are told.
     """
@@ -299,7 +305,8 @@ def _as_started(known: Mapping[str, str]) -> dict[str, str]:
 def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
     """`static` with the changes made while the broker ran; keys without effect and read-only keys are left out.
 
-    Where to listen, what is advertised, what protects listeners and `settings` stay those of the start. Raises ConfigError.
+    Where to listen, what is advertised, what protects listeners and `settings` stay those of the
+    start. Raises ConfigError.
     """
     changes = {
         name: value

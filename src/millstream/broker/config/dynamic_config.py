@@ -1,7 +1,7 @@
 """The settings this broker works with at the moment: what it was started with, and what was changed since.
 
-Follows the metadata: the dynamic configurations of this broker count before those of all brokers, and both before the file. Owns
-nothing that a setting steers; whoever does subscribes.
+Follows the metadata: the dynamic configurations of this broker count before those of all brokers, and both before the
+file. Owns nothing that a setting steers; whoever does subscribes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class DynamicConfig:
         self._subscribers.append(apply)
 
     def apply(self, image: MetadataImage) -> None:
-        """Takes over the settings of `image`. If one cannot be used, that is logged and all settings stay as they are."""
+        """Takes over the settings of `image`.
+
+        If one cannot be used, that is logged and all settings stay as they are.
+        """
         own = ConfigResource(ConfigResourceType.BROKER, str(self._static.node_id))
         overrides = {**image.broker_default_config(), **image.config(own)}
         try:
@@ -59,7 +62,8 @@ class DynamicConfig:
 def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
     """Checks that a running broker can go from the settings `before` to those `after`. Raises ConfigError if it cannot.
 
-    Made by the controller, which does not know what other brokers were started with: a broker looks at its own pools (`own_changes`).
+    Made by the controller, which does not know what other brokers were started with: a broker looks at its
+    own pools (`own_changes`).
     """
     changed = typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
     changed_limits({}, after)

@@ -12,7 +12,10 @@ from millstream.metadata.topic_config_table import TOPIC_CONFIGS
 
 
 def explanation(name: str, settings: Settings) -> dict[str, str | None] | None:
-    """Explains a key field by field; None for a key that neither Kafka nor this broker knows. Raises ConfigError for a bad value."""
+    """Explains a key field by field; None for a key that neither Kafka nor this broker knows.
+
+    Raises ConfigError for a bad value.
+    """
     key = BROKER_CONFIGS.get(name)
     if key is not None:
         return _of_key(key, settings)
@@ -41,7 +44,8 @@ def nearest(name: str) -> str | None:
 
 
 def _counting(name: str, settings: Settings) -> str | None:
-    """Of the names that one setting has in several units, the one that counts now: the finest that is set, else the one with the default.
+    """Of the names that one setting has in several units, the one that counts now: the finest that is set,
+    else the one with the default.
 
     None for a setting that has but one name.
     """

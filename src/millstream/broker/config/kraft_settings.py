@@ -1,4 +1,6 @@
-"""The settings that say what a node is in its cluster: its roles, its quorum, its directories. Those of every node of Kafka are taken.
+"""The settings that say what a node is in its cluster: its roles, its quorum, its directories.
+
+Those of every node of Kafka are taken.
 
 Whether this version can run such a node is said elsewhere (`rules`).
 """
@@ -66,7 +68,8 @@ class KRaftSettings:
         return self.controller_listener_names[0].upper()
 
     def controller_endpoints(self) -> tuple[Listener, ...]:
-        """Returns where this node's controller is reached: for each of its listeners what is advertised, else where it listens.
+        """Returns where this node's controller is reached: for each of its listeners what is
+        advertised, else where it listens.
 
         Raises ConfigError.
         """
@@ -99,7 +102,10 @@ class KRaftSettings:
         )
 
     def other_nodes(self, host_name: str) -> tuple[str, ...]:
-        """Returns the voters and bootstrap servers that are not this node, whose machine is called `host_name`. Raises ConfigError."""
+        """Returns the voters and bootstrap servers that are not this node, whose machine is called `host_name`.
+
+        Raises ConfigError.
+        """
         own_id = str(self.node_id) if self.is_controller else None
         voters = [
             each for each in self.controller_quorum_voters if each.partition("@")[0].strip() != own_id

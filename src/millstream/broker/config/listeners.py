@@ -26,7 +26,10 @@ class Listener:
 
 
 def parse_listeners(key: str, entries: Sequence[str]) -> tuple[Listener, ...]:
-    """Parses a list of listeners. Raises ConfigError that names `key` for an entry that is not NAME://HOST:PORT or a repeated name."""
+    """Parses a list of listeners.
+
+    Raises ConfigError that names `key` for an entry that is not NAME://HOST:PORT or a repeated name.
+    """
     listeners = tuple(_parse(key, entry) for entry in entries)
     if len({listener.name for listener in listeners}) != len(listeners):
         raise ConfigError(f"{key}: each listener needs a name of its own, not {','.join(entries)}")
@@ -36,9 +39,12 @@ def parse_listeners(key: str, entries: Sequence[str]) -> tuple[Listener, ...]:
 def listener_protocols(
     names: Sequence[str], entries: Sequence[str], undeclared: Sequence[str] = ()
 ) -> dict[str, SecurityProtocol]:
-    """Returns the protocol of each listener of `names`. Raises ConfigError where there is none, or one that is not supported.
+    """Returns the protocol of each listener of `names`.
 
-    `entries` are those of listener.security.protocol.map, `undeclared` the names that are PLAINTEXT unless they are among them.
+    Raises ConfigError where there is none, or one that is not supported.
+
+    `entries` are those of listener.security.protocol.map, `undeclared` the names that are PLAINTEXT
+    unless they are among them.
     """
     declared = protocol_map(entries, undeclared)
     return {name: _protocol(name, declared.get(name)) for name in names}
@@ -59,7 +65,9 @@ def _protocol(listener: str, protocol: str | None) -> SecurityProtocol:
 def undeclared_plaintext(
     listeners: Sequence[Listener], controller_names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Returns the controller's names that need no entry in a map that is not given: all, or none where a protected name is used, as in Kafka."""
+    """Returns the controller's names that need no entry in a map that is not given: all, or none where a
+    protected name is used, as in Kafka.
+    """
     protected = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}
     used = {*controller_names, *(each.name for each in listeners)}
     return () if used & protected else tuple(controller_names)
@@ -68,7 +76,8 @@ def undeclared_plaintext(
 def advertised_listeners(
     bound: Sequence[Listener], advertised: Sequence[Listener] | None, host_name: str
 ) -> tuple[Listener, ...]:
-    """The addresses for clients, one per bound listener: the advertised entry of the same name, else the bound address itself.
+    """The addresses for clients, one per bound listener: the advertised entry of the same name,
+    else the bound address itself.
 
     An advertised port 0 means the bound port, so that a test may advertise a name and still let the system choose.
     """
@@ -93,7 +102,10 @@ def with_port(entries: Sequence[str], controller_names: Sequence[str], port: int
 
 
 def protocol_map(entries: Sequence[str], undeclared: Sequence[str] = ()) -> dict[str, str]:
-    """Returns the protocol of each listener. `undeclared` names are PLAINTEXT unless they are among the entries. Raises ConfigError."""
+    """Returns the protocol of each listener. `undeclared` names are PLAINTEXT unless they are among the entries.
+
+    Raises ConfigError.
+    """
     protocols = dict.fromkeys(undeclared, "PLAINTEXT")
     for entry in entries:
         name, colon, protocol = entry.partition(":")

@@ -36,7 +36,10 @@ def log_levels() -> dict[str, str]:
 
 
 def check_log_level(logger: str, level: str | None) -> None:
-    """Checks a change of a level; None removes the logger's own. Raises InvalidConfig for an unknown logger or level."""
+    """Checks a change of a level; None removes the logger's own.
+
+    Raises InvalidConfig for an unknown logger or level.
+    """
     if level is not None and level not in LEVELS:
         raise InvalidConfig(
             f"Cannot set the log level of {logger} to {level} as it is not a supported log level. "

@@ -1,7 +1,7 @@
 """Knows names that are no key of Kafka 4.3 but appear in a `server.properties`.
 
-A file written for an older Kafka, or with the settings of plug-ins and listeners, is read as it is: such names are warned of and
-change nothing. Settings of one listener are read by `sasl_settings`, which refuses what it cannot do.
+A file written for an older Kafka, or with the settings of plug-ins and listeners, is read as it is: such names are
+warned of and change nothing. Settings of one listener are read by `sasl_settings`, which refuses what it cannot do.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def why_without_effect(name: str) -> str | None:
 
 
 def ignored_update_mode(name: str) -> UpdateMode | None:
-    """The update mode of a key outside the table: stores of listeners and bounds of their connections may change, what is ignored may not.
+    """The update mode of a key outside the table: stores of listeners and bounds of their connections may
+    change, what is ignored may not.
 
     None for an unknown name.
     """

@@ -1,7 +1,9 @@
-"""Checks changes of this broker's own configurations before the controller is asked to store them, as Kafka's brokers do.
+"""Checks changes of this broker's own configurations before the controller is asked to
+store them, as Kafka's brokers do.
 
-How large the pools of a broker are only that broker knows: the file that it was started with is nowhere else. So a broker judges what is
-for itself and for all brokers, and refuses what is for another one (Kafka: `ConfigAdminManager.preprocess`).
+How large the pools of a broker are only that broker knows: the file that it was started with is nowhere else. So a
+broker judges what is for itself and for all brokers, and refuses what is for another one (Kafka:
+`ConfigAdminManager.preprocess`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _POOLS: Final = (
     "num.recovery.threads.per.data.dir", "remote.log.manager.copier.thread.pool.size", "remote.log.manager.expiration.thread.pool.size",
     "remote.log.manager.follower.thread.pool.size", "remote.log.reader.threads",
 )  # fmt: skip
-"""Numbers of threads. This broker does not have most of these pools; their limits are Kafka's, for whoever moves a configuration."""
+"""Numbers of threads. This broker does not have most of these pools; their limits are Kafka's, for
+whoever moves a configuration."""
 
 
 class _Resource(Protocol):
@@ -45,8 +48,8 @@ def refusals(
 ) -> dict[int, KafkaError]:
     """Returns what is wrong with changes of brokers, by their place in the request. The controller judges the rest.
 
-    `overrides_after`: what a resource has once it is changed, from what it has; raises what it cannot make sense of. Two changes of
-    one resource are left to the controller, which refuses both.
+    `overrides_after`: what a resource has once it is changed, from what it has; raises what it cannot make sense of.
+    Two changes of one resource are left to the controller, which refuses both.
     """
     counts = Counter((each.resource_type, each.resource_name) for each in resources)
     found: dict[int, KafkaError] = {}
@@ -87,7 +90,10 @@ def _check_pools(
 
 
 def check_pool_sizes(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Checks that pools at most double and at most halve in one step, so that a slip does not stop a broker. Raises ConfigError."""
+    """Checks that pools at most double and at most halve in one step, so that a slip does not stop a broker.
+
+    Raises ConfigError.
+    """
     for name in _POOLS:
         wanted = after.get(name)
         if wanted is not None and wanted != before.get(

@@ -75,8 +75,10 @@ def check_listeners(
     listeners: tuple[Listener, ...],
     advertised: tuple[Listener, ...],
 ) -> None:
-    """Checks listeners. Raises ConfigError for two at one port, a name that no listener has, an address clients cannot connect to, a
-    role that has no listener, or one that is none of its roles'.
+    """Checks listeners.
+
+    Raises ConfigError for two at one port, a name that no listener has, an address clients cannot connect to, a role
+    that has no listener, or one that is none of its roles'.
     """
     _check_listeners_of_roles(values, listeners)
     ports = [each.port for each in listeners if each.port]

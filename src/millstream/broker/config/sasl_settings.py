@@ -1,8 +1,8 @@
 """Reads from the settings how clients log in at each listener and how this node logs in at others, once, at the start.
 
-A setting of a listener is written listener.name.LISTENER.KEY, one of a mechanism listener.name.LISTENER.MECHANISM.KEY, both names in
-lower case; the nearest counts. What asks for more than this version can do is refused with a sentence: a listener is never less
-protected than its settings say.
+A setting of a listener is written listener.name.LISTENER.KEY, one of a mechanism listener.name.LISTENER.MECHANISM.KEY,
+both names in lower case; the nearest counts. What asks for more than this version can do is refused with a sentence: a
+listener is never less protected than its settings say.
 """
 
 from __future__ import annotations
@@ -166,7 +166,9 @@ def read_protection(
     *,
     stands_alone: bool,
 ) -> Protection:
-    """Reads what protects a node. `protocols`: of each listener that is known by name. `stands_alone`: it speaks to no other node.
+    """Reads what protects a node. `protocols`: of each listener that is known by name.
+
+    `stands_alone`: it speaks to no other node.
 
     Raises ConfigError.
     """
@@ -255,7 +257,10 @@ def changed_limits(
 
 
 def listener_of_brokers(values: Mapping[str, ConfigValue]) -> str:
-    """Returns the name of the listener that brokers use among themselves. Raises ConfigError when two settings say it."""
+    """Returns the name of the listener that brokers use among themselves.
+
+    Raises ConfigError when two settings say it.
+    """
     name, protocol = values["inter.broker.listener.name"], values["security.inter.broker.protocol"]
     if (
         name is not None
@@ -286,7 +291,9 @@ def _check_names(of_listeners: Iterable[str], protocols: Mapping[str, SecurityPr
 
 
 def _check_protocol(name: str, listener: str, protocol: SecurityProtocol) -> None:
-    """Raises ConfigError for a setting that protects nothing at its listener: Kafka would serve it in clear text without a word."""
+    """Raises ConfigError for a setting that protects nothing at its listener: Kafka would serve it
+    in clear text without a word.
+    """
     key = name.removeprefix(_key(listener, "", ""))
     is_of_tls = key in TLS_OF_LISTENERS
     if is_of_tls and not protocol.has_tls:

@@ -1,4 +1,7 @@
-"""The settings of logins, as rows of the broker's table. What is set for one listener or mechanism is read in `sasl_settings`."""
+"""The settings of logins, as rows of the broker's table.
+
+What is set for one listener or mechanism is read in `sasl_settings`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Gathers a node's settings from the file, then `KAFKA_*` of the environment, then `--override`; later sources win.
 
-Owns the spelling of settings as variables of the environment, which is that of Kafka's official image. Judges no setting.
+Owns the spelling of settings as variables of the environment, which is that of Kafka's official
+image. Judges no setting.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The settings of a node that stands alone: what keeps the topics of coordinators there has one replica, unless it is set.
+"""The settings of a node that stands alone: what keeps the topics of coordinators there has one
+replica, unless it is set.
 
-Kafka's defaults are three replicas, which one broker cannot have; its own `server.properties` for one node sets these keys to 1. A node
-that is started without any file gets the same. Whoever names a quorum has Kafka's defaults.
+Kafka's defaults are three replicas, which one broker cannot have; its own `server.properties` for one node sets these
+keys to 1. A node that is started without any file gets the same. Whoever names a quorum has Kafka's defaults.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Kafka's settings that a node takes, stores and tells, and that change nothing here: as rows of the broker's table, with the reason.
+"""Kafka's settings that a node takes, stores and tells, and that change nothing here: as rows of
+the broker's table, with the reason.
 
-Types, defaults and what may change while a broker runs are Kafka's, so that what DescribeConfigs tells can be set again.
-Values are looked at as far as their type goes, and those that can change while a broker runs as Kafka looks at them; but classes
-are not looked up.
+Types, defaults and what may change while a broker runs are Kafka's, so that what DescribeConfigs tells can be set
+again. Values are looked at as far as their type goes, and those that can change while a broker runs as Kafka looks at
+them; but classes are not looked up.
 """
 
 from __future__ import annotations

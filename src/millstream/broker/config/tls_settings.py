@@ -1,4 +1,7 @@
-"""Reads from the settings the TLS of one listener. Whose own settings count is the business of `sasl_settings`, which asks for each."""
+"""Reads from the settings the TLS of one listener.
+
+Whose own settings count is the business of `sasl_settings`, which asks for each.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def read_tls(
     get: Callable[[str], ConfigValue],
     own: Mapping[str, str],
 ) -> TlsSettings:
-    """Reads the TLS of a listener. `get` gives the nearest setting, `own` has those that are written for this listener alone.
+    """Reads the TLS of a listener.
+
+    `get` gives the nearest setting, `own` has those that are written for this listener alone.
 
     Raises ConfigError.
     """

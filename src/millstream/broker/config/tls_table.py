@@ -106,12 +106,16 @@ ENGINE_FACTORY: Final = "ssl.engine.factory.class"
 
 
 def is_store_key(name: str) -> bool:
-    """Whether a name is that of a store's setting under the prefix of a listener, which may change while a broker runs."""
+    """Whether a name is that of a store's setting under the prefix of a listener, which may change
+    while a broker runs.
+    """
     return store_key_of(name) is not None
 
 
 def store_key_of(name: str) -> tuple[str, str] | None:
-    """Returns the listener, in upper case, and the key that a name such as listener.name.tls.ssl.keystore.location is made of."""
+    """Returns the listener, in upper case, and the key that a name such as
+    listener.name.tls.ssl.keystore.location is made of.
+    """
     if not name.startswith(LISTENER_PREFIX):
         return None
     listener, _, key = name.removeprefix(LISTENER_PREFIX).partition(".")

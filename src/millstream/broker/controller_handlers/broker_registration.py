@@ -1,6 +1,7 @@
 """BrokerRegistration: a broker joins the cluster and is given its epoch (KIP-631).
 
-Versions 0-4. 2+ names data directories, 3+ the epoch before a clean shutdown (KIP-966), 4 features whose lowest level is 0.
+Versions 0-4. 2+ names data directories, 3+ the epoch before a clean shutdown (KIP-966), 4
+features whose lowest level is 0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """DescribeCluster: the controllers of the cluster, which of them is active, and the id of the cluster (KIP-919).
 
-Versions 0-2. Only controllers (2) are described here: brokers (1), which older versions mean, are MISMATCHED_ENDPOINT_TYPE, anything else
-UNSUPPORTED_ENDPOINT_TYPE. A controller without an endpoint for the listener the request came over is left out.
+Versions 0-2. Only controllers (2) are described here: brokers (1), which older versions mean, are
+MISMATCHED_ENDPOINT_TYPE, anything else UNSUPPORTED_ENDPOINT_TYPE. A controller without an endpoint for the listener the
+request came over is left out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Envelope: a client's request that a broker passes on, with the principal and the address of the client (KIP-590).
 
-Version 0. The request inside has its own header, and is answered as if the client had asked here: its errors stand in the answer inside.
-The error of the envelope is NOT_CONTROLLER where this controller does not lead, or no longer: the broker then finds out who does and asks
-again; INVALID_REQUEST for an API that brokers do not pass on or a request that cannot be read, UNSUPPORTED_VERSION for its version,
-PRINCIPAL_DESERIALIZATION_FAILURE for a principal that cannot be read. All of them but the first end the client's connection.
+Version 0. The request inside has its own header, and is answered as if the client had asked here: its errors stand in
+the answer inside. The error of the envelope is NOT_CONTROLLER where this controller does not lead, or no longer: the
+broker then finds out who does and asks again; INVALID_REQUEST for an API that brokers do not pass on or a request that
+cannot be read, UNSUPPORTED_VERSION for its version, PRINCIPAL_DESERIALIZATION_FAILURE for a principal that cannot be
+read. All of them but the first end the client's connection.
 """
 
 from __future__ import annotations
@@ -71,7 +72,10 @@ async def handle(
     controller: ControllerClient,
     enveloped_requests: EnvelopedRequests,
 ) -> EnvelopeResponse:
-    """Answers the request inside. Raises NotController, InvalidRequest, PrincipalDeserializationFailure, UnsupportedVersion."""
+    """Answers the request inside.
+
+    Raises NotController, InvalidRequest, PrincipalDeserializationFailure, UnsupportedVersion.
+    """
     frame = memoryview(request.request_data)
     key, version = _forwarded_api(frame)
     connection = ClientConnection(

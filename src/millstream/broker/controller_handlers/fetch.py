@@ -1,9 +1,10 @@
-"""Fetch: replicas of the metadata quorum fetch its log (KIP-595): voters to vote with it, brokers to follow what is decided.
+"""Fetch: replicas of the metadata quorum fetch its log (KIP-595): voters to vote with it, brokers
+to follow what is decided.
 
-Versions 4-18, of which no replica uses those before 12: they name neither the epoch of what was fetched last nor the cluster. Asked for
-partition 0 of `__cluster_metadata` alone; anything else is INVALID_REQUEST. A fetch that finds nothing waits, at most half a second; 18
-tells how much its sender knows to be committed, and is answered at once when more is. Where the logs part, and the snapshot that a log
-begins with, stand in the partition's answer.
+Versions 4-18, of which no replica uses those before 12: they name neither the epoch of what was fetched last nor the
+cluster. Asked for partition 0 of `__cluster_metadata` alone; anything else is INVALID_REQUEST. A fetch that finds
+nothing waits, at most half a second; 18 tells how much its sender knows to be committed, and is answered at once when
+more is. Where the logs part, and the snapshot that a log begins with, stand in the partition's answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """FetchSnapshot: a replica whose log the leader's does not reach back to fetches a snapshot, piece by piece (KIP-630).
 
-Versions 0-1. 1 names the directory of the replica and where the leader listens (KIP-853). SNAPSHOT_NOT_FOUND for one that is gone, POSITION_OUT_OF_RANGE beyond
-its end.
+Versions 0-1. 1 names the directory of the replica and where the leader listens (KIP-853). SNAPSHOT_NOT_FOUND for one
+that is gone, POSITION_OUT_OF_RANGE beyond its end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Vote: a replica stands for election, or asks first whether it would win one (KIP-595, pre-vote of KIP-996).
 
-Versions 0-2. 1+ names directory ids, without which another disk could vote for this one (KIP-853); INVALID_VOTER_KEY where they are those
-of another. 2 asks for pre-votes.
+Versions 0-2. 1+ names directory ids, without which another disk could vote for this one (KIP-853); INVALID_VOTER_KEY
+where they are those of another. 2 asks for pre-votes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """One partition of a coordinator's topic while this node leads it: its shard, its log, and the requests that wait.
 
-The edge of `coordinator.runtime`: loads the log into the shard, appends what the runtime says, tells it when that is safe,
-wakes it at its deadlines, and delivers its replies. One task drives the shard and no other touches it. Knows no API.
+The edge of `coordinator.runtime`: loads the log into the shard, appends what the runtime says, tells it when
+that is safe, wakes it at its deadlines, and delivers its replies. One task drives the shard and no other
+touches it. Knows no API.
 
-The task leaves the shard to a thread for what takes long: handling a request with very many elements, making records of it, and
-replaying them. Other requests for the shard wait as they always do while one is handled; the event loop does not.
+The task leaves the shard to a thread for what takes long: handling a request with very many
+elements, making records of it, and replaying them. Other requests for the shard wait as they always
+do while one is handled; the event loop does not.
 """
 
 from __future__ import annotations
@@ -90,7 +92,10 @@ class CoordinatorServices:
 
 
 class CoordinatorPartition(Generic[ShardT]):
-    """A partition of a coordinator's topic, for one leader epoch in which this node leads it. `run` is its task; `close` ends it."""
+    """A partition of a coordinator's topic, for one leader epoch in which this node leads it.
+
+    `run` is its task; `close` ends it.
+    """
 
     def __init__(
         self,
@@ -128,7 +133,9 @@ class CoordinatorPartition(Generic[ShardT]):
         return self._lent.locked()
 
     def change(self, change: Callable[[ShardT], None]) -> None:
-        """Changes the shard outside of an operation, such as for a new image: at once, or as soon as the shard is back."""
+        """Changes the shard outside of an operation, such as for a new image: at once, or as soon
+        as the shard is back.
+        """
         if self.is_lent:
             self._changes.append(change)
         else:
@@ -141,8 +148,8 @@ class CoordinatorPartition(Generic[ShardT]):
     ) -> asyncio.Future[object]:
         """Hands a request to the shard. The future ends with the response, or with the KafkaError as its *result*.
 
-        The token of `caller` is given here; `check` is as in `CoordinatorRuntime.submit`. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable when too
-        much waits.
+        The token of `caller` is given here; `check` is as in `CoordinatorRuntime.submit`. Raises
+        CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable when too much waits.
         """
         self._last_token += 1
         token = Token(self._last_token)
@@ -156,7 +163,8 @@ class CoordinatorPartition(Generic[ShardT]):
     async def end_transaction(self, marker: TransactionMarker) -> None:
         """Puts the marker into the log; returns once it is safe there.
 
-        Raises CoordinatorLoadInProgress, NotCoordinator, what `Partition.append_marker` raises, and what `Durability.wait` does.
+        Raises CoordinatorLoadInProgress, NotCoordinator, what `Partition.append_marker` raises, and
+        what `Durability.wait` does.
         """
         async with self._lending():
             self._runtime.check_active()
@@ -172,7 +180,9 @@ class CoordinatorPartition(Generic[ShardT]):
         await self._wait_until_safe(end_offset)
 
     def close(self) -> None:
-        """Ends the work of this node as coordinator: waiting requests fail with that error, and no more are accepted."""
+        """Ends the work of this node as coordinator: waiting requests fail with that error, and no
+        more are accepted.
+        """
         if self._is_closed:
             return
         self._is_closed = True
@@ -185,7 +195,10 @@ class CoordinatorPartition(Generic[ShardT]):
     # --- the task
 
     async def run(self) -> None:
-        """Loads the shard, then serves until closed. A log that cannot be read or written closes it; the next leader tries again."""
+        """Loads the shard, then serves until closed.
+
+        A log that cannot be read or written closes it; the next leader tries again.
+        """
         try:
             await self._load()
         except NotLeaderOrFollower:
@@ -300,7 +313,8 @@ class CoordinatorPartition(Generic[ShardT]):
     def _batches(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
         """One batch, or as many as max.message.bytes asks for; they are appended together.
 
-        Raises MessageTooLarge for a record that alone exceeds it, as Kafka's coordinators do: clients choose what is in a record.
+        Raises MessageTooLarge for a record that alone exceeds it, as Kafka's coordinators do:
+        clients choose what is in a record.
         """
         bytes_max = self.partition.log.config.max_message_bytes
         encoded = bytearray()
@@ -345,7 +359,10 @@ class CoordinatorPartition(Generic[ShardT]):
     # --- durability
 
     async def _keep_committed(self) -> None:
-        """Tells the shard how far its log is safe. While it waits for the disk or the replicas, more is appended and shares the next wait."""
+        """Tells the shard how far its log is safe.
+
+        While it waits for the disk or the replicas, more is appended and shares the next wait.
+        """
         while True:
             await self._appended.wait()
             self._appended.clear()
@@ -390,8 +407,8 @@ class CoordinatorPartition(Generic[ShardT]):
     async def _wait_until_safe(self, end_offset: int) -> None:
         """Waits until the records of this shard up to `end_offset` are safe. Raises what `Durability.wait` raises.
 
-        This node may have lost the partition and lead it again: other records stand at these offsets then, and the high watermark
-        is beyond them for them alone. An epoch that is the same afterwards was the same all the time.
+        This node may have lost the partition and lead it again: other records stand at these offsets then, and the high
+        watermark is beyond them for them alone. An epoch that is the same afterwards was the same all the time.
         """
         durability = self._services.durability
         self._check_leads()
@@ -413,8 +430,9 @@ class CoordinatorPartition(Generic[ShardT]):
     async def _load(self) -> None:
         """Loads the whole log, what an earlier leader wrote and no high watermark covers yet included.
 
-        Nothing else writes to it while this node leads, so its end stands still. The mark may be far below: it is what this replica
-        heard as a follower. What is above it is answered from once the mark has passed it, soon, or as late as replicas are missing.
+        Nothing else writes to it while this node leads, so its end stands still. The mark may be far below: it is what
+        this replica heard as a follower. What is above it is answered from once the mark has passed it, soon, or as
+        late as replicas are missing.
         """
         partition = self.partition
         offset, end_offset = partition.log_start_offset, partition.log_end_offset

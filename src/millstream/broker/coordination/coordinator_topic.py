@@ -1,7 +1,8 @@
 """The shards of one coordinator on this node: one for every partition of its internal topic that this node leads.
 
-Follows the metadata (which partitions are ours) and finds the shard of a key. What a shard does is its package's business
-(`coordinator.group`, `coordinator.transaction`, `coordinator.share`); how one is driven is `coordinator_partition`.
+Follows the metadata (which partitions are ours) and finds the shard of a key. What a shard does is
+its package's business (`coordinator.group`, `coordinator.transaction`, `coordinator.share`); how
+one is driven is `coordinator_partition`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ class CoordinatorKind(Generic[ShardT]):
 
 
 class CoordinatorTopic(Generic[ShardT]):
-    """The shards of one coordinator. `apply` is to be called with every image, after the node's partitions have followed it."""
+    """The shards of one coordinator.
+
+    `apply` is to be called with every image, after the node's partitions have followed it.
+    """
 
     def __init__(
         self,
@@ -78,8 +82,8 @@ class CoordinatorTopic(Generic[ShardT]):
     def apply(self, image: MetadataImage) -> None:
         """Takes on the partitions this node leads now, lets go of the others.
 
-        The partitions have followed the image and nothing has run since, or they follow when they are asked for here: no shard has seen its
-        partition in an epoch that is not its own.
+        The partitions have followed the image and nothing has run since, or they follow when they are asked for here:
+        no shard has seen its partition in an epoch that is not its own.
         """
         topic = image.topic(self._kind.topic)
         self._partition_count = 0 if topic is None else len(topic.partitions)
@@ -170,7 +174,8 @@ class CoordinatorTopic(Generic[ShardT]):
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """Returns the responses of all shards of this node, and the error of one that failed.
 
-        All are asked before one is waited for: each may wait for its replicas, and the time is that of one, not the sum.
+        All are asked before one is waited for: each may wait for its replicas, and the time
+        is that of one, not the sum.
         """
         outcomes: list[object] = []
         asked: list[asyncio.Future[object]] = []
@@ -191,7 +196,10 @@ class CoordinatorTopic(Generic[ShardT]):
 
 
 def coordinator_of(topic: TopicImage, key: str) -> BrokerId:
-    """Returns the broker that coordinates the key: it leads the key's partition of the internal topic. NO_LEADER where nobody does."""
+    """Returns the broker that coordinates the key: it leads the key's partition of the internal topic.
+
+    NO_LEADER where nobody does.
+    """
     return topic.partitions[partition_for(key, len(topic.partitions))].leader
 
 

@@ -103,7 +103,10 @@ class GroupCoordination:
     def _tell_of_topics(
         self, partition: CoordinatorPartition[GroupShard], deleted: list[str]
     ) -> None:
-        """Tells a shard without waiting. One that is loading, also after a crash, looks for itself when it is loaded."""
+        """Tells a shard without waiting.
+
+        One that is loading, also after a crash, looks for itself when it is loaded.
+        """
         name = partition.partition.topic_partition
         try:
             partition.submit(TopicsChanged(), NODE_ITSELF)

@@ -1,4 +1,6 @@
-"""Checks that this node serves a group protocol: `group.coordinator.rebalance.protocols` lists it, its feature is finalized."""
+"""Checks that this node serves a group protocol: `group.coordinator.rebalance.protocols` lists it,
+its feature is finalized.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ class InternalTopics:
         self._config = config
 
     async def ensure(self, name: str) -> TopicImage:
-        """Returns the topic, created now if it does not exist. Raises a KafkaError that says why it cannot be created."""
+        """Returns the topic, created now if it does not exist.
+
+        Raises a KafkaError that says why it cannot be created.
+        """
         topic = self._metadata.image.topic(name)
         if topic is None:
             creatable = internal_topic(name, self._config.current)
@@ -39,7 +42,10 @@ class InternalTopics:
         return topic
 
     async def _applied(self, name: str) -> TopicImage:
-        """Returns the topic once this node has read of it: where another one leads, its answer may come before. Raises RequestTimedOut."""
+        """Returns the topic once this node has read of it: where another one leads, its answer may come before.
+
+        Raises RequestTimedOut.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CREATION_TIMEOUT_MS / 1000):
                 while (topic := self._metadata.image.topic(name)) is None:  # noqa: ASYNC110 - it comes with the log

@@ -17,7 +17,9 @@ SHARE_GROUP_STATE: Final = "__share_group_state"
 
 
 def internal_topic(name: str, config: BrokerConfig) -> CreatableTopic | None:
-    """Returns the internal topic with the configs that Kafka gives it; None for a topic that no coordinator here needs."""
+    """Returns the internal topic with the configs that Kafka gives it; None for a topic that no
+    coordinator here needs.
+    """
     match name:
         case "__consumer_offsets":
             return _consumer_offsets(config)

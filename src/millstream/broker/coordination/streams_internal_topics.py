@@ -1,7 +1,7 @@
 """Creates the internal topics of streams applications (KIP-1071) for members whose heartbeat found them missing.
 
-No request waits for a creation: the member is told that topics are missing until a later heartbeat finds them. A topic that could
-not be made is not tried again for a while, and its member is told why.
+No request waits for a creation: the member is told that topics are missing until a later heartbeat finds them. A topic
+that could not be made is not tried again for a while, and its member is told why.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class StreamsInternalTopics:
         retry_after_ms: int,
         client: RequestContext,
     ) -> None:
-        """Starts to create the topics, by name, that are not being created and did not just fail. There may be tens of thousands.
+        """Starts to create the topics, by name, that are not being created and did not just fail.
+
+        There may be tens of thousands.
 
         `client`: whom the controller is asked for.
         """

@@ -39,7 +39,10 @@ ResponseT = TypeVar("ResponseT")
 
 @final
 class TransactionCoordination:
-    """The transaction coordinator. `apply` is to be called with every image, after the node's partitions have followed it."""
+    """The transaction coordinator.
+
+    `apply` is to be called with every image, after the node's partitions have followed it.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,9 @@ class TransactionCoordination:
         )
 
     def apply(self, image: MetadataImage) -> None:
-        """Takes on the partitions this node leads now, lets go of the others; follows the finalized transaction.version."""
+        """Takes on the partitions this node leads now, lets go of the others; follows the
+        finalized transaction.version.
+        """
         self._level = TransactionVersion(image.features.get(TRANSACTION_VERSION, 0))
         self.shards.apply(image)
         for partition in self.shards:
@@ -87,8 +92,8 @@ class TransactionCoordination:
     ) -> ResponseT:
         """Returns the response of the shard. Raises what it refuses with.
 
-        Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask, or no producer
-        id for it to give.
+        Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask, or no
+        producer id for it to give.
         """
         try:
             await self._producer_ids.reserve()

@@ -1,9 +1,10 @@
-"""One fetch session: the partitions that a fetcher asked for, what it was told of them, and which of them are to be read.
+"""One fetch session: the partitions that a fetcher asked for, what it was told of them, and
+which of them are to be read.
 
-A partition that has nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
-a poll costs as much as what changed. Whether it is quiet is asked when its fetcher is told, in one step with listening to it: it
-may have made progress since it was read, or have had no place in the answer. What makes no progress and changes all the same (a
-directory that fails) is noticed by reading everything now and then.
+A partition that has nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells,
+so that a poll costs as much as what changed. Whether it is quiet is asked when its fetcher is told, in one step with
+listening to it: it may have made progress since it was read, or have had no place in the answer. What makes no progress
+and changes all the same (a directory that fails) is noticed by reading everything now and then.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ class FetchSession:
             del self._keys[known.listened_to]
 
     def note_answer(self, key: FetchKey, data: PartitionData, find_quiet: FindQuiet) -> None:
-        """Notes that the fetcher is answered `data` for `key`; the partition becomes quiet where `find_quiet` finds it so."""
+        """Notes that the fetcher is answered `data` for `key`; the partition becomes quiet where
+        `find_quiet` finds it so.
+        """
         known = self.partitions[key]
         known.remember(data)
         self.stirring.pop(key, None)
@@ -121,7 +124,9 @@ class FetchSession:
     def _is_listened_to(
         self, key: FetchKey, known: _SessionPartition, quiet: TopicPartition | None
     ) -> bool:
-        """Not what another key listens to already: a topic that was made again has the partitions of the old one by name."""
+        """Not what another key listens to already: a topic that was made again has the
+        partitions of the old one by name.
+        """
         if quiet is None:
             return False
         if known.listened_to is None and quiet not in self._keys:
@@ -133,9 +138,11 @@ class FetchSession:
     def maybe_read_all(
         self, now: Instant, replica: ReplicaState | None, rules_version: int
     ) -> None:
-        """Has all partitions read now and then, after a follower registered anew (each of them must hear of it) and after access rules changed.
+        """Has all partitions read now and then, after a follower registered anew (each of them must hear of it) and
+        after access rules changed.
 
-        The first fetch of a session after the one that began it reads all partitions also because of rules: they may have changed between.
+        The first fetch of a session after the one that began it reads all partitions also because of rules:
+        they may have changed between.
         """
         is_another = replica != self.replica or rules_version != self._rules_version
         self.replica = replica

@@ -1,8 +1,8 @@
 """Fetch sessions (KIP-227): what a fetcher asks for is remembered, so that each fetch tells only what changed.
 
-Owns sessions, their epochs and which of them are given up when there are too many. Does not read partitions: a handler takes
-`FetchContext.partitions`, reads them, and lets the context choose what goes into the response. Reading and choosing may take
-turns with other requests, also of the same session.
+Owns sessions, their epochs and which of them are given up when there are too many. Does not read partitions: a handler
+takes `FetchContext.partitions`, reads them, and lets the context choose what goes into the response. Reading and
+choosing may take turns with other requests, also of the same session.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _EPOCH_MAX: Final = 2**31 - 1
 _IDLE_BEFORE_EVICTION_MS: Final = 120_000
 _FIRST_TOPIC_ID_VERSION: Final = 13
 PARTITIONS_MAX: Final = 500_000
-"""Of the sessions of consumers together, some 500 MB. Kafka bounds the number of sessions alone, and a client may name as many
-partitions as a request holds, whether they are there or not."""
+"""Of the sessions of consumers together, some 500 MB. Kafka bounds the number of sessions alone, and a client may name
+as many partitions as a request holds, whether they are there or not."""
 
 
 class FetchContext(Protocol):
@@ -47,7 +47,9 @@ class FetchContext(Protocol):
         ...
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
-        """Returns the partitions to read, in the order in which bytes are given out; the quiet ones of a session are left out."""
+        """Returns the partitions to read, in the order in which bytes are given out; the quiet ones
+        of a session are left out.
+        """
         ...
 
     def set_progress_listener(
@@ -192,7 +194,8 @@ class FetchSessions:
         now: Instant,
         growing: FetchSession | None = None,
     ) -> bool:
-        """Whether a consumer's session with `more` partitions is too many, also once the sessions of consumers are dropped that nobody uses.
+        """Whether a consumer's session with `more` partitions is too many, also once the sessions of consumers are
+        dropped that nobody uses.
 
         `growing` is used right now. Followers always have a session: a cluster says what they fetch.
         """
@@ -214,8 +217,8 @@ class FetchSessions:
     def _evict(self, partition_count: int, now: Instant, *, by_replica: bool) -> bool:
         """Makes room: the session unused for two minutes, else a lesser one.
 
-        Followers come before consumers, whose sessions need not have lived long to go for one; among equals those of fewer partitions
-        go that have lived two minutes.
+        Followers come before consumers, whose sessions need not have lived long to go for one; among equals those of
+        fewer partitions go that have lived two minutes.
         """
         if not self._sessions:
             return False

@@ -1,4 +1,6 @@
-"""Finds the replica that a consumer had better read from (KIP-392), as Kafka's RackAwareReplicaSelector does: one in its rack."""
+"""Finds the replica that a consumer had better read from (KIP-392), as Kafka's
+RackAwareReplicaSelector does: one in its rack.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ def counted_rack(rack: str, selector: str | None) -> str:
 def preferred_replica(
     partition: Partition, offset: int, rack: str, listener_name: str, image: MetadataImage
 ) -> BrokerId | None:
-    """Returns an in-sync follower in `rack` that has the records at `offset`, the one that is furthest; None for the leader itself.
+    """Returns an in-sync follower in `rack` that has the records at `offset`, the one that is
+    furthest; None for the leader itself.
 
     The leader where it is in that rack too, or nobody is.
     """

@@ -10,7 +10,10 @@ from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
 
 
 async def first_found(searches: Iterator[BatchSearch], pool: DiskPool) -> TimestampedOffset | None:
-    """Returns the result of the first search that finds a record. Raises KafkaStorageError, and KafkaError for a damaged batch."""
+    """Returns the result of the first search that finds a record.
+
+    Raises KafkaStorageError, and KafkaError for a damaged batch.
+    """
     for search in searches:
         try:
             found = search.run() if search.is_small else await pool.unpack(search.run)

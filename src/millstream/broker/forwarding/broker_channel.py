@@ -1,6 +1,8 @@
-"""Sends requests of this broker to other brokers: a connection to each for each lane, at the address that the newest metadata have.
+"""Sends requests of this broker to other brokers: a connection to each for each lane, at the
+address that the newest metadata have.
 
-Owns which listener is for brokers (`inter.broker.listener.name`). Whoever asks decides what to do about a broker that does not answer.
+Owns which listener is for brokers (`inter.broker.listener.name`). Whoever asks decides what to do about a
+broker that does not answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""Asks the active controller: in this process where it runs here, else over a connection. Finds it again when it has moved.
+"""Asks the active controller: in this process where it runs here, else over a connection.
+
+Finds it again when it has moved.
 
     ask -> the controller of this node | a request of this node's own | a client's request in an Envelope (KIP-590)
 
-Owns when to ask again, so that nobody else is told NOT_CONTROLLER. Heartbeats have a connection of their own: one behind a request that
-takes long would end this broker's session. So has AlterPartition: an ISR that shrinks late holds up acknowledgements.
+Owns when to ask again, so that nobody else is told NOT_CONTROLLER. Heartbeats have a connection of their own:
+one behind a request that takes long would end this broker's session. So has AlterPartition: an ISR that
+shrinks late holds up acknowledgements.
 """
 
 from __future__ import annotations
@@ -58,8 +61,8 @@ class ControllerChannel:
     ) -> None:
         """`leader`: where the leader of the quorum listens; None where nobody is known to lead.
 
-        `sessions`: for heartbeats. Its requests must end before a session does, or a controller that has fallen silent takes the sessions with
-        its successor along.
+        `sessions`: for heartbeats. Its requests must end before a session does, or a controller that has fallen silent
+        takes the sessions with its successor along.
         """
         self._controller = controller
         self._leader = leader
@@ -84,7 +87,9 @@ class ControllerChannel:
         request: RequestT,
         caller: RequestContext | None = None,
     ) -> ResponseT:
-        """Implements `services.ControllerClient`. Raises RequestTimedOut where nobody has answered as controller in a minute.
+        """Implements `services.ControllerClient`.
+
+        Raises RequestTimedOut where nobody has answered as controller in a minute.
 
         A heartbeat is sent once: NotController, NetworkException and RequestTimedOut are the caller's.
         """
@@ -102,7 +107,9 @@ class ControllerChannel:
         return cast("ResponseT", await self._until_answered(once))
 
     async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
-        """Returns what the active controller answers to a client's request that is not the controller's own to handle."""
+        """Returns what the active controller answers to a client's request that is not the
+        controller's own to handle.
+        """
         answer = await self._until_answered(lambda: self._enveloped(key, request, caller))
         return cast("Message", answer)
 
@@ -156,10 +163,13 @@ class ControllerChannel:
         return response
 
     async def _exchange(self, connections: Connections, key: ApiKey, request: Message) -> Message:
-        """Returns the leader's answer. Raises NetworkException where none came, NotController where nobody is known to lead.
+        """Returns the leader's answer.
 
-        RequestTimedOut would say too little: a controller that did not commit in time answers with it, and what it was asked for may be
-        in its log. Whoever asked must know that; asked again, a topic that is made would be refused as one that exists.
+        Raises NetworkException where none came, NotController where nobody is known to lead.
+
+        RequestTimedOut would say too little: a controller that did not commit in time answers with it, and
+        what it was asked for may be in its log. Whoever asked must know that; asked again, a topic that is
+        made would be refused as one that exists.
         """
         address = self._address()
         try:

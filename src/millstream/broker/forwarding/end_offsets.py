@@ -34,7 +34,10 @@ class EndOffsets:
         self._brokers = brokers
 
     async def of(self, topic_partition: TopicPartition) -> Offset:
-        """Returns the high watermark. Raises the KafkaError with which the leader refuses, NetworkException where it cannot be asked."""
+        """Returns the high watermark.
+
+        Raises the KafkaError with which the leader refuses, NetworkException where it cannot be asked.
+        """
         found = self._metadata.image.partition(*topic_partition)
         if found is None:
             raise UnknownTopicOrPartition(f"{topic_partition} does not exist")

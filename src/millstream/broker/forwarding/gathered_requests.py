@@ -1,7 +1,8 @@
-"""Gathers what many ask of another broker: one request is in flight to each broker, and what is asked meanwhile goes with the next.
+"""Gathers what many ask of another broker: one request is in flight to each broker, and what is asked
+meanwhile goes with the next.
 
-The answer to such a request waits for the replicas of the broker that is asked, and a connection is answered in order: asked one by one,
-each would wait for the replicas of all before it.
+The answer to such a request waits for the replicas of the broker that is asked, and a connection is answered in order:
+asked one by one, each would wait for the replicas of all before it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ class GatheredRequests(Generic[ItemT, AnswerT]):
         tasks: BackgroundTasks,
         name: str,
     ) -> None:
-        """`send` returns the answers in the order of what is asked, or raises a MillstreamError. No two of a request have the same key."""
+        """`send` returns the answers in the order of what is asked, or raises a MillstreamError.
+
+        No two of a request have the same key.
+        """
         self._send = send
         self._key_of = key_of
         self._tasks = tasks

@@ -1,7 +1,7 @@
 """AddOffsetsToTxn: a producer is about to commit offsets of a group in its transaction.
 
-Versions 0-4. Adds the group's partition of `__consumer_offsets` to the transaction, as AddPartitionsToTxn does with others. That topic
-need not exist yet: who commits the offsets has looked for their coordinator, which creates it.
+Versions 0-4. Adds the group's partition of `__consumer_offsets` to the transaction, as AddPartitionsToTxn does with
+others. That topic need not exist yet: who commits the offsets has looked for their coordinator, which creates it.
 PRODUCER_FENCED is told from version 2 on, before INVALID_PRODUCER_EPOCH.
 """
 
@@ -52,7 +52,10 @@ async def handle(
     metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddOffsetsToTxnResponse:
-    """Adds the offsets of a group. Raises TransactionalIdAuthorizationFailed, GroupAuthorizationFailed, InvalidRequest."""
+    """Adds the offsets of a group.
+
+    Raises TransactionalIdAuthorizationFailed, GroupAuthorizationFailed, InvalidRequest.
+    """
     access.check(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
     access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     if not request.transactional_id:

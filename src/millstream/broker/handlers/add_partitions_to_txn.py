@@ -1,10 +1,10 @@
 """AddPartitionsToTxn: partitions that a producer is about to write to in its transaction.
 
-Versions 0-5. Up to version 3 one transaction, from the producer. From 4 on several, from brokers: to add for producers that
-leave it to them (KIP-890), or only to verify (TRANSACTION_ABORTABLE for a partition that was not added). Answered when the
-transaction's new state is in the log. Where one partition does not exist, none is added: that one is told
-UNKNOWN_TOPIC_OR_PARTITION, the others OPERATION_NOT_ATTEMPTED. PRODUCER_FENCED is told from version 2 on, before
-INVALID_PRODUCER_EPOCH.
+Versions 0-5. Up to version 3 one transaction, from the producer. From 4 on several, from brokers: to add for
+producers that leave it to them (KIP-890), or only to verify (TRANSACTION_ABORTABLE for a partition that was
+not added). Answered when the transaction's new state is in the log. Where one partition does not exist, none
+is added: that one is told UNKNOWN_TOPIC_OR_PARTITION, the others OPERATION_NOT_ATTEMPTED. PRODUCER_FENCED is
+told from version 2 on, before INVALID_PRODUCER_EPOCH.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ async def handle(
     metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddPartitionsToTxnResponse:
-    """Adds partitions. Raises ClusterAuthorizationFailed for clients that speak as brokers, TransactionalIdAuthorizationFailed."""
+    """Adds partitions.
+
+    Raises ClusterAuthorizationFailed for clients that speak as brokers, TransactionalIdAuthorizationFailed.
+    """
     if context.version >= _BATCHED_VERSION:
         access.check_cluster(context, Operation.CLUSTER_ACTION)
         results: list[AddPartitionsToTxnResult] = []

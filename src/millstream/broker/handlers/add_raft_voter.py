@@ -1,9 +1,9 @@
 """AddRaftVoter: a controller joins the metadata quorum (KIP-853).
 
-Versions 0-1. 1 may be answered before the change is committed. INCONSISTENT_CLUSTER_ID for another cluster, INVALID_REQUEST for what is no
-voter (a negative id, no directory id, no endpoint for the listener of controllers), UNSUPPORTED_VERSION where the quorum is static,
-DUPLICATE_VOTER for who votes already, REQUEST_TIMED_OUT where something may yet come true: another change under way, a controller that
-does not answer or has not caught up.
+Versions 0-1. 1 may be answered before the change is committed. INCONSISTENT_CLUSTER_ID for another cluster,
+INVALID_REQUEST for what is no voter (a negative id, no directory id, no endpoint for the listener of controllers),
+UNSUPPORTED_VERSION where the quorum is static, DUPLICATE_VOTER for who votes already, REQUEST_TIMED_OUT where something
+may yet come true: another change under way, a controller that does not answer or has not caught up.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def handle(
     controller: ControllerClient,
     identity: NodeIdentity,
 ) -> Awaitable[Message]:
-    """Adds a voter where the leader of the quorum is this node; other nodes ask that one. Raises InconsistentClusterId, InvalidRequest, and
-    errors of the quorum.
+    """Adds a voter where the leader of the quorum is this node; other nodes ask that one.
+
+    Raises InconsistentClusterId, InvalidRequest, and errors of the quorum.
     """
     own = identity.cluster_id
     if request.cluster_id not in {None, own}:

@@ -1,8 +1,8 @@
 """AlterClientQuotas: limits of users, client ids and addresses are stored or removed (KIP-546).
 
-Versions 0-1, alike. One result for each entity; each is changed as a whole or not at all, and an entity given twice is
-INVALID_REQUEST, of which the first counts. With `validate_only` nothing changes. Host names in place of addresses are not looked up.
-Not supported: `connection_creation_rate` of addresses is kept and told, and slows no client down yet (KIP-612).
+Versions 0-1, alike. One result for each entity; each is changed as a whole or not at all, and an entity given
+twice is INVALID_REQUEST, of which the first counts. With `validate_only` nothing changes. Host names in place
+of addresses are not looked up.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""AlterConfigs: replaces all configurations of a resource at once. Clients since 2.3 use IncrementalAlterConfigs instead.
+"""AlterConfigs: replaces all configurations of a resource at once.
 
-Versions 0-2. What a request does not name goes back to its default, so that two administrators can undo each other's changes:
-KIP-339 came because of that. Topics, brokers (the empty name stands for all of them), groups and client metrics; a resource or a
-key given twice and a null value are INVALID_REQUEST. With `validate_only` nothing changes.
-Not supported: policies; broker loggers are INVALID_REQUEST as in Kafka.
+Clients since 2.3 use IncrementalAlterConfigs instead.
+
+Versions 0-2. What a request does not name goes back to its default, so that two administrators can undo each other's
+changes: KIP-339 came because of that. Topics, brokers (the empty name stands for all of them), groups and client
+metrics; a resource or a key given twice and a null value are INVALID_REQUEST. With `validate_only` nothing changes. Not
+supported: policies; broker loggers are INVALID_REQUEST as in Kafka.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """AlterPartitionReassignments: replicas of partitions move to other brokers, or a move is called off (KIP-455).
 
 Versions 0-1; 1 may ask that the number of replicas stays. One result for each partition: UNKNOWN_TOPIC_OR_PARTITION,
-INVALID_REPLICA_ASSIGNMENT for brokers that are not registered, named twice or not at all, NO_REASSIGNMENT_IN_PROGRESS where there is
-nothing to call off.
+INVALID_REPLICA_ASSIGNMENT for brokers that are not registered, named twice or not at all, NO_REASSIGNMENT_IN_PROGRESS
+where there is nothing to call off.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """AlterReplicaLogDirs: replicas of this broker move to other data directories of it.
 
-Versions 1-2, flexible from 2. The answer says that a move has begun; DescribeLogDirs shows how far it is. Asked again with another
-directory a move begins anew, with the present one it ends. LOG_DIR_NOT_FOUND for a directory that the broker does not have,
-KAFKA_STORAGE_ERROR for one that is offline; UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER without a replica here.
+Versions 1-2, flexible from 2. The answer says that a move has begun; DescribeLogDirs shows how far it is.
+Asked again with another directory a move begins anew, with the present one it ends. LOG_DIR_NOT_FOUND for a
+directory that the broker does not have, KAFKA_STORAGE_ERROR for one that is offline;
+UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER without a replica here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AlterShareGroupOffsets: where a share group without members goes on, partition by partition (KIP-932).
 
-Version 0. A group that does not exist is made, also where of a topic that exists only unknown partitions are named. The share state of
-each partition begins anew at the given offset: what was delivered and not finished is forgotten.
+Version 0. A group that does not exist is made, also where of a topic that exists only unknown partitions are named. The
+share state of each partition begins anew at the given offset: what was delivered and not finished is forgotten.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """AlterUserScramCredentials: what verifies users' passwords is stored or removed (KIP-554).
 
-Version 0. One result for each user, who can be altered once in a request: DUPLICATE_RESOURCE otherwise. Unknown mechanisms are
-UNSUPPORTED_SASL_MECHANISM, no name or iterations outside 4096-16384 UNACCEPTABLE_CREDENTIAL, a credential to delete that is not
-there RESOURCE_NOT_FOUND. Salted passwords are turned into keys at once and stored nowhere.
+Version 0. One result for each user, who can be altered once in a request: DUPLICATE_RESOURCE otherwise.
+Unknown mechanisms are UNSUPPORTED_SASL_MECHANISM, no name or iterations outside 4096-16384
+UNACCEPTABLE_CREDENTIAL, a credential to delete that is not there RESOURCE_NOT_FOUND. Salted passwords are
+turned into keys at once and stored nowhere.
 """
 
 from __future__ import annotations

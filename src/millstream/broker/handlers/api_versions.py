@@ -1,10 +1,10 @@
 """ApiVersions: which APIs, versions and features this broker serves. The first request of nearly every client.
 
-Versions 0-4. Only what is served is listed. Produce is reported from version 0 although 0-2 are refused: librdkafka takes a
-higher minimum for a broker without Produce (KAFKA-18659). Version 3 leaves out features whose lowest level is 0, which its
-clients cannot read. The two APIs of client telemetry are listed where millstream.client.telemetry.enable says so, as Kafka lists
-them where a metrics reporter takes client metrics. kraft.version is finalized by the quorum's own log, not by a feature record. A version newer than 4 never
-comes here: dispatch answers it (KIP-511).
+Versions 0-4. Only what is served is listed. Produce is reported from version 0 although 0-2 are refused: librdkafka
+takes a higher minimum for a broker without Produce (KAFKA-18659). Version 3 leaves out features whose lowest level is
+0, which its clients cannot read. The two APIs of client telemetry are listed where millstream.client.telemetry.enable
+says so, as Kafka lists them where a metrics reporter takes client metrics. kraft.version is finalized by the quorum's
+own log, not by a feature record. A version newer than 4 never comes here: dispatch answers it (KIP-511).
 """
 
 from __future__ import annotations

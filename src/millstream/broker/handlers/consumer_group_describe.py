@@ -1,7 +1,7 @@
 """ConsumerGroupDescribe: epochs, members, and what each owns and is to own, of consumer groups (KIP-848).
 
-Versions 0-1. Each group has its own error; groups of other kinds are GROUP_ID_NOT_FOUND. From version 1 on members tell which protocol they
-speak. The operations a client may use can be asked for: without an authorizer, all there are.
+Versions 0-1. Each group has its own error; groups of other kinds are GROUP_ID_NOT_FOUND. From version 1 on members tell
+which protocol they speak. The operations a client may use can be asked for: without an authorizer, all there are.
 """
 
 from __future__ import annotations

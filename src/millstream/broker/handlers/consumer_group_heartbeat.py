@@ -1,8 +1,8 @@
 """ConsumerGroupHeartbeat: join a consumer group, stay in it, be told what to own, leave it (KIP-848).
 
-Versions 0-1. From version 1 on members choose their ids themselves and may subscribe by a regular expression (RE2 syntax),
-which is matched here. Epoch 0 joins, -1 leaves, -2 is a static member that will be back. A group of the classic consumer protocol is taken
-over while its members stay, as far as `group.consumer.migration.policy` allows.
+Versions 0-1. From version 1 on members choose their ids themselves and may subscribe by a regular expression (RE2
+syntax), which is matched here. Epoch 0 joins, -1 leaves, -2 is a static member that will be back. A group of the
+classic consumer protocol is taken over while its members stay, as far as `group.consumer.migration.policy` allows.
 Served while `group.version` is finalized at 1 and `group.coordinator.rebalance.protocols` lists `consumer`.
 """
 
@@ -53,7 +53,10 @@ class Services:
 async def handle(
     request: ConsumerGroupHeartbeatRequest, context: RequestContext, services: Services
 ) -> ConsumerGroupHeartbeatResponse:
-    """Takes a heartbeat. Raises GroupAuthorizationFailed, and TopicAuthorizationFailed for all of it where one topic may not be described."""
+    """Takes a heartbeat.
+
+    Raises GroupAuthorizationFailed, and TopicAuthorizationFailed for all of it where one topic may not be described.
+    """
     access, config = services.access, services.config
     check_consumer_protocol(config, services.metadata)
     access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)

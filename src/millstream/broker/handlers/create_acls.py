@@ -1,8 +1,9 @@
 """CreateAcls: access control rules are stored in the metadata log.
 
-Versions 1-3, all alike. One result for each rule; one that exists already is fine. Without `authorizer.class.name` every rule is
-SECURITY_DISABLED, as in Kafka. What cannot be a rule (UNKNOWN or ANY in it, no name, a principal without a type) is INVALID_REQUEST.
-Rules hold as soon as a node has applied them: where the controller is when the answer leaves, elsewhere a moment later.
+Versions 1-3, all alike. One result for each rule; one that exists already is fine. Without `authorizer.class.name`
+every rule is SECURITY_DISABLED, as in Kafka. What cannot be a rule (UNKNOWN or ANY in it, no name, a principal without
+a type) is INVALID_REQUEST. Rules hold as soon as a node has applied them: where the controller is when the answer
+leaves, elsewhere a moment later.
 """
 
 from __future__ import annotations

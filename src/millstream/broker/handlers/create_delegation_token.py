@@ -1,8 +1,8 @@
 """CreateDelegationToken: a token with which others may log in as its owner (KIP-48).
 
-Versions 1-3; 3 may name an owner other than who asks. Only those who have proved who they are may ask: on a plaintext listener
-DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. Without `delegation.token.secret.key` DELEGATION_TOKEN_AUTH_DISABLED, with a renewer that is no
-user INVALID_PRINCIPAL_TYPE.
+Versions 1-3; 3 may name an owner other than who asks. Only those who have proved who they are may ask: on a plaintext
+listener DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. Without `delegation.token.secret.key` DELEGATION_TOKEN_AUTH_DISABLED,
+with a renewer that is no user INVALID_PRINCIPAL_TYPE.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Versions 0-3, all alike. One result per name; a name given twice is INVALID_REQUEST, a count that is no increase
 INVALID_PARTITIONS, a wrong number of assignments INVALID_REPLICA_ASSIGNMENT. With `validate_only` nothing changes.
-Answered when the partitions are committed.
-Above the quota of changes a topic is THROTTLING_QUOTA_EXCEEDED from version 3 on, and before it grows and is waited for (KIP-599).
+Answered when the partitions are committed. Above the quota of changes a topic is THROTTLING_QUOTA_EXCEEDED from version
+3 on, and before it grows and is waited for (KIP-599).
 """
 
 from __future__ import annotations

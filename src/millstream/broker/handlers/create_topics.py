@@ -1,11 +1,11 @@
 """CreateTopics: new topics, placed by the controller or by hand.
 
-Versions 2-7. 4+ takes -1 for the default numbers of partitions and replicas (served in 2-3 too, as Kafka does), 5+ answers with
-the topic's configurations and counts, 7 with its id. One result per name; a name given twice is INVALID_REQUEST. With
-`validate_only` everything is checked and nothing created. Answered when the topics are committed and this broker leads its
-partitions of them. More than 10,000 partitions in one request: POLICY_VIOLATION for all of it.
-Above the quota of changes a topic is THROTTLING_QUOTA_EXCEEDED from version 6 on, and before it is created and waited for (KIP-599).
-Not supported: creation policies.
+Versions 2-7. 4+ takes -1 for the default numbers of partitions and replicas (served in 2-3 too, as Kafka does), 5+
+answers with the topic's configurations and counts, 7 with its id. One result per name; a name given twice is
+INVALID_REQUEST. With `validate_only` everything is checked and nothing created. Answered when the topics are committed
+and this broker leads its partitions of them. More than 10,000 partitions in one request: POLICY_VIOLATION for all of
+it. Above the quota of changes a topic is THROTTLING_QUOTA_EXCEEDED from version 6 on, and before it is created and
+waited for (KIP-599). Not supported: creation policies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """DeleteAcls: access control rules that filters find are removed from the metadata log.
 
-Versions 1-3, all alike. One result for each filter, with the rules it found; a rule that several filters find is in each of their
-results. Without `authorizer.class.name` every filter is SECURITY_DISABLED, one with UNKNOWN in it INVALID_REQUEST.
+Versions 1-3, all alike. One result for each filter, with the rules it found; a rule that several filters find
+is in each of their results. Without `authorizer.class.name` every filter is SECURITY_DISABLED, one with
+UNKNOWN in it INVALID_REQUEST.
 """
 
 from __future__ import annotations

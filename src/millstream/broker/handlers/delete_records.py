@@ -1,10 +1,11 @@
 """DeleteRecords: the log start offset of partitions moves, and what comes before it is gone.
 
-Versions 0-2, flexible from 2. Offset -1 means the high watermark. The answer's low watermark is the smallest log start offset of
-the replicas. Of a partition named twice the last offset counts. The leader only; internal topics are INVALID_TOPIC_EXCEPTION, topics that are compacted and not deleted
-POLICY_VIOLATION, an offset beyond the high watermark OFFSET_OUT_OF_RANGE. Segments that are wholly below the new start leave
-with the next retention check. Answered when all replicas that run have moved their start, which followers learn when they fetch, or else
-after the time limit: then REQUEST_TIMED_OUT for those partitions, of which the records are gone for readers all the same.
+Versions 0-2, flexible from 2. Offset -1 means the high watermark. The answer's low watermark is the smallest log start
+offset of the replicas. Of a partition named twice the last offset counts. The leader only; internal topics are
+INVALID_TOPIC_EXCEPTION, topics that are compacted and not deleted POLICY_VIOLATION, an offset beyond the high watermark
+OFFSET_OUT_OF_RANGE. Segments that are wholly below the new start leave with the next retention check. Answered when all
+replicas that run have moved their start, which followers learn when they fetch, or else after the time limit: then
+REQUEST_TIMED_OUT for those partitions, of which the records are gone for readers all the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DeleteTopics: by name, or by id (6+).
 
-Versions 1-6. One result per entry; an entry given twice is INVALID_REQUEST, one with both a name and an id too. 5+ answers with
-messages. With `delete.topic.enable=false` every entry is TOPIC_DELETION_DISABLED (3+; INVALID_REQUEST before).
-Answered when the deletion is committed; the files go later, after `file.delete.delay.ms`.
+Versions 1-6. One result per entry; an entry given twice is INVALID_REQUEST, one with both a name and an id too. 5+
+answers with messages. With `delete.topic.enable=false` every entry is TOPIC_DELETION_DISABLED (3+; INVALID_REQUEST
+before). Answered when the deletion is committed; the files go later, after `file.delete.delay.ms`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ async def handle(
 def _allowed(
     request: DeleteTopicsRequest, context: RequestContext, access: Access, image: MetadataImage
 ) -> tuple[DeleteTopicsRequest, list[DeletableTopicResult]]:
-    """Returns what the client may ask for, and what it is told of the rest: nothing of topics that it may not describe."""
+    """Returns what the client may ask for, and what it is told of the rest: nothing of topics that
+    it may not describe.
+    """
     entries = [
         *((name, DeleteTopicState(name=name)) for name in request.topic_names),
         *((_name(topic, image), topic) for topic in request.topics),

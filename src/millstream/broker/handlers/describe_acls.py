@@ -1,7 +1,7 @@
 """DescribeAcls: the stored access control rules that a filter finds, by resource.
 
-Versions 1-3, all alike. A pattern type of MATCH finds every rule that speaks of the named resource, ANY those under this very
-name. Without `authorizer.class.name`: SECURITY_DISABLED. UNKNOWN in the filter finds nothing.
+Versions 1-3, all alike. A pattern type of MATCH finds every rule that speaks of the named resource, ANY those under
+this very name. Without `authorizer.class.name`: SECURITY_DISABLED. UNKNOWN in the filter finds nothing.
 """
 
 from __future__ import annotations

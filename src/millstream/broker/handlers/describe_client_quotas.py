@@ -1,8 +1,8 @@
 """DescribeClientQuotas: the stored limits of the entities that a filter finds (KIP-546).
 
-Versions 0-1, alike. Each component asks for one type of entity: by name (0), its default (1), or whatever has a limit (2). `strict`
-leaves out entities that have further parts. No components: all entities, or none when strict. Components that contradict
-themselves or each other are INVALID_REQUEST, unknown types UNSUPPORTED_VERSION.
+Versions 0-1, alike. Each component asks for one type of entity: by name (0), its default (1), or whatever has a limit
+(2). `strict` leaves out entities that have further parts. No components: all entities, or none when strict. Components
+that contradict themselves or each other are INVALID_REQUEST, unknown types UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DescribeCluster: the brokers, the controller and the id of the cluster (KIP-700).
 
 Versions 0-2. 1+ names the kind of endpoint it wants: only brokers (1) are served here, controllers (2) are
-MISMATCHED_ENDPOINT_TYPE, anything else UNSUPPORTED_ENDPOINT_TYPE. 2 may ask for fenced brokers too, which say so. A broker
-without an endpoint for the listener the request came over is left out.
+MISMATCHED_ENDPOINT_TYPE, anything else UNSUPPORTED_ENDPOINT_TYPE. 2 may ask for fenced brokers too, which say so. A
+broker without an endpoint for the listener the request came over is left out.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""DescribeConfigs: the configurations of topics, brokers, groups, client metrics and broker loggers, and where each value comes from.
+"""DescribeConfigs: the configurations of topics, brokers, groups, client metrics and broker loggers, and
+where each value comes from.
 
-Versions 1-4. 1+ gives sources and, when asked, synonyms; 3+ types and, when asked, documentation. An absent or empty list of keys
-means all of them, unknown keys are left out. Topics: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION. Brokers: a broker
-describes itself, and under the empty name the dynamic defaults of all brokers; another id is INVALID_REQUEST. Groups and client
-metrics need not exist: then their defaults are described. Loggers: every logger of this process with the level that counts.
-Values of sensitive keys are null. Kafka's `internal.*` keys are shown only where they are set.
-Kafka's keys that have no effect here are listed with Kafka's types and defaults; their documentation says so.
+Versions 1-4. 1+ gives sources and, when asked, synonyms; 3+ types and, when asked, documentation. An absent
+or empty list of keys means all of them, unknown keys are left out. Topics: UNKNOWN_TOPIC_OR_PARTITION,
+INVALID_TOPIC_EXCEPTION. Brokers: a broker describes itself, and under the empty name the dynamic defaults of
+all brokers; another id is INVALID_REQUEST. Groups and client metrics need not exist: then their defaults are
+described. Loggers: every logger of this process with the level that counts. Values of sensitive keys are
+null. Kafka's `internal.*` keys are shown only where they are set. Kafka's keys that have no effect here are
+listed with Kafka's types and defaults; their documentation says so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DescribeDelegationToken: the tokens a client may know of, with their secrets (KIP-48).
 
-Versions 1-3; 3 tells who asked for a token besides its owner. Null owners: all tokens; an empty list: none. A client sees tokens it
-owns, asked for or may renew, and with an authorizer those that it may describe, or whose owners' tokens it may describe. Refused as
-CreateDelegationToken is.
+Versions 1-3; 3 tells who asked for a token besides its owner. Null owners: all tokens; an empty list: none. A client
+sees tokens it owns, asked for or may renew, and with an authorizer those that it may describe, or whose owners' tokens
+it may describe. Refused as CreateDelegationToken is.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ async def handle(
     long_work: LongWork,
     metadata: Metadata,
 ) -> DescribeDelegationTokenResponse:
-    """Describes the tokens that the asker may see. Raises DelegationTokenRequestNotAllowed, DelegationTokenAuthDisabled."""
+    """Describes the tokens that the asker may see.
+
+    Raises DelegationTokenRequestNotAllowed, DelegationTokenAuthDisabled.
+    """
     check_may_ask_for_tokens(context)
     secret_key = config.current.delegation_token_secret_key
     if secret_key is None:

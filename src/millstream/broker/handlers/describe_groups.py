@@ -1,7 +1,7 @@
 """DescribeGroups: state, members and assignments of classic groups.
 
-Versions 0-6. Each group has its own error. A group that does not exist is Dead; version 6 on it is GROUP_ID_NOT_FOUND too.
-From version 3 on the operations a client may use can be asked for: without an authorizer, all there are.
+Versions 0-6. Each group has its own error. A group that does not exist is Dead; version 6 on it is GROUP_ID_NOT_FOUND
+too. From version 3 on the operations a client may use can be asked for: without an authorizer, all there are.
 """
 
 from __future__ import annotations

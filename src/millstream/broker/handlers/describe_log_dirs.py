@@ -1,8 +1,9 @@
 """DescribeLogDirs: the data directories of this broker, how full they are, and the sizes of the logs in them.
 
-Versions 1-5, flexible from 2; 3 has an error of the whole request, 4 the bytes of the disk, 5 tells which directories are
-cordoned. Without a list of topics: all of them. A size counts the log files. A replica that is on its way to another directory
-is in both, there with `is_future_key` and the number of records it lacks. An offline directory is KAFKA_STORAGE_ERROR.
+Versions 1-5, flexible from 2; 3 has an error of the whole request, 4 the bytes of the disk, 5 tells which
+directories are cordoned. Without a list of topics: all of them. A size counts the log files. A replica that
+is on its way to another directory is in both, there with `is_future_key` and the number of records it lacks.
+An offline directory is KAFKA_STORAGE_ERROR.
 """
 
 from __future__ import annotations

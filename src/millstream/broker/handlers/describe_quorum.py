@@ -1,9 +1,9 @@
 """DescribeQuorum: who leads the metadata quorum, who votes in it, and how far each of them has got (KIP-595, KIP-836).
 
-Versions 0-2. Asked for partition 0 of `__cluster_metadata` alone; anything else is UNKNOWN_TOPIC_OR_PARTITION in its place, the
-partition too when more is asked for with it. 1+ tells when each replica was last heard of, 2 directory ids and endpoints.
-Where nobody leads, each node says at once what it knows of that, as NOT_LEADER_OR_FOLLOWER, and clients ask again; a broker of Kafka
-is silent until its client gives up, who does not learn whom the quorum lacks.
+Versions 0-2. Asked for partition 0 of `__cluster_metadata` alone; anything else is UNKNOWN_TOPIC_OR_PARTITION in its
+place, the partition too when more is asked for with it. 1+ tells when each replica was last heard of, 2 directory ids
+and endpoints. Where nobody leads, each node says at once what it knows of that, as NOT_LEADER_OR_FOLLOWER, and clients
+ask again; a broker of Kafka is silent until its client gives up, who does not learn whom the quorum lacks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def handle(
     controller: ControllerClient,
     metadata: Metadata,
 ) -> DescribeQuorumResponse | Awaitable[Message]:
-    """Describes the quorum where its leader is this node; other nodes ask that one. Raises NotController, NotLeaderOrFollower."""
+    """Describes the quorum where its leader is this node; other nodes ask that one.
+
+    Raises NotController, NotLeaderOrFollower.
+    """
     if not controller.leads():
         quorum = controller.quorum()
         if not quorum.own.hears_leader:

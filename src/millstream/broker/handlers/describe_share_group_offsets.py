@@ -1,8 +1,8 @@
 """DescribeShareGroupOffsets: where share groups stand in their partitions (KIP-932).
 
-Versions 0-1. Without topics: all partitions that the group has share state of. Start offset -1 where no member has begun, also
-in partitions that do not exist. Version 1 gives the lag: records from the start offset to the end of the partition that are
-not finished; -1 where it cannot be told.
+Versions 0-1. Without topics: all partitions that the group has share state of. Start offset -1 where no member has
+begun, also in partitions that do not exist. Version 1 gives the lag: records from the start offset to the end of the
+partition that are not finished; -1 where it cannot be told.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """DescribeTopicPartitions: topics and their partitions in pages (KIP-966).
 
-Version 0. No topics named: all of them. Topics come in the order of their names; a page holds at most as many partitions as the
-client and `max.request.partition.size.limit` allow, at least one, and the cursor says where the next one starts. A topic the
-cursor does not reach is left out. A cursor at a topic that is not among those named is INVALID_REQUEST; where all are described, one
-that exists no more is skipped. Unknown topics are UNKNOWN_TOPIC_OR_PARTITION.
+Version 0. No topics named: all of them. Topics come in the order of their names; a page holds at most as many
+partitions as the client and `max.request.partition.size.limit` allow, at least one, and the cursor says where the next
+one starts. A topic the cursor does not reach is left out. A cursor at a topic that is not among those named is
+INVALID_REQUEST; where all are described, one that exists no more is skipped. Unknown topics are
+UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """ElectLeaders: the preferred replica of partitions leads again, or any that is up where none in sync is (KIP-460).
 
-Versions 0-2, alike here but for the error of the whole request, which 1+ has at the top too. Null partitions: all of them, of
-which only those are told where something happened. ELECTION_NOT_NEEDED where the leader is who it should be, which on one node is
-everywhere.
+Versions 0-2, alike here but for the error of the whole request, which 1+ has at the top too. Null partitions: all of
+them, of which only those are told where something happened. ELECTION_NOT_NEEDED where the leader is who it should be,
+which on one node is everywhere.
 """
 
 from __future__ import annotations

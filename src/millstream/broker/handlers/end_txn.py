@@ -1,10 +1,10 @@
 """EndTxn: commits or aborts the transaction of a transactional id.
 
-Versions 0-5. Answered when the decision is in the log; the markers follow. From version 5 on (KIP-890) every end raises the
-epoch and the answer gives the one to go on with, a new producer id when the epochs of the old one are used up; a repeated
-EndTxn is answered alike, and an abort without a transaction is one. Up to version 4 the epoch stays. A commit that comes after
-the coordinator has aborted the transaction is told INVALID_TXN_STATE; up to version 4, whose producer has lost its epoch then,
-PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH).
+Versions 0-5. Answered when the decision is in the log; the markers follow. From version 5 on (KIP-890) every end raises
+the epoch and the answer gives the one to go on with, a new producer id when the epochs of the old one are used up; a
+repeated EndTxn is answered alike, and an abort without a transaction is one. Up to version 4 the epoch stays. A commit
+that comes after the coordinator has aborted the transaction is told INVALID_TXN_STATE; up to version 4, whose producer
+has lost its epoch then, PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH).
 """
 
 from __future__ import annotations

@@ -1,22 +1,23 @@
 """Fetch: records from given offsets on, for consumers and for followers.
 
-Versions 4-18. Topics by name up to 12, by topic id from 13 on. Waits up to max_wait_ms for min_bytes (bounded by max_bytes), but
-answers at once when a partition fails or diverged. Whole batches; each partition up to its own limit, all together up to
-max_bytes, except that the first batch of the first partition with data is sent however large it is (KIP-74). At read_committed
-nothing at or after the last stable offset is sent, and aborted transactions are listed. Leader epochs (9+) fence readers with
-old metadata; the epoch of the last fetched record (12+) finds diverged logs. Sessions (KIP-227, 7+) remember what is asked for.
-Records of more than a few kilobytes are ranges of log files, sent without being read.
+Versions 4-18. Topics by name up to 12, by topic id from 13 on. Waits up to max_wait_ms for min_bytes (bounded
+by max_bytes), but answers at once when a partition fails or diverged. Whole batches; each partition up to its
+own limit, all together up to max_bytes, except that the first batch of the first partition with data is sent
+however large it is (KIP-74). At read_committed nothing at or after the last stable offset is sent, and
+aborted transactions are listed. Leader epochs (9+) fence readers with old metadata; the epoch of the last
+fetched record (12+) finds diverged logs. Sessions (KIP-227, 7+) remember what is asked for. Records of more
+than a few kilobytes are ranges of log files, sent without being read.
 
-Thousands of partitions are read, waited for and answered in turns with other requests. A partition may make progress between: one
-that is waited for is registered with the purgatory before its bytes are counted, and one that is answered is quiet in its session
-only if it has nothing more by then (`fetch_session.py`). So no progress is missed.
+Thousands of partitions are read, waited for and answered in turns with other requests. A partition may make progress
+between: one that is waited for is registered with the purgatory before its bytes are counted, and one that is answered
+is quiet in its session only if it has nothing more by then (`fetch_session.py`). So no progress is missed.
 
-A follower (its id in the request, its broker epoch too from 15 on) reads to the log end, and what it asks for says what it has: that is
-noted once a request, when its partitions are read first. What is appended wakes it.
-A consumer may read from followers from version 11 on (KIP-392), as far as they know what is committed. If it tells its rack and
+A follower (its id in the request, its broker epoch too from 15 on) reads to the log end, and what it asks for says what
+it has: that is noted once a request, when its partitions are read first. What is appended wakes it. A consumer may read
+from followers from version 11 on (KIP-392), as far as they know what is committed. If it tells its rack and
 `replica.selector.class` looks at racks, the leader names an in-sync follower in that rack and sends no records.
-Consumers above their quota get an answer without records, and their session stays as it is (KIP-219).
-Who is out of sync and throttled (KIP-73) is sent nothing while the leader's rate is exceeded, and waits.
+Consumers above their quota get an answer without records, and their session stays as it is (KIP-219). Who is out of
+sync and throttled (KIP-73) is sent nothing while the leader's rate is exceeded, and waits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """FindCoordinator: which node coordinates a group, a transactional id or a share partition.
 
-Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question of a type has the internal topic
-of its coordinators created behind the answer, which is COORDINATOR_NOT_AVAILABLE, and the client asks again. Key types: 0 group,
-1 transactional id, 2 share partition (version 6 on), named `group:topic id:partition`.
+Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question of a type has the
+internal topic of its coordinators created behind the answer, which is COORDINATOR_NOT_AVAILABLE, and the client asks
+again. Key types: 0 group, 1 transactional id, 2 share partition (version 6 on), named `group:topic id:partition`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ def handle(
     auto_topic_creation: AutoTopicCreation,
     metadata: Metadata,
 ) -> FindCoordinatorResponse:
-    """Finds the coordinator of each key. Raises ClusterAuthorizationFailed: coordinators of share state are for brokers."""
+    """Finds the coordinator of each key.
+
+    Raises ClusterAuthorizationFailed: coordinators of share state are for brokers.
+    """
     if request.key_type == CoordinatorType.SHARE and context.version >= _SHARE_VERSION:
         access.check_cluster(context, Operation.CLUSTER_ACTION)
     find = partial(
@@ -147,7 +150,10 @@ def _find(
 
 
 def check_key_type(key_type: int, version: int) -> str:
-    """Returns the internal topic whose leaders coordinate keys of this type. Raises InvalidRequest, which clients do not retry."""
+    """Returns the internal topic whose leaders coordinate keys of this type.
+
+    Raises InvalidRequest, which clients do not retry.
+    """
     if key_type not in list(CoordinatorType) or (
         key_type == CoordinatorType.SHARE and version < _SHARE_VERSION
     ):

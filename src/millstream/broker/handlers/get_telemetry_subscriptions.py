@@ -1,9 +1,9 @@
 """GetTelemetrySubscriptions: which metrics a client should push, and how often (KIP-714).
 
-Version 0. A client without an instance id is given one, and keeps it for its life. What is asked for is the union of the CLIENT_METRICS
-resources that match the client, at the shortest of their intervals; none match: nothing, every five minutes.
-THROTTLING_QUOTA_EXCEEDED before that interval is over, unless the last push was refused for its subscription or compression.
-ApiVersions lists this API only where millstream.client.telemetry.enable says so.
+Version 0. A client without an instance id is given one, and keeps it for its life. What is asked for is the union of
+the CLIENT_METRICS resources that match the client, at the shortest of their intervals; none match: nothing, every five
+minutes. THROTTLING_QUOTA_EXCEEDED before that interval is over, unless the last push was refused for its subscription
+or compression. ApiVersions lists this API only where millstream.client.telemetry.enable says so.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """IncrementalAlterConfigs: set, delete, append to and subtract from the configurations of resources (KIP-339).
 
-Versions 0-1. Topics, brokers, groups, client metrics and broker loggers. Each resource is changed as a whole or not at all; a
-resource or a key given twice is INVALID_REQUEST. Brokers: the empty name stands for all of them; keys that are fixed at the start
-are refused, unknown keys are stored; another broker than the one asked is INVALID_REQUEST. Loggers: levels of this process change at once and are not stored. With
-`validate_only` nothing changes.
-TLS stores of a listener of this broker are read and checked before the controller is asked.
+Versions 0-1. Topics, brokers, groups, client metrics and broker loggers. Each resource is changed as a whole
+or not at all; a resource or a key given twice is INVALID_REQUEST. Brokers: the empty name stands for all of
+them; keys that are fixed at the start are refused, unknown keys are stored; another broker than the one asked
+is INVALID_REQUEST. Loggers: levels of this process change at once and are not stored. With `validate_only`
+nothing changes. TLS stores of a listener of this broker are read and checked before the controller is asked.
 Not supported: policies; listeners cannot be changed while a broker runs.
 """
 
@@ -71,7 +71,9 @@ class Services:
 async def handle(
     request: IncrementalAlterConfigsRequest, context: RequestContext, services: Services
 ) -> IncrementalAlterConfigsResponse:
-    """Loggers are changed here; what is for this broker or all brokers is looked at here, too, before the controller stores it."""
+    """Loggers are changed here; what is for this broker or all brokers is looked at here, too,
+    before the controller stores it.
+    """
     resources, controller = request.resources, services.controller
     here = _alter_loggers(request, context, services)
     refused: dict[int, KafkaError] = {}

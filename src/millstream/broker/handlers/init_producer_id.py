@@ -1,10 +1,10 @@
 """InitProducerId: a producer id and epoch, for producers that want their retries recognised or write in transactions.
 
-Versions 0-5. A producer without a transactional id always gets a new id with epoch 0, whatever id and epoch it says it had
-(from version 3 on it may say so). With one, its transaction coordinator gives it the id that belongs to it and an epoch
-that fences the producer that used it before; an open transaction is aborted first and the producer asks again
-(CONCURRENT_TRANSACTIONS). PRODUCER_FENCED is told from version 4 on, before INVALID_PRODUCER_EPOCH.
-Not supported: two-phase commit (version 6, unstable in Kafka 4.3).
+Versions 0-5. A producer without a transactional id always gets a new id with epoch 0, whatever id and epoch it says it
+had (from version 3 on it may say so). With one, its transaction coordinator gives it the id that belongs to it and an
+epoch that fences the producer that used it before; an open transaction is aborted first and the producer asks again
+(CONCURRENT_TRANSACTIONS). PRODUCER_FENCED is told from version 4 on, before INVALID_PRODUCER_EPOCH. Not supported:
+two-phase commit (version 6, unstable in Kafka 4.3).
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ async def handle(
     producer_ids: ProducerIds,
     transaction_coordinator: TransactionCoordination,
 ) -> InitProducerIdResponse:
-    """Gives a producer its id. Raises TransactionalIdAuthorizationFailed, ClusterAuthorizationFailed, InvalidRequest."""
+    """Gives a producer its id.
+
+    Raises TransactionalIdAuthorizationFailed, ClusterAuthorizationFailed, InvalidRequest.
+    """
     _check_allowed(request, context, access)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == _NO_EPOCH):
         raise InvalidRequest("a producer names both its id and its epoch, or neither")

@@ -1,8 +1,9 @@
 """JoinGroup: become a member of a classic group, or stay one in its next generation.
 
-Versions 0-9. Answered when the generation begins, which may take as long as the rebalance timeout. From version 4 on a new
-member first gets its id (MEMBER_ID_REQUIRED, KIP-394); from 5 on members may be static (KIP-345); from 9 on a restarted
-leader is told to skip the assignment (KIP-814). Version 0 has no rebalance timeout and means the session timeout.
+Versions 0-9. Answered when the generation begins, which may take as long as the rebalance timeout. From
+version 4 on a new member first gets its id (MEMBER_ID_REQUIRED, KIP-394); from 5 on members may be static
+(KIP-345); from 9 on a restarted leader is told to skip the assignment (KIP-814). Version 0 has no rebalance
+timeout and means the session timeout.
 """
 
 from __future__ import annotations

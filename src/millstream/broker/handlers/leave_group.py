@@ -1,7 +1,8 @@
 """LeaveGroup: members go now instead of being missed later.
 
-Versions 0-5. Up to version 2 one member, whose error is that of the response; from 3 on several, each with its own error.
-From version 3 on a static member can be removed by its instance id alone. The reason given from 5 on is not kept.
+Versions 0-5. Up to version 2 one member, whose error is that of the response; from 3 on several,
+each with its own error. From version 3 on a static member can be removed by its instance id alone.
+The reason given from 5 on is not kept.
 """
 
 from __future__ import annotations

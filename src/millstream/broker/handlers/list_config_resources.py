@@ -1,7 +1,8 @@
-"""ListConfigResources: which resources have configurations (KIP-1142; before that the API listed client metrics only, KIP-1000).
+"""ListConfigResources: which resources have configurations (KIP-1142; before that the API listed
+client metrics only, KIP-1000).
 
-Version 0 names client metrics subscriptions. Version 1 takes the types wanted, none for all: groups and client metrics with
-configurations of their own, and every broker, broker logger and topic. UNSUPPORTED_VERSION for any other type.
+Version 0 names client metrics subscriptions. Version 1 takes the types wanted, none for all: groups and client metrics
+with configurations of their own, and every broker, broker logger and topic. UNSUPPORTED_VERSION for any other type.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """ListOffsets: the offset of a timestamp, or of a named position, per partition.
 
-Versions 1-11. Special timestamps: -1 latest (last stable offset at read_committed), -2 earliest, -3 maximum timestamp (7+),
--4 earliest local (8+), -5 latest tiered (9+), -6 earliest pending upload (11+); asked for in an older version they are
-answered with UNSUPPORTED_VERSION, and so are lower numbers. A timestamp gives the first committed record that is not older, exactly; none
-gives offset -1. Answered by the leader only; a leader epoch (4+) fences clients with old metadata. A partition named twice
-is answered once, with INVALID_REQUEST. The time limit of version 10 is not needed: nothing here waits.
-A consumer that asks for an end that a new leader does not know yet gets OFFSET_NOT_AVAILABLE, LEADER_NOT_AVAILABLE below version 5. To
-a replica (an id that is not -1) the end is that of the log.
-Not supported: tiered positions (-5, -6) answer -1, as a broker without remote storage does. Id -2, for debugging, asks the leader too.
+Versions 1-11. Special timestamps: -1 latest (last stable offset at read_committed), -2 earliest, -3 maximum timestamp
+(7+), -4 earliest local (8+), -5 latest tiered (9+), -6 earliest pending upload (11+); asked for in an older version
+they are answered with UNSUPPORTED_VERSION, and so are lower numbers. A timestamp gives the first committed record that
+is not older, exactly; none gives offset -1. Answered by the leader only; a leader epoch (4+) fences clients with old
+metadata. A partition named twice is answered once, with INVALID_REQUEST. The time limit of version 10 is not needed:
+nothing here waits. A consumer that asks for an end that a new leader does not know yet gets OFFSET_NOT_AVAILABLE,
+LEADER_NOT_AVAILABLE below version 5. To a replica (an id that is not -1) the end is that of the log. Not supported:
+tiered positions (-5, -6) answer -1, as a broker without remote storage does. Id -2, for debugging, asks the leader too.
 """
 
 from __future__ import annotations

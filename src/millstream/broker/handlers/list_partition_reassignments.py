@@ -1,7 +1,7 @@
 """ListPartitionReassignments: the partitions whose replicas are on their way to other brokers (KIP-455).
 
-Version 0. Null topics: all. Partitions that do not move, and unknown ones, are left out. The active controller answers: whoever has begun a
-move sees it at once, and takes no throttle away because a broker has not heard of it yet.
+Version 0. Null topics: all. Partitions that do not move, and unknown ones, are left out. The active controller answers:
+whoever has begun a move sees it at once, and takes no throttle away because a broker has not heard of it yet.
 """
 
 from __future__ import annotations

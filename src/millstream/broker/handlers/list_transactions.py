@@ -1,8 +1,8 @@
 """ListTransactions: the transactional ids this node coordinates.
 
-Versions 0-2. Filtered by state and producer id, from version 1 on by how long the transaction has been open, from 2 on by a
-regular expression that matches the whole transactional id (see metadata.client_pattern). Unknown states are
-named in the answer and match nothing. While a partition of `__transaction_state` loads: COORDINATOR_LOAD_IN_PROGRESS.
+Versions 0-2. Filtered by state and producer id, from version 1 on by how long the transaction has been open, from 2 on
+by a regular expression that matches the whole transactional id (see metadata.client_pattern). Unknown states are named
+in the answer and match nothing. While a partition of `__transaction_state` loads: COORDINATOR_LOAD_IN_PROGRESS.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Metadata: the brokers, the controller and the partitions of topics, all of them or the named ones.
 
-Versions 0-13. No list of topics (an empty one in version 0) means all. 4+ may forbid the creation of unknown topics, which is
-also up to `auto.create.topics.enable`: they are created behind the answer, in which they are unknown (UNKNOWN_TOPIC_OR_PARTITION),
-and the client asks again. 8+ tells on request which operations are
-allowed, for the cluster in 8-10 only. 10+ gives topic ids, 12+ finds topics by them (UNKNOWN_TOPIC_ID). 13+ has a top-level error.
-A topic that the client may not describe is TOPIC_AUTHORIZATION_FAILED whether or not it exists, and left out of all topics; so is one that
-it may not have created.
-A partition without a leader that this listener's clients can reach is LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND when the
-leader lacks the listener (6+). 5+ lists offline replicas; version 0 leaves them out of the replicas.
+Versions 0-13. No list of topics (an empty one in version 0) means all. 4+ may forbid the creation of unknown topics,
+which is also up to `auto.create.topics.enable`: they are created behind the answer, in which they are unknown
+(UNKNOWN_TOPIC_OR_PARTITION), and the client asks again. 8+ tells on request which operations are allowed, for the
+cluster in 8-10 only. 10+ gives topic ids, 12+ finds topics by them (UNKNOWN_TOPIC_ID). 13+ has a top-level error. A
+topic that the client may not describe is TOPIC_AUTHORIZATION_FAILED whether or not it exists, and left out of all
+topics; so is one that it may not have created. A partition without a leader that this listener's clients can reach is
+LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND when the leader lacks the listener (6+). 5+ lists offline replicas; version
+0 leaves them out of the replicas.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ def handle(
     long_work: LongWork,
     metadata: Metadata,
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
-    """Answers at once, unless very many names may have to be created. Raises InvalidRequest for an entry without name and usable id."""
+    """Answers at once, unless very many names may have to be created.
+
+    Raises InvalidRequest for an entry without name and usable id.
+    """
     for topic in request.topics or ():
         _check_entry(topic, context.version)
     may_create = request.allow_auto_topic_creation and auto_topic_creation.is_enabled
@@ -159,7 +162,9 @@ async def _answer_about_all(
     long_work: LongWork,
     metadata: Metadata,
 ) -> MetadataResponse:
-    """In turns, and of one image: nothing is told of a topic that is made while the client's access to others is asked about."""
+    """In turns, and of one image: nothing is told of a topic that is made while the client's access
+    to others is asked about.
+    """
     image = metadata.image
     hidden = await access.denied_of_many(
         context,

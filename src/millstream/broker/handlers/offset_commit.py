@@ -1,8 +1,8 @@
 """OffsetCommit: a group's positions, stored in `__consumer_offsets`.
 
-Versions 2-10. Topics by name up to 9, by topic id from 10 on. Every partition has its own error: topics and partitions that
-do not exist are refused one by one (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID), the rest is committed. Versions 2-4 may
-say when the offset expires. Answered once committed, at most `offsets.commit.timeout.ms` later.
+Versions 2-10. Topics by name up to 9, by topic id from 10 on. Every partition has its own error: topics and partitions
+that do not exist are refused one by one (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID), the rest is committed. Versions
+2-4 may say when the offset expires. Answered once committed, at most `offsets.commit.timeout.ms` later.
 """
 
 from __future__ import annotations
@@ -131,7 +131,10 @@ def _name(asked: OffsetCommitRequestTopic, topic: TopicImage | None, version: in
 
 
 def _known_part(asked: OffsetCommitRequestTopic, topic: TopicImage) -> OffsetCommitRequestTopic:
-    """Returns the partitions of the topic that exist, with both its names. The offset is stored with the topic id whatever the version."""
+    """Returns the partitions of the topic that exist, with both its names.
+
+    The offset is stored with the topic id whatever the version.
+    """
     return OffsetCommitRequestTopic(
         name=topic.name,
         topic_id=topic.topic_id,

@@ -1,7 +1,8 @@
 """OffsetDelete: forget some committed offsets of a group that may be alive.
 
-Version 0. Topics that a member of the group reads are refused one by one (GROUP_SUBSCRIBED_TO_TOPIC), and so are topics and
-partitions that do not exist; a group with members whose subscriptions cannot be told is refused altogether (NON_EMPTY_GROUP).
+Version 0. Topics that a member of the group reads are refused one by one (GROUP_SUBSCRIBED_TO_TOPIC), and so
+are topics and partitions that do not exist; a group with members whose subscriptions cannot be told is
+refused altogether (NON_EMPTY_GROUP).
 """
 
 from __future__ import annotations

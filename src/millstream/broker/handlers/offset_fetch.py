@@ -1,11 +1,11 @@
 """OffsetFetch: what groups have committed.
 
-Versions 1-10. One group up to version 7, several from 8 on, each with its own error. From version 2 on a group may be asked
-for everything it has (topics null). From 7 on `require_stable` answers UNSTABLE_OFFSET_COMMIT for offsets that an open
-transaction may still change, also in the list of everything a group has, from which Kafka 4.3 leaves what is staged only. Topics by
-name up to 9, which means the topic that has the name now; by topic id from 10 on. A partition without a commit, and one that
-does not exist, answers offset -1 without an error. From version 9 on a member of a consumer group says who it is, and is refused when its
-epoch is not its own (STALE_MEMBER_EPOCH).
+Versions 1-10. One group up to version 7, several from 8 on, each with its own error. From version 2 on a group may be
+asked for everything it has (topics null). From 7 on `require_stable` answers UNSTABLE_OFFSET_COMMIT for offsets that an
+open transaction may still change, also in the list of everything a group has, from which Kafka 4.3 leaves what is
+staged only. Topics by name up to 9, which means the topic that has the name now; by topic id from 10 on. A partition
+without a commit, and one that does not exist, answers offset -1 without an error. From version 9 on a member of a
+consumer group says who it is, and is refused when its epoch is not its own (STALE_MEMBER_EPOCH).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpoch: where a leader epoch ended, so that a consumer notices records that a new leader does not have.
 
-Versions 2-4. Consumers ask whenever a partition's leader epoch has changed, which every restart of its leader does, and some
-(kafka-python) read nothing until they are answered. An epoch that is newer than the leader's answers -1 for both.
+Versions 2-4. Consumers ask whenever a partition's leader epoch has changed, which every restart of its leader does, and
+some (kafka-python) read nothing until they are answered. An epoch that is newer than the leader's answers -1 for both.
 Errors per partition: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION.
 Replicas, which no longer ask in Kafka 4, are answered as consumers are, as there.
 """

@@ -1,10 +1,10 @@
 """PushTelemetry: metrics of a client, as its subscription asks for them (KIP-714).
 
-Version 0. The newest push of each client is kept in memory, unpacked, where the node's metrics find it; nothing is written to a disk.
-INVALID_REQUEST without an instance id and after a push that said the client terminates; THROTTLING_QUOTA_EXCEEDED before the interval
-is over, unless the client terminates; UNKNOWN_SUBSCRIPTION_ID when subscriptions have changed; UNSUPPORTED_COMPRESSION_TYPE;
-TELEMETRY_TOO_LARGE above telemetry.max.bytes; INVALID_RECORD for bytes that are no OpenTelemetry metrics, which Kafka leaves to the
-plug-in that takes them, or too many unpacked.
+Version 0. The newest push of each client is kept in memory, unpacked, where the node's metrics find it; nothing is
+written to a disk. INVALID_REQUEST without an instance id and after a push that said the client terminates;
+THROTTLING_QUOTA_EXCEEDED before the interval is over, unless the client terminates; UNKNOWN_SUBSCRIPTION_ID when
+subscriptions have changed; UNSUPPORTED_COMPRESSION_TYPE; TELEMETRY_TOO_LARGE above telemetry.max.bytes; INVALID_RECORD
+for bytes that are no OpenTelemetry metrics, which Kafka leaves to the plug-in that takes them, or too many unpacked.
 ApiVersions lists this API only where millstream.client.telemetry.enable says so.
 """
 

@@ -1,6 +1,7 @@
 """ReadShareGroupState: the leader of a partition takes over what a share group has done with it (KIP-932).
 
-Version 0. Between brokers. Each partition has its own error. A leader epoch fences leaders of earlier ones from then on.
+Version 0. Between brokers. Each partition has its own error. A leader epoch fences leaders of
+earlier ones from then on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ReadShareGroupStateSummary: where a share group stands in a partition, without the ranges behind it (KIP-932).
 
-Versions 0-1. Between brokers. Each partition has its own error; start offset -1 where nothing is known. Version 1 tells how many records
-from the start offset on are finished.
+Versions 0-1. Between brokers. Each partition has its own error; start offset -1 where nothing is known. Version 1 tells
+how many records from the start offset on are finished.
 """
 
 from __future__ import annotations

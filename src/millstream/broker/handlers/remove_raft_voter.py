@@ -1,8 +1,8 @@
 """RemoveRaftVoter: a controller leaves the metadata quorum (KIP-853).
 
-Version 0. INCONSISTENT_CLUSTER_ID for another cluster, INVALID_REQUEST for what is no voter (a negative id, no directory id),
-UNSUPPORTED_VERSION where the quorum is static, VOTER_NOT_FOUND for who does not vote and for the last voter, REQUEST_TIMED_OUT where another
-change is under way. A leader that is removed leads until that is committed.
+Version 0. INCONSISTENT_CLUSTER_ID for another cluster, INVALID_REQUEST for what is no voter (a negative id, no
+directory id), UNSUPPORTED_VERSION where the quorum is static, VOTER_NOT_FOUND for who does not vote and for the last
+voter, REQUEST_TIMED_OUT where another change is under way. A leader that is removed leads until that is committed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RenewDelegationToken: a token is good for longer, up to the end of its life (KIP-48).
 
-Versions 1-2, alike. For the owner of the token, who asked for it, and its renewers; for others DELEGATION_TOKEN_OWNER_MISMATCH. Refused
-as CreateDelegationToken is.
+Versions 1-2, alike. For the owner of the token, who asked for it, and its renewers; for others
+DELEGATION_TOKEN_OWNER_MISMATCH. Refused as CreateDelegationToken is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """SaslHandshake: which mechanism a client logs in with.
 
-Versions 0-1. Logins are served before dispatch, by `net.server.login_gate`. What comes here is one too many: on a listener without SASL, after
-a login whose session has no end, or too soon after the last one. The answer is ILLEGAL_SASL_STATE, as Kafka's.
+Versions 0-1. Logins are served before dispatch, by `net.server.login_gate`. What comes here is one too many: on a
+listener without SASL, after a login whose session has no end, or too soon after the last one. The answer is
+ILLEGAL_SASL_STATE, as Kafka's.
 """
 
 from __future__ import annotations

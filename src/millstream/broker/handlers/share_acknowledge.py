@@ -1,8 +1,8 @@
 """ShareAcknowledge: a member of a share group says what became of the records it has acquired (KIP-932).
 
-Versions 1-2. In a share session only (epoch -1 closes it, which gives back what is not acknowledged). Each partition is acknowledged by
-itself: accept, release, reject, gap, and from version 2 on renew (with is_renew_ack), for a range at once or record by record. Answered
-when it is stored. Version 2 tells how long a lock lasts.
+Versions 1-2. In a share session only (epoch -1 closes it, which gives back what is not acknowledged). Each partition is
+acknowledged by itself: accept, release, reject, gap, and from version 2 on renew (with is_renew_ack), for a range at
+once or record by record. Answered when it is stored. Version 2 tells how long a lock lasts.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """ShareFetch: a member of a share group is handed records, and says what became of those it has (KIP-932).
 
-Versions 1-2. Partitions are remembered in a share session (epoch 0 opens it, -1 closes it and gives back what is acquired); a session
-ends with its connection. Acknowledgements in the request are applied and stored first. Waits up to max_wait_ms for min_bytes of records
-that may be acquired, committed ones only where `share.isolation.level` says so. Each partition answers with whole record batches and the
-ranges in them that the member has acquired, with delivery counts; max_records is exceeded up to the end of a record batch.
-Version 2: mode 1 keeps to max_records exactly; acknowledgements may renew locks (is_renew_ack), in a request that fetches nothing.
-A quota of bytes bounds an answer, and makes nobody wait (as in Kafka).
-Not supported: fetching from followers (as in Kafka).
+Versions 1-2. Partitions are remembered in a share session (epoch 0 opens it, -1 closes it and gives back what is
+acquired); a session ends with its connection. Acknowledgements in the request are applied and stored first. Waits up to
+max_wait_ms for min_bytes of records that may be acquired, committed ones only where `share.isolation.level` says so.
+Each partition answers with whole record batches and the ranges in them that the member has acquired, with delivery
+counts; max_records is exceeded up to the end of a record batch. Version 2: mode 1 keeps to max_records exactly;
+acknowledgements may renew locks (is_renew_ack), in a request that fetches nothing. A quota of bytes bounds an answer,
+and makes nobody wait (as in Kafka). Not supported: fetching from followers (as in Kafka).
 """
 
 from __future__ import annotations
@@ -167,7 +167,10 @@ async def _begin(
     context: RequestContext,
     services: Services,
 ) -> ShareSessionPartitions:
-    """Returns the partitions to read. Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest."""
+    """Returns the partitions to read.
+
+    Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest.
+    """
     sessions = services.share_groups.sessions
     if request.share_session_epoch == FINAL_EPOCH:
         sessions.find(key)

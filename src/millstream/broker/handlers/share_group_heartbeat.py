@@ -1,8 +1,9 @@
 """ShareGroupHeartbeat: join, stay in and leave a share group (KIP-932).
 
-Version 1. Epoch 0 joins, -1 leaves; the member id comes from the client. The coordinator assigns partitions itself (simple assignor) and
-tells a member what it has when that changes. Partitions that are read for the first time are initialised with the share coordinator before
-the answer leaves, and assigned with one of the next heartbeats. Intervals and sessions: `group.share.*`, `share.*` of the group.
+Version 1. Epoch 0 joins, -1 leaves; the member id comes from the client. The coordinator assigns partitions itself
+(simple assignor) and tells a member what it has when that changes. Partitions that are read for the first time are
+initialised with the share coordinator before the answer leaves, and assigned with one of the next heartbeats. Intervals
+and sessions: `group.share.*`, `share.*` of the group.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ async def handle(
     share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> ShareGroupHeartbeatResponse:
-    """Takes a heartbeat. Raises GroupAuthorizationFailed, and TopicAuthorizationFailed for all of it where one topic may not be described."""
+    """Takes a heartbeat.
+
+    Raises GroupAuthorizationFailed, and TopicAuthorizationFailed for all of it where one topic may not be described.
+    """
     share_groups.check_served()
     access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     check_member_id(request.member_id)

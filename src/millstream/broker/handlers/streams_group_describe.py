@@ -1,7 +1,8 @@
 """StreamsGroupDescribe: state, topology, members and tasks of streams groups (KIP-1071).
 
-Version 0. Each group has its own error: GROUP_ID_NOT_FOUND also for a group of another kind. The topology has the derived
-numbers of partitions once it can run. The operations a client may use can be asked for: without an authorizer, all there are.
+Version 0. Each group has its own error: GROUP_ID_NOT_FOUND also for a group of another kind. The topology has
+the derived numbers of partitions once it can run. The operations a client may use can be asked for: without
+an authorizer, all there are.
 """
 
 from __future__ import annotations

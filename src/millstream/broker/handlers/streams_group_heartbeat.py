@@ -1,10 +1,10 @@
 """StreamsGroupHeartbeat: join a streams group, stay in it, be given tasks, leave it (KIP-1071).
 
-Version 0. Joining brings the topology; the first member's is the group's. Missing internal topics are created with the number
-of partitions that the topology needs; until they are there the member is told so in the status, which also says that source
-topics are missing or do not fit together, that another topology epoch is in force, that an assignment is delayed, and that a
-member asks the application to shut down. Served while `streams.version` is finalized at 1.
-Not supported, as in Kafka 4.3: static members, source topics by regular expression, warm-up tasks, changing a topology.
+Version 0. Joining brings the topology; the first member's is the group's. Missing internal topics are created with the
+number of partitions that the topology needs; until they are there the member is told so in the status, which also says
+that source topics are missing or do not fit together, that another topology epoch is in force, that an assignment is
+delayed, and that a member asks the application to shut down. Served while `streams.version` is finalized at 1. Not
+supported, as in Kafka 4.3: static members, source topics by regular expression, warm-up tasks, changing a topology.
 """
 
 from __future__ import annotations

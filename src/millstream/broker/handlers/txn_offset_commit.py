@@ -1,9 +1,9 @@
 """TxnOffsetCommit: a group's positions, committed with a transaction. They count from its commit marker on.
 
-Versions 0-5. From version 3 on the member that commits is checked as for OffsetCommit (KIP-447). From version 5 on the group's
-partition of `__consumer_offsets` is added to the transaction here (KIP-890); before that, it is asked whether the producer has
-added it. Every partition has its own error: what does not exist is refused, the rest is committed. Before version 2
-COORDINATOR_LOAD_IN_PROGRESS is told as COORDINATOR_NOT_AVAILABLE.
+Versions 0-5. From version 3 on the member that commits is checked as for OffsetCommit (KIP-447). From version 5 on the
+group's partition of `__consumer_offsets` is added to the transaction here (KIP-890); before that, it is asked whether
+the producer has added it. Every partition has its own error: what does not exist is refused, the rest is committed.
+Before version 2 COORDINATOR_LOAD_IN_PROGRESS is told as COORDINATOR_NOT_AVAILABLE.
 """
 
 from __future__ import annotations
@@ -181,7 +181,10 @@ async def _join_transaction(
     context: RequestContext,
     services: Services,
 ) -> int:
-    """Sees to it that the transaction knows of `partition`; the last marker offset of the producer there. Raises why not."""
+    """Sees to it that the transaction knows of `partition`; the last marker offset of the producer there.
+
+    Raises why not.
+    """
     producers = partition.log.producers
     operation = _operation(context.version)
     verifies = services.config.current.transaction_partition_verification_enable

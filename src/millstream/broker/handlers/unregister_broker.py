@@ -1,7 +1,7 @@
 """UnregisterBroker: a broker that will not come back is forgotten.
 
-Version 0. BROKER_ID_NOT_REGISTERED for one that is unknown. A broker that is alive is INVALID_REQUEST here; Kafka forgets it
-all the same, and the broker finds out by its heartbeats being refused.
+Version 0. BROKER_ID_NOT_REGISTERED for one that is unknown. A broker that is alive is INVALID_REQUEST here; Kafka
+forgets it all the same, and the broker finds out by its heartbeats being refused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""UpdateFeatures: levels of the cluster's features go up, and down where the client says that it means it (KIP-584, KIP-778).
+"""UpdateFeatures: levels of the cluster's features go up, and down where the client says that it
+means it (KIP-584, KIP-778).
 
-Versions 0-2. All updates are made or none: the first that cannot be made is the error of the whole request, INVALID_UPDATE_VERSION with
-a sentence. 0 can say that a downgrade is meant, 1+ which kind of one, and may only check. 0-1 answer with a result for each feature.
-kraft.version 1 makes a static quorum dynamic, for good: its voter is written to its log before the other features change.
+Versions 0-2. All updates are made or none: the first that cannot be made is the error of the whole request,
+INVALID_UPDATE_VERSION with a sentence. 0 can say that a downgrade is meant, 1+ which kind of one, and may only check.
+0-1 answer with a result for each feature. kraft.version 1 makes a static quorum dynamic, for good: its voter is written
+to its log before the other features change.
 """
 
 from __future__ import annotations

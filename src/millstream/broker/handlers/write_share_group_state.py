@@ -1,7 +1,7 @@
 """WriteShareGroupState: the leader of a partition says what a share group has done with it (KIP-932).
 
-Versions 0-1. Between brokers. Each partition has its own error; older leader and state epochs are fenced. Version 1 tells how many records
-from the start offset on are finished.
+Versions 0-1. Between brokers. Each partition has its own error; older leader and state epochs are fenced. Version 1
+tells how many records from the start offset on are finished.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""WriteTxnMarkers: ends transactions in partitions this broker leads. Sent by transaction coordinators and by administrators.
+"""WriteTxnMarkers: ends transactions in partitions this broker leads.
 
-Versions 1-2. Version 2 says which transaction.version the marker follows (KIP-1228): from 2 on its epoch must be above that of
-the records. Every partition has its own error; a marker that is written a second time is not one. Offsets that were
-committed in the transaction count, or are forgotten, when the marker is in `__consumer_offsets`.
+Sent by transaction coordinators and by administrators.
+
+Versions 1-2. Version 2 says which transaction.version the marker follows (KIP-1228): from 2 on its epoch must be above
+that of the records. Every partition has its own error; a marker that is written a second time is not one. Offsets that
+were committed in the transaction count, or are forgotten, when the marker is in `__consumer_offsets`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ _CAUGHT_UP_WITHIN_MS: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ClusterHealth:
-    """Counts that an operator should look at. In a healthy cluster all are 0 but the last two, which may be as they should."""
+    """Counts that an operator should look at.
+
+    In a healthy cluster all are 0 but the last two, which may be as they should.
+    """
 
     controller: int
     """Id of the active controller, -1 when there is no leader of the quorum."""
@@ -76,7 +79,9 @@ def _what_it_waits_for(node: NodeView) -> list[str]:
 
 
 def broker_reasons(node: NodeView) -> list[str]:
-    """A broker is ready when it is unfenced: then clients are sent to it, and it answers them, also while it finds no controller."""
+    """A broker is ready when it is unfenced: then clients are sent to it, and it answers them, also
+    while it finds no controller.
+    """
     registration = node.controller.image.brokers.get(node.node_id)
     if registration is None:
         return ["the broker is not registered with the controller"]
@@ -114,9 +119,11 @@ def cluster_health(node: NodeView) -> ClusterHealth:
 
 
 def replicas_to_tell(node: NodeView) -> dict[str, int]:
-    """Returns how the replicas of the cluster are, for whoever asks whether the node is ready: nothing of it makes it less ready.
+    """Returns how the replicas of the cluster are, for whoever asks whether the node is ready:
+    nothing of it makes it less ready.
 
-    A partition without a leader is no fault of the node that is asked: with it all nodes would be taken out of service for one that is gone.
+    A partition without a leader is no fault of the node that is asked: with it all nodes would be taken out
+    of service for one that is gone.
     """
     found = node.cluster_replicas()
     return {

@@ -28,7 +28,10 @@ _SAMPLES_BETWEEN_BREATHS: Final = 500
 
 
 def start_http(server: HttpServer, node: NodeView, tasks: BackgroundTasks) -> None:
-    """Starts the HTTP server. It runs from the first moment of the start to the last of the shutdown, so that probes see both."""
+    """Starts the HTTP server.
+
+    It runs from the first moment of the start to the last of the shutdown, so that probes see both.
+    """
     tasks.start(server.serve(responder(node)), "http")
     tasks.start(watch_loop_lag(node.metrics), "event loop lag")
     tasks.start(watch_loop_idleness(node.metrics, node.clock), "event loop idleness")

@@ -1,7 +1,8 @@
-"""Fetches the public keys of token issuers, at the start, every so often, and when a token names one that is not known yet.
+"""Fetches the public keys of token issuers, at the start, every so often, and when a token names
+one that is not known yet.
 
-Logins never wait for a fetch: who comes with an unknown key is refused, and finds it known a moment later. Keys that were fetched stay
-while the issuer cannot be reached.
+Logins never wait for a fetch: who comes with an unknown key is refused, and finds it known a moment later. Keys that
+were fetched stay while the issuer cannot be reached.
 """
 
 from __future__ import annotations

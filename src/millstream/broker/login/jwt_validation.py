@@ -1,8 +1,10 @@
-"""Judges a bearer token: a signed JSON Web Token of the configured issuer, for the configured audience, of this time (KIP-768, KIP-1139).
+"""Judges a bearer token: a signed JSON Web Token of the configured issuer, for the configured audience, of
+this time (KIP-768, KIP-1139).
 
-PyJWT takes tokens apart and verifies signatures. What is stricter than Kafka's validator: algorithms are the asymmetric ones of the list
-below, each with its own type of key; issuer and audience are required; keys come from the configured URL alone, whatever a token says
-of keys in its header. Imported only where a listener has OAUTHBEARER: PyJWT and cryptography are an extra.
+PyJWT takes tokens apart and verifies signatures. What is stricter than Kafka's validator: algorithms are the asymmetric
+ones of the list below, each with its own type of key; issuer and audience are required; keys come from the configured
+URL alone, whatever a token says of keys in its header. Imported only where a listener has OAUTHBEARER: PyJWT and
+cryptography are an extra.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class IssuerKey:
     algorithm: str | None = None
 
     def allows(self, algorithm: str) -> bool:
-        """Whether signatures by `algorithm` may be verified with this key: never one that was made for another type of key."""
+        """Whether signatures by `algorithm` may be verified with this key: never one that
+        was made for another type of key.
+        """
         if self.algorithm not in {None, algorithm}:
             return False
         if isinstance(self.key, RSAPublicKey):
@@ -124,7 +128,8 @@ class TokenValidator:
 
 
 def read_keys(document: bytes) -> dict[str, IssuerKey]:
-    """Returns the keys of a JSON Web Key Set (RFC 7517) that signatures can be verified with, by key id; others are left out.
+    """Returns the keys of a JSON Web Key Set (RFC 7517) that signatures can be verified with, by
+    key id; others are left out.
 
     Raises ValueError for what is no key set.
     """

@@ -1,6 +1,8 @@
-"""The SCRAM credentials and delegation tokens of the cluster, as the newest image has them: a login sees a change at once.
+"""The SCRAM credentials and delegation tokens of the cluster, as the newest image has them:
+a login sees a change at once.
 
-A token's keys are computed from its secret when somebody first logs in with it: milliseconds, in a thread, and kept after that.
+A token's keys are computed from its secret when somebody first logs in with it: milliseconds, in a
+thread, and kept after that.
 """
 
 from __future__ import annotations
@@ -81,7 +83,9 @@ class StoredCredentials:
     def of_token(
         self, mechanism: ScramMechanism, token_id: str
     ) -> ScramVerifier | Callable[[], ScramVerifier] | None:
-        """A token that has expired is none, also before it is swept; Kafka lets it in for a session that is over at once."""
+        """A token that has expired is none, also before it is swept; Kafka lets it in for a
+        session that is over at once.
+        """
         secret_key = self._token_secret_key
         token = self._metadata.image.delegation_tokens.get(token_id)
         if (
@@ -99,7 +103,10 @@ class StoredCredentials:
     def _derive(
         self, mechanism: ScramMechanism, token_id: str, secret_key: str, salt: bytes
     ) -> _TokenKeys:
-        """Runs in a thread. Two logins may compute the same at a time: each has its own salt and goes on with it; one is kept."""
+        """Runs in a thread.
+
+        Two logins may compute the same at a time: each has its own salt and goes on with it; one is kept.
+        """
         password = base64.b64encode(token_hmac(secret_key, token_id))
         salted = salted_password(mechanism, password, salt, ITERATIONS_MIN)
         computed = _TokenKeys(salt, scram_keys(mechanism, salted))

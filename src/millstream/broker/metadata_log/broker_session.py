@@ -39,7 +39,8 @@ from millstream.protocol.generated.broker_heartbeat import (
 _LOGGER = logging.getLogger(__name__)
 _RETRY_S: Final = 0.05
 _CATCH_UP_S: Final = 0.01
-"""Kafka sends heartbeats so often until the broker has caught up (`BrokerLifecycleManager`); here the image is looked at."""
+"""Kafka sends heartbeats so often until the broker has caught up
+(`BrokerLifecycleManager`); here the image is looked at."""
 
 
 class BrokerSession:
@@ -110,7 +111,9 @@ class BrokerSession:
     async def _ask_until_registered(
         self, request: registration.BrokerRegistrationRequest
     ) -> registration.BrokerRegistrationResponse:
-        """Asks until it is registered, as often as Kafka does: an earlier incarnation that was killed is alive until its session ends."""
+        """Asks until it is registered, as often as Kafka does: an earlier incarnation that was killed is
+        alive until its session ends.
+        """
         limit_ms = self._config.initial_broker_registration_timeout_ms
         refusal: RetriableError | DuplicateBrokerRegistration | None = None
         try:
@@ -135,7 +138,9 @@ class BrokerSession:
             ) from None
 
     def follow(self, image: MetadataImage) -> None:
-        """Takes note of a cluster that was raised to a level with directories: they are missed in the registration then (KIP-858)."""
+        """Takes note of a cluster that was raised to a level with directories: they are missed in the
+        registration then (KIP-858).
+        """
         known = image.brokers.get(self._identity.node_id)
         is_mine = known is not None and known.incarnation_id == self._identity.incarnation_id
         lacks = is_mine and known is not None and not known.log_directories
@@ -143,7 +148,8 @@ class BrokerSession:
             self._directories_are_missed.set()
 
     async def tell_directories(self) -> None:
-        """Registers once more whenever its directories are missed, as Kafka does (`BrokerRegistrationTracker`), until cancelled. The epoch stays.
+        """Registers once more whenever its directories are missed, as Kafka does (`BrokerRegistrationTracker`), until
+        cancelled. The epoch stays.
 
         Not with the heartbeats: a registration that waits for a controller would end the session.
         """
@@ -170,7 +176,10 @@ class BrokerSession:
             await asyncio.sleep(_RETRY_S)
 
     async def keep_alive(self) -> None:
-        """Sends heartbeats until cancelled. After an error the next one is an interval later, as Kafka's are: a session is several long."""
+        """Sends heartbeats until cancelled.
+
+        After an error the next one is an interval later, as Kafka's are: a session is several long.
+        """
         refused: KafkaError | None = None
         is_lost = False
         while True:
@@ -224,7 +233,9 @@ class BrokerSession:
             return True  # it has no session with this broker any more, and no partition that this one leads
 
     def _cordoned_directories(self) -> list[Uuid] | None:
-        """None where the cluster runs at a level whose controllers know nothing of it, and before the registration is known."""
+        """None where the cluster runs at a level whose controllers know nothing of it, and before
+        the registration is known.
+        """
         if not self._has_caught_up() or not can(
             self._metadata.image, Capability.CORDONED_DIRECTORIES
         ):

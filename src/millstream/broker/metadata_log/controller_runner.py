@@ -2,9 +2,10 @@
 
     submit -> handle -> records -> driver.propose -> replay -> (committed, published) -> response
 
-What is long is planned, encoded and replayed in a thread, on images that do not change, and takes effect on the loop; other requests wait
-for it. A response leaves only when its records are committed and applied on this node, and so does one without records: it may rest on
-what an earlier request wrote. Owns the wait for commits; decides nothing about metadata.
+What is long is planned, encoded and replayed in a thread, on images that do not change, and takes effect on
+the loop; other requests wait for it. A response leaves only when its records are committed and applied on
+this node, and so does one without records: it may rest on what an earlier request wrote. Owns the wait for
+commits; decides nothing about metadata.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ _US_IN_MS: Final = 1_000
 
 
 class ControllerRunner:
-    """Runs the controller. Implements `services.ControllerClient`, `services.Metadata` and `driver.MetadataListener`."""
+    """Runs the controller.
+
+    Implements `services.ControllerClient`, `services.Metadata` and `driver.MetadataListener`.
+    """
 
     def __init__(
         self,
@@ -72,7 +76,10 @@ class ControllerRunner:
         pool: DiskPool,
         quotas: NodeQuotas,
     ) -> None:
-        """`image`: what a snapshot holds, or nothing. `timeout_ms`: how long a request may wait for its records' commit."""
+        """`image`: what a snapshot holds, or nothing.
+
+        `timeout_ms`: how long a request may wait for its records' commit.
+        """
         self._settings = settings
         self._loader = MetadataLoader(image)
         self._image = image
@@ -82,7 +89,8 @@ class ControllerRunner:
         self._pool = pool
         self._quotas = quotas
         self._planning = asyncio.Lock()
-        """Held between the plan of a request and its records in the log, so that no other request is planned in between."""
+        """Held between the plan of a request and its records in the log, so that no other
+        request is planned in between."""
         self._driver: MetadataDriver | None = None
         self._controller: Controller | None = None
         self._leads_epoch: LeaderEpoch | None = None
@@ -98,7 +106,9 @@ class ControllerRunner:
         return self._image
 
     def silences_ms(self) -> dict[BrokerId, int]:
-        """Returns how long ago each broker sent its last heartbeat to the controller of this node; nothing where it is not active."""
+        """Returns how long ago each broker sent its last heartbeat to the controller of this node;
+        nothing where it is not active.
+        """
         if self._controller is None:
             return {}
         return self._controller.silences_ms(self._clock.now().monotonic_ms)
@@ -124,7 +134,10 @@ class ControllerRunner:
         request: RequestT,
         caller: RequestContext | None = None,
     ) -> ResponseT:
-        """Implements `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest, and errors of the controller."""
+        """Implements `node.ControllerClient`.
+
+        Raises NotController, RequestTimedOut, InvalidRequest, and errors of the controller.
+        """
         if isinstance(request, BrokerHeartbeatRequest) and self._controller is not None:
             # Noted before the request waits: a plan that takes long would otherwise end the sessions of all brokers.
             self._controller.note_contact(request, self._clock.now().monotonic_ms)
@@ -150,7 +163,10 @@ class ControllerRunner:
         caller: RequestContext | None = None,
         partitions: Callable[[RequestT, MetadataImage], int] = every_partition,
     ) -> ResponseT:
-        """Has the controller of this node handle what no API asks for, too. `partitions`: how many it is about. Raises as `ask`."""
+        """Has the controller of this node handle what no API asks for, too. `partitions`: how many it is about.
+
+        Raises as `ask`.
+        """
         asked_ms = self._clock.now().monotonic_ms
         async with self._planning:
             begun_ms = self._clock.now().monotonic_ms
@@ -184,7 +200,10 @@ class ControllerRunner:
         caller: RequestContext | None,
         partitions: Callable[[RequestT, MetadataImage], int],
     ) -> ControllerResult[ResponseT]:
-        """Plans and writes. Plans again where the quorum has written records of its own meanwhile: offsets stand in some plans."""
+        """Plans and writes.
+
+        Plans again where the quorum has written records of its own meanwhile: offsets stand in some plans.
+        """
         while True:
             context = self._context(caller)
             result = await self._planned(

@@ -1,4 +1,5 @@
-"""The session of a node's controller: registers it, fences silent brokers, balances leaders, elects them uncleanly, removes expired tokens.
+"""The session of a node's controller: registers it, fences silent brokers, balances leaders, elects them
+uncleanly, removes expired tokens.
 
 Whether it leads the runner knows: where it does not, there is nothing to fence or to remove.
 """
@@ -25,7 +26,8 @@ from millstream.protocol.generated import controller_registration as registratio
 from millstream.runtime import Clock
 
 _LOOK_S: Final = 1.0
-"""A registration is missed by nobody for that long: it says how a controller is reached by tools, and at which levels it works."""
+"""A registration is missed by nobody for that long: it says how a controller is reached by tools,
+and at which levels it works."""
 _LEVEL_LOOK_S: Final = 0.02
 _SHORTEST_S: Final = 1
 _SHORTEST_MS: Final = 10
@@ -50,10 +52,12 @@ class ControllerSession:
         self._clock = clock
 
     async def maybe_register(self, advertised: Sequence[Listener]) -> None:
-        """Registers with the active controller, unless the metadata have this incarnation, or are at a level without registrations of controllers.
+        """Registers with the active controller, unless the metadata have this incarnation, or are at a level without
+        registrations of controllers.
 
-        Waits until the level is known, as Kafka does (`ControllerRegistrationManager`): whoever leads first is no active controller before it has
-        written that. `advertised`: where others reach this one; empty where it listens to nobody.
+        Waits until the level is known, as Kafka does (`ControllerRegistrationManager`): whoever leads first
+        is no active controller before it has written that. `advertised`: where others reach this one; empty
+        where it listens to nobody.
         """
         while METADATA_VERSION not in self._controller.image.features:  # noqa: ASYNC110 - it comes with the log
             await asyncio.sleep(_LEVEL_LOOK_S)
@@ -86,7 +90,9 @@ class ControllerSession:
         )
 
     async def stay_registered(self, advertised: Sequence[Listener]) -> None:
-        """Registers once the level of the metadata has registrations of controllers, and again where they have another incarnation of this one, until cancelled."""
+        """Registers once the level of the metadata has registrations of controllers, and again where they have another
+        incarnation of this one, until cancelled.
+        """
         while True:
             with contextlib.suppress(RetriableError):
                 await self.maybe_register(advertised)

@@ -1,6 +1,8 @@
-"""Writes what happens in the metadata quorum to the log of the node: who, which epoch, and why, in one line for each change.
+"""Writes what happens in the metadata quorum to the log of the node: who, which epoch, and why, in
+one line for each change.
 
-A quorum without a majority changes roles again and again, and a candidate asks again and again: what was said is not said twice.
+A quorum without a majority changes roles again and again, and a candidate asks again and again:
+what was said is not said twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The metadata log on the disk: what the quorum decides, as batches of `__cluster_metadata-0`, and its quorum-state file.
+"""The metadata log on the disk: what the quorum decides, as batches of
+`__cluster_metadata-0`, and its quorum-state file.
 
-Translates between raft's values and Kafka's bytes. Decides nothing: the quorum says what to append, the driver when to sync.
+Translates between raft's values and Kafka's bytes. Decides nothing: the quorum says what to
+append, the driver when to sync.
 """
 
 from __future__ import annotations
@@ -119,7 +121,10 @@ class MetadataLog:
         return self._snapshot_end
 
     def start_at(self, snapshot_end: Offset) -> None:
-        """Notes that a snapshot holds everything below `snapshot_end`. Raises KafkaStorageError when the log does not reach there."""
+        """Notes that a snapshot holds everything below `snapshot_end`.
+
+        Raises KafkaStorageError when the log does not reach there.
+        """
         log = self.log
         if not log.log_start_offset <= snapshot_end <= log.log_end_offset:
             raise KafkaStorageError(
@@ -129,10 +134,11 @@ class MetadataLog:
         self._snapshot_end = snapshot_end
 
     def begin_at_a_snapshot(self) -> None:
-        """Lets the log begin again where it began before the node was killed: at a snapshot, if anything was cut off before one.
+        """Lets the log begin again where it began before the node was killed: at a snapshot, if
+        anything was cut off before one.
 
-        Where a log begins is on the disk after a clean stop only, and which epochs are left of it at once. A log that seems to reach further
-        back than its epochs would tell others that theirs part from it at 0.
+        Where a log begins is on the disk after a clean stop only, and which epochs are left of it at once. A log that
+        seems to reach further back than its epochs would tell others that theirs part from it at 0.
         """
         epochs = self.log.leader_epochs.entries
         begins = max(self.log.log_start_offset, epochs[0].start_offset if epochs else 0)
@@ -141,7 +147,9 @@ class MetadataLog:
             self.log.delete_records_before(min(ends))
 
     def start_over_at(self, snapshot_end: Offset, now: Instant) -> None:
-        """Empties a log that ends before the newest snapshot: the node was killed after the snapshot had come and before the log was emptied."""
+        """Empties a log that ends before the newest snapshot: the node was killed after the snapshot had come and
+        before the log was emptied.
+        """
         if snapshot_end > self.log.log_end_offset:
             self.log.truncate_fully_and_start_at(snapshot_end, now)
 
@@ -171,7 +179,10 @@ class MetadataLog:
             raise KafkaStorageError(f"cannot read {path}: {error.strerror or error}") from error
 
     def persist(self, state: ElectionState, entry: QuorumEntry) -> None:
-        """Stores the election state; it is on the disk when this returns. Blocks, in any thread. Raises KafkaStorageError."""
+        """Stores the election state; it is on the disk when this returns. Blocks, in any thread.
+
+        Raises KafkaStorageError.
+        """
         encoded = encode_quorum_state(state, entry.kraft_version, entry.voters.ids)
         path = self._quorum_state_path
         try:

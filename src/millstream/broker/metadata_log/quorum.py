@@ -1,6 +1,7 @@
 """Opens what this node keeps of the metadata quorum: log, election state and newest snapshot, and who votes by them.
 
-The quorum is static (kraft.version 0) where `controller.quorum.voters` names the voters and the log does not, as in Kafka.
+The quorum is static (kraft.version 0) where `controller.quorum.voters` names the voters and
+the log does not, as in Kafka.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ _KEEP_FOR_EVER: Final = -1
 
 
 class MetadataQuorum:
-    """The opened metadata quorum. `image` is that of the newest snapshot; the driver replays the rest of the log on top of it."""
+    """The opened metadata quorum.
+
+    `image` is that of the newest snapshot; the driver replays the rest of the log on top of it.
+    """
 
     def __init__(
         self,
@@ -65,7 +69,8 @@ class MetadataQuorum:
     ) -> None:
         """`endpoints`: where this node listens to other replicas; nowhere, in a quorum of one that nobody follows.
 
-        Raises ConfigError for the directory of a larger quorum, KafkaStorageError and DamagedFile when it cannot be read.
+        Raises ConfigError for the directory of a larger quorum, KafkaStorageError and
+        DamagedFile when it cannot be read.
         """
         self._config = config
         self._settings = config.read(KRaftSettings)
@@ -136,7 +141,8 @@ class MetadataQuorum:
         )
 
     def _initial_history(self) -> VoterHistory:
-        """Returns the voters that the configuration names (kraft.version 0), or none: those that the directory was formatted with come then.
+        """Returns the voters that the configuration names (kraft.version 0), or none: those that the directory was
+        formatted with come then.
 
         A controller that is told of nobody begins a quorum of itself.
         """
@@ -167,7 +173,8 @@ class MetadataQuorum:
         )
 
     def read_bootstrap(self) -> Sequence[MetadataRecord]:
-        """Returns the records with which the metadata of a new cluster begins: those that the directory was formatted with.
+        """Returns the records with which the metadata of a new cluster begins: those that the
+        directory was formatted with.
 
         They are in bootstrap.checkpoint, or in the snapshot that stands before the log. Raises KafkaStorageError.
         """
@@ -216,7 +223,9 @@ class MetadataQuorum:
             )
 
     def _note_voters(self) -> None:
-        """Raises KafkaStorageError for a log that cannot be read, ConfigError for voters with whom this node cannot vote."""
+        """Raises KafkaStorageError for a log that cannot be read, ConfigError for voters
+        with whom this node cannot vote.
+        """
         directory = self._log.log.directory
         start, end = self._log.high_watermark(), self._log.position().end_offset
         try:

@@ -1,4 +1,6 @@
-"""Sends this replica's requests to others and brings their answers back. Decides nothing: who asks whom, and again, the replica says.
+"""Sends this replica's requests to others and brings their answers back.
+
+Decides nothing: who asks whom, and again, the replica says.
 
 A peer has two connections: a fetch waits for news on one of them, and a vote behind it would be an election lost.
 """

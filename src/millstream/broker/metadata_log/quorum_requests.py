@@ -1,8 +1,10 @@
-"""Answers what other replicas ask of this one: puts the bytes of log and snapshots into the answers, and holds fetches that find nothing.
+"""Answers what other replicas ask of this one: puts the bytes of log and snapshots into the answers, and
+holds fetches that find nothing.
 
     request -> driver.answer (the replica decides) -> bytes of what is on this disk -> response
 
-A fetch is answered once there are records, more is committed, or this replica leads no longer; at the latest when its time is over.
+A fetch is answered once there are records, more is committed, or this replica leads no longer; at
+the latest when its time is over.
 """
 
 from __future__ import annotations
@@ -91,7 +93,10 @@ class QuorumRequests:
             return replace(response, error=SnapshotNotFound, size=0)
 
     def _records(self, offset: int, bytes_max: int) -> bytes:
-        """Returns whole batches from the one that holds `offset`. What is not on this disk may be lost by it, and is sent to nobody (KAFKA-10533)."""
+        """Returns whole batches from the one that holds `offset`.
+
+        What is not on this disk may be lost by it, and is sent to nobody (KAFKA-10533).
+        """
         end = self._log.log.recovery_point
         if offset >= end:
             return b""

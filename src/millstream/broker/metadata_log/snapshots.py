@@ -1,8 +1,10 @@
-"""The snapshot files of the metadata log: the newest is read at the start, new ones are written as the log grows, old ones go.
+"""The snapshot files of the metadata log: the newest is read at the start, new ones are written as
+the log grows, old ones go.
 
     committed batch -> image -> enough new bytes, or enough time -> (pool) records, file, fsync, rename -> the log before older ones goes
 
-Images never change, so a snapshot is made from one in the pool while the node goes on. A node on which nothing happens writes none.
+Images never change, so a snapshot is made from one in the pool while the node goes on. A node on which
+nothing happens writes none.
 """
 
 from __future__ import annotations
@@ -85,7 +87,10 @@ class SnapshotFiles:
         self._file_system.write_atomically(self.path(snapshot.id), encode_snapshot(snapshot))
 
     def write_piece(self, piece: SnapshotPiece) -> None:
-        """Writes bytes of a snapshot that comes in pieces, under a name that is no snapshot's. The first one begins anew."""
+        """Writes bytes of a snapshot that comes in pieces, under a name that is no snapshot's.
+
+        The first one begins anew.
+        """
         file = self._file_system.open(self._unfinished(piece.id))
         try:
             file.truncate(piece.position)
@@ -96,7 +101,10 @@ class SnapshotFiles:
             file.close()
 
     def finish(self, snapshot_id: SnapshotId) -> Snapshot:
-        """Returns a snapshot of which all pieces were written, on the disk under its name. Raises KafkaStorageError for a damaged one, and removes it."""
+        """Returns a snapshot of which all pieces were written, on the disk under its name.
+
+        Raises KafkaStorageError for a damaged one, and removes it.
+        """
         unfinished = self._unfinished(snapshot_id)
         try:
             snapshot = decode_snapshot(snapshot_id, self._file_system.read(unfinished))
@@ -148,7 +156,9 @@ def snapshot_of(image: MetadataImage, voters: VoterSet | None, now_ms: int) -> S
 
 
 class WrittenSnapshot(NamedTuple):
-    """The newest snapshot: the last one written, or before that the one that was there at the start, which counts as written then."""
+    """The newest snapshot: the last one written, or before that the one that was there at the
+    start, which counts as written then.
+    """
 
     size_bytes: int
     written_ms: int
@@ -220,7 +230,9 @@ class MetadataSnapshots:
         return snapshot.id
 
     def _clean(self) -> None:
-        """While there is a newer snapshot, the oldest goes when it is too old or everything is too large; the log goes with it."""
+        """While there is a newer snapshot, the oldest goes when it is too old or everything is too
+        large; the log goes with it.
+        """
         now = self._clock.now()
         ids = self._files.ids()
         size_bytes = self._log.log.size_bytes

@@ -21,7 +21,10 @@ from millstream.broker.metrics.request_families import request_families, topic_f
 
 
 def families(node: NodeView) -> Iterator[MetricFamily]:
-    """Yields the metric families. Each is read from the node when it is asked for; the node may go on between two of them."""
+    """Yields the metric families.
+
+    Each is read from the node when it is asked for; the node may go on between two of them.
+    """
     yield from process_families(node)
     yield from request_families(node.metrics.requests)
     yield from quota_families(node)

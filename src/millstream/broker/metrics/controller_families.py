@@ -1,4 +1,6 @@
-"""The metric families of the cluster and of the controller: gauges of the metadata on every node, what the controller does where one is."""
+"""The metric families of the cluster and of the controller: gauges of the metadata on every node, what the
+controller does where one is.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ class _RegistrationState(IntEnum):
 
 
 def controller_families(node: NodeView) -> Iterator[MetricFamily]:
-    """Yields the families about the cluster. A node whose controller is not the active one shows its own image of the metadata."""
+    """Yields the families about the cluster.
+
+    A node whose controller is not the active one shows its own image of the metadata.
+    """
     image, quorum = node.controller.image, node.controller.quorum()
     yield gauge(
         f"{_CONTROLLER}_activecontrollercount",

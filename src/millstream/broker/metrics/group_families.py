@@ -1,6 +1,7 @@
 """The metric families of groups: how many of each kind and state, their members, and their lag.
 
-Lag is read off the committed offsets and the high watermarks when metrics are asked for, of partitions that this node leads.
+Lag is read off the committed offsets and the high watermarks when metrics are asked for, of
+partitions that this node leads.
 """
 
 from __future__ import annotations

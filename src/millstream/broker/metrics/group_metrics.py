@@ -32,7 +32,10 @@ class GroupMetrics:
         self.rebalances: Counter[GroupKind] = Counter()
 
     def count_written(self, records: Iterable[CoordinatorRecord]) -> None:
-        """Counts `records`, which are in the log. A new epoch or a stored generation of a classic group is a rebalance."""
+        """Counts `records`, which are in the log.
+
+        A new epoch or a stored generation of a classic group is a rebalance.
+        """
         for record in records:
             key, value = record.key, record.value
             if isinstance(key, OffsetCommitKey):

@@ -1,4 +1,6 @@
-"""Measures the share of time in which the event loop has nothing to do: the one thread here for what are many in Kafka."""
+"""Measures the share of time in which the event loop has nothing to do: the one thread here for
+what are many in Kafka.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ from millstream.broker.metrics.recent_values import RecentValues
 
 @final
 class LoopIdleness:
-    """The share of time in which the loop's thread neither ran nor waited for a processor, in the last 30 to 60 seconds.
+    """The share of time in which the loop's thread neither ran nor waited for a processor,
+    in the last 30 to 60 seconds.
 
-    The thread is looked at from outside, once a second: a loop does not tell how long it waits for events, and to ask it in each
-    turn would cost each request. A thread that waits for a slow disk, or for another thread of this process, counts as idle, too.
+    The thread is looked at from outside, once a second: a loop does not tell how long it waits for events,
+    and to ask it in each turn would cost each request. A thread that waits for a slow disk, or for another
+    thread of this process, counts as idle, too.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,6 @@
-"""Looks at the event loop once a second: its lag, the time that every client has to wait on top of its own request, and how idle it is."""
+"""Looks at the event loop once a second: its lag, the time that every client has to wait on top of its own
+request, and how idle it is.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,10 @@ from millstream.net.server.client_connection import LoginCounts
 
 class NodeMetrics:
     def __init__(self, now_ns: Callable[[], int], busy_ns: Callable[[], int] = lambda: 0) -> None:
-        """`now_ns`: a clock fine enough for requests, in nanoseconds; never goes back. `busy_ns`: how long the thread that asks was busy."""
+        """`now_ns`: a clock fine enough for requests, in nanoseconds; never goes back.
+
+        `busy_ns`: how long the thread that asks was busy.
+        """
         self.now_ns = now_ns
         self.busy_ns = busy_ns
         self.requests = RequestMetrics()

@@ -1,7 +1,7 @@
 """The metric families of this node's replica of the metadata quorum, and of what it has applied of its log.
 
-Where Kafka tells a text, it is a label of a sample of 1. Averages and maxima are of the last 30 to 60 seconds, as Kafka's, and 0 where there was
-nothing, which Kafka tells as NaN.
+Where Kafka tells a text, it is a label of a sample of 1. Averages and maxima are of the last 30 to 60 seconds, as
+Kafka's, and 0 where there was nothing, which Kafka tells as NaN.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The metric families of quotas, under Kafka's names: what clients take, what they have left, and how long they are held back.
+"""The metric families of quotas, under Kafka's names: what clients take, what they have left, and
+how long they are held back.
 
-There is a sample for each user and client id that is counted, of those that took something last; an empty label is a part that does not
-count. Where there are no quotas nothing is measured, as in Kafka.
+There is a sample for each user and client id that is counted, of those that took something last; an empty label is a
+part that does not count. Where there are no quotas nothing is measured, as in Kafka.
 """
 
 from __future__ import annotations

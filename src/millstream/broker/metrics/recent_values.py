@@ -1,4 +1,5 @@
-"""Averages, maxima and rates of the last minute, as Kafka's sensors have them: two windows of 30 seconds, of which the older one goes.
+"""Averages, maxima and rates of the last minute, as Kafka's sensors have them: two windows of 30 seconds, of
+which the older one goes.
 
 Observing costs a few operations, whatever is observed how often.
 """
@@ -46,7 +47,10 @@ class RecentValues:
         return max((window.maximum for window in self._recent(now_ms)), default=0.0)
 
     def per_second(self, now_ms: int) -> float:
-        """Returns the sum of the values in a second. Less than a whole window counts as one, so that the first value is no peak."""
+        """Returns the sum of the values in a second.
+
+        Less than a whole window counts as one, so that the first value is no peak.
+        """
         windows = self._recent(now_ms)
         if not windows:
             return 0.0

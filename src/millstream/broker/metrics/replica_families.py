@@ -18,7 +18,10 @@ _LOG: Final = "kafka_log_log"
 
 
 def replica_families(node: NodeView, broker: BrokerView) -> Iterator[MetricFamily]:
-    """Yields the families about the replicas of this node. Those about health count only the partitions that it leads."""
+    """Yields the families about the replicas of this node.
+
+    Those about health count only the partitions that it leads.
+    """
     partitions = [partition for _, partition in broker.partitions.all()]
     led = node.led_replicas()
     yield gauge(

@@ -1,4 +1,7 @@
-"""The counters of a broker's replication: what becomes of ISRs, and how far its followers are. Those who do the work count."""
+"""The counters of a broker's replication: what becomes of ISRs, and how far its followers are.
+
+Those who do the work count.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ class ReplicationMetrics:
         self.corrupt_fetches = 0
         """Answers of leaders with batches that are not what their checksums say."""
         self.damage_found: Callable[[], int] = lambda: 0
-        """Replicas in which a disk has changed what was written; set by the owner of the partitions, as the next one."""
+        """Replicas in which a disk has changed what was written; set by the owner of the partitions, as the next
+        one."""
         self.damage_mended: Callable[[], int] = lambda: 0
         self.follower_lag_max: Callable[[], int] = lambda: 0
         """Records that the replica farthest behind its leader lacks; set by the owner of the followers."""

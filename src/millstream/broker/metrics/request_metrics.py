@@ -1,7 +1,7 @@
 """Counts requests by API: how many of each version, which errors, and how long they took.
 
-Local time is spent working on a request, remote time waiting for others (an fsync, a replica, a coordinator, more bytes). A
-request that waits is counted when it is answered; one that is never answered is not counted.
+Local time is spent working on a request, remote time waiting for others (an fsync, a replica, a coordinator, more
+bytes). A request that waits is counted when it is answered; one that is never answered is not counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Distributions of times: counts by size class, from which sums, quantiles and histograms are read.
 
-Observing costs a few operations and keeps nothing of the observation itself. A size class is an eighth of a power of two of
-microseconds wide, so that a quantile is off by an eighth at most.
+Observing costs a few operations and keeps nothing of the observation itself. A size class is an eighth of a power of
+two of microseconds wide, so that a quantile is off by an eighth at most.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class TimeDistribution:
         return 0.0
 
     def counts_up_to(self, limits_us: Sequence[int]) -> list[int]:
-        """Returns the number of observations up to each of the ascending limits, to the precision of the size classes."""
+        """Returns the number of observations up to each of the ascending limits, to the precision
+        of the size classes.
+        """
         counts = []
         index = seen = 0
         for limit_us in limits_us:

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 
 
 class NodeAuthorization:
-    """Decides for all listeners of a node, as `authorizer.class.name` says. Without that everybody may do everything."""
+    """Decides for all listeners of a node, as `authorizer.class.name` says.
+
+    Without that everybody may do everything.
+    """
 
     def __init__(self, config: BrokerConfig, is_loaded: Callable[[], bool]) -> None:
-        """`is_loaded`: whether the metadata log has been applied up to what was committed. Before that only super users are answered."""
+        """`is_loaded`: whether the metadata log has been applied up to what was committed.
+
+        Before that only super users are answered.
+        """
         self._authorizer: StandardAuthorizer | None = None
         self.access = OPEN
         if config.authorizer_class_name:

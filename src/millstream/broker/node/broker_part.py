@@ -187,7 +187,9 @@ class BrokerPart:
         self._purgatory.close()
 
     async def close(self) -> None:
-        """Closes logs, writes checkpoints and marks the directories as cleanly shut down, after all tasks have ended."""
+        """Closes logs, writes checkpoints and marks the directories as cleanly shut down, after all
+        tasks have ended.
+        """
         await close_directories(
             self._directories,
             self._background.high_watermarks(),

@@ -59,7 +59,10 @@ class ControllerPart:
         self._enveloped_requests.dispatcher = self.dispatcher
 
     async def start(self, advertised: Sequence[Listener]) -> None:
-        """Starts what the controller does of itself, and registers it. `advertised`: where others reach it; empty where it has no listener."""
+        """Starts what the controller does of itself, and registers it.
+
+        `advertised`: where others reach it; empty where it has no listener.
+        """
         tasks, config = self._shared.tasks, self._shared.config
         if self._shared.is_alone:
             await self._session.maybe_register(advertised)

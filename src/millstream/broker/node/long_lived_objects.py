@@ -1,14 +1,17 @@
 """Freezes the objects that live as long as the node, so that a full garbage collection is always short.
 
-A full collection looks at every container there is: with ten thousand partitions that holds the loop for 0.16 s, and it comes
-again with every quarter that the node grows. `gc.freeze` moves what is alive out of its sight. Reference counts still free what
-is frozen. Only a cycle that becomes garbage later would stay, so what a node makes many of (partitions, logs, groups, connections)
-must not end as one: tests/integration/broker/test_long_lived_objects.py counts what is left of deleted topics.
+A full collection looks at every container there is: with ten thousand partitions that holds the loop for 0.16
+s, and it comes again with every quarter that the node grows. `gc.freeze` moves what is alive out of its
+sight. Reference counts still free what is frozen. Only a cycle that becomes garbage later would stay, so what
+a node makes many of (partitions, logs, groups, connections) must not end as one:
+tests/integration/broker/test_long_lived_objects.py counts what is left of deleted topics.
 
-When to freeze is measured, not guessed: a full collection that took more than a moment has just shown that so much is alive and that
-nothing of it is garbage, so what it left is frozen there and then. A node that does not grow freezes nothing.
+When to freeze is measured, not guessed: a full collection that took more than a moment has just shown that so
+much is alive and that nothing of it is garbage, so what it left is frozen there and then. A node that does
+not grow freezes nothing.
 
-For a process that is a node and nothing else: who runs a node beside other things keeps their garbage collector as it is.
+For a process that is a node and nothing else: who runs a node beside other things keeps their
+garbage collector as it is.
 """
 
 from __future__ import annotations
@@ -50,7 +53,10 @@ class LongLivedObjects:
         gc.unfreeze()
 
     def freeze_all(self) -> None:
-        """Freezes all objects. It looks at everything, so it is for a moment when no client waits, such as the end of the start."""
+        """Freezes all objects.
+
+        It looks at everything, so it is for a moment when no client waits, such as the end of the start.
+        """
         gc.collect()
         gc.freeze()
         gc.collect()  # finds next to nothing, and the collector takes that as the size of what there is

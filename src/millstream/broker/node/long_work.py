@@ -1,12 +1,13 @@
-"""Gives turns to all long work on the event loop: parts of long requests, shards with much to do, walks over many partitions.
+"""Gives turns to all long work on the event loop: parts of long requests, shards with much to do,
+walks over many partitions.
 
-Work that has run for a millisecond asks for its next turn. Each round of the loop has one such turn, for what asked first, so a round
-is no longer with a hundred of them than with one. A round is all callbacks that were ready when it began, which is what everybody
-else waits for.
+Work that has run for a millisecond asks for its next turn. Each round of the loop has one such turn, for what asked
+first, so a round is no longer with a hundred of them than with one. A round is all callbacks that were ready when it
+began, which is what everybody else waits for.
 
-Who begins does not queue: short work never waits for long work. It begins at once, or, when others have begun in this round for a while,
-in one of the next. (Connections with many requests have turns of their own, `net.server.turns`: however many of them there are, they
-take no turn from long work, nor it from them.)
+Who begins does not queue: short work never waits for long work. It begins at once, or, when others have begun in this
+round for a while, in one of the next. (Connections with many requests have turns of their own, `net.server.turns`:
+however many of them there are, they take no turn from long work, nor it from them.)
 """
 
 from __future__ import annotations
@@ -38,13 +39,17 @@ class LongWork:
         self._is_called = False
 
     async def begin(self) -> float:
-        """Returns when the caller may begin, nearly always at once, with the time until which it may work before it asks for a turn."""
+        """Returns when the caller may begin, nearly always at once, with the time until which it may work
+        before it asks for a turn.
+        """
         while (now_s := self.now_s()) >= self._first_began(now_s) + BEGINNING_S:
             await self._wait_in(self._beginning)
         return now_s + TURN_S
 
     async def next_turn(self) -> float:
-        """Waits for the caller's turn, in the next round unless others wait, and returns the time when the turn ends."""
+        """Waits for the caller's turn, in the next round unless others wait, and returns the time
+        when the turn ends.
+        """
         if self._is_given:
             await self._wait_in(self._waiting)
         else:
@@ -81,7 +86,10 @@ class LongWork:
         await woken
 
     def _begin_round(self) -> None:
-        """Begins a round, with the work that was given its turn. The next in line is woken for the next round, and all that would begin."""
+        """Begins a round, with the work that was given its turn.
+
+        The next in line is woken for the next round, and all that would begin.
+        """
         self._is_called = False
         self._began_s = None
         if self._waiting or self._beginning:

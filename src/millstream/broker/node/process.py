@@ -64,7 +64,10 @@ class ReadyReport:
 
     @property
     def line(self) -> str:
-        """The line that scripts wait for. What a controller alone says leads to itself, as `--bootstrap-controller` wants it."""
+        """The line that scripts wait for.
+
+        What a controller alone says leads to itself, as `--bootstrap-controller` wants it.
+        """
         key = "bootstrap" if self.is_broker else "bootstrap_controller"
         return (
             f"millstream ready {key}={self.bootstrap} node={self.node_id} "
@@ -94,7 +97,10 @@ class NodeProcess:
         *,
         now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`network`: where it listens; the system's when none is given. `now_s` measures turns of connections and of long work."""
+        """`network`: where it listens; the system's when none is given.
+
+        `now_s` measures turns of connections and of long work.
+        """
         self.life = BrokerLife()
         self._config = config
         self._clock = clock
@@ -128,7 +134,10 @@ class NodeProcess:
         return self._stop_requested.is_set()
 
     def request_stop(self) -> None:
-        """Requests a clean shutdown; a second request stops waiting for others. Before the start, the node ends right after it."""
+        """Requests a clean shutdown; a second request stops waiting for others.
+
+        Before the start, the node ends right after it.
+        """
         if self._patience is not None:
             self._patience.reschedule(asyncio.get_running_loop().time())
         self._stop_requested.set()
@@ -150,8 +159,10 @@ class NodeProcess:
     async def run(
         self, announce: Callable[[ReadyReport], None], cluster_id: str | None = None
     ) -> None:
-        """Runs the node until `request_stop`. Raises ConfigError, DamagedFile, KafkaStorageError with a sentence for the operator, and
-        what a step of the shutdown failed with, when all of them have been taken.
+        """Runs the node until `request_stop`.
+
+        Raises ConfigError, DamagedFile, KafkaStorageError with a sentence for the operator, and what a step of the
+        shutdown failed with, when all of them have been taken.
 
         `announce` is called once, when the node answers. A node has one life: to start again, make another.
         """

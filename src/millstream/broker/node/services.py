@@ -39,7 +39,8 @@ class Partitions(Protocol):
     def get(self, topic: str, partition: int) -> Partition:
         """Returns a partition of this node.
 
-        Raises UnknownTopicOrPartition when the image has no such partition, NotLeaderOrFollower when this node is no replica.
+        Raises UnknownTopicOrPartition when the image has no such partition, NotLeaderOrFollower
+        when this node is no replica.
         """
         ...
 
@@ -59,19 +60,27 @@ class ControllerClient(Protocol):
         request: RequestT,
         caller: RequestContext | None = None,
     ) -> ResponseT:
-        """Returns what the active controller answers, once its records are committed and, where the controller runs here, applied.
+        """Returns what the active controller answers, once its records are committed and, where the
+        controller runs here, applied.
 
-        Used as `await controller.ask(CREATE_TOPICS, request, context)`. `caller`: the context of the client's request that asks for
-        it; None where the node itself does. Raises NotController, RequestTimedOut, and errors of the controller.
+        Used as `await controller.ask(CREATE_TOPICS, request, context)`. `caller`: the context of the client's
+        request that asks for it; None where the node itself does. Raises NotController, RequestTimedOut, and
+        errors of the controller.
         """
         ...
 
     async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
-        """Returns what the leader of the quorum answers to a client's request. For a node where it does not lead. Raises as `ask`."""
+        """Returns what the leader of the quorum answers to a client's request. For a node where it does not lead.
+
+        Raises as `ask`.
+        """
         ...
 
     async def change_voters(self, change: VoterChangeRequest) -> None:
-        """Adds, removes or updates a voter of the quorum where its leader is this node. Raises the error of the quorum."""
+        """Adds, removes or updates a voter of the quorum where its leader is this node.
+
+        Raises the error of the quorum.
+        """
         ...
 
     def leads(self) -> bool:
@@ -101,7 +110,10 @@ class LogFlusher(Protocol):
     """Group-commit fsync: everything waiting for one log shares one call in the pool."""
 
     async def flush_to(self, log: PartitionLog, offset: int) -> None:
-        """Returns once every record below `offset` of `log` is on the disk. Raises KafkaStorageError when fsync failed."""
+        """Returns once every record below `offset` of `log` is on the disk.
+
+        Raises KafkaStorageError when fsync failed.
+        """
         ...
 
     def start_flush(self, log: PartitionLog) -> None:

@@ -71,8 +71,8 @@ _HAND_OVER_S: Final = 1.0
 _RECONNECT_MAX_MS: Final = 500
 """An election does not wait longer than that before it tries a voter again."""
 _REQUESTS_IN_A_SESSION: Final = 2
-"""A heartbeat that is not answered leaves time for another one, to another controller. Less time than that, and one that brings thousands of
-partitions back would never be answered."""
+"""A heartbeat that is not answered leaves time for another one, to another controller. Less time than that, and one
+that brings thousands of partitions back would never be answered."""
 _SHORTEST_ANSWER_MS: Final = 2_000
 """Whatever a session may be: a busy controller needs its time to write a registration."""
 
@@ -185,7 +185,10 @@ class SharedParts:
         )
 
     def start(self) -> None:
-        """Reads what is committed and, where this node is the only voter, leads. Requests of others may be answered from then on."""
+        """Reads what is committed and, where this node is the only voter, leads.
+
+        Requests of others may be answered from then on.
+        """
         self._driver.start()
         self._driver.flush()
         self.dynamic_config.apply(self.controller.image)
@@ -211,7 +214,10 @@ class SharedParts:
         return self.controller.leads() or not self.waits_for_others
 
     def _has_applied_all(self) -> bool:
-        """Whether this node knows all that is committed. A leader does with the first commit of its epoch, before which it is no controller."""
+        """Whether this node knows all that is committed.
+
+        A leader does with the first commit of its epoch, before which it is no controller.
+        """
         if self.controller.leads():
             return True
         quorum = self.controller.quorum()
@@ -248,7 +254,10 @@ class SharedParts:
     def _new_connections(
         self, own: OwnLogin, request_timeout_ms: int, receive_buffer_bytes: int = -1
     ) -> Connections:
-        """Connections of this node to others, for one purpose: whoever waits on them holds nobody else up. `own`: how it logs in."""
+        """Connections of this node to others, for one purpose: whoever waits on them holds nobody else up.
+
+        `own`: how it logs in.
+        """
         config = ConnectionConfig(
             client_id=f"node-{self.config.node_id}",
             request_timeout_ms=request_timeout_ms,
@@ -316,7 +325,9 @@ class SharedParts:
         self._driver.resign()
 
     async def close(self) -> None:
-        """Closes the logs of a node that is no broker, and marks its directories as cleanly shut down, after all tasks have ended."""
+        """Closes the logs of a node that is no broker, and marks its directories as cleanly shut
+        down, after all tasks have ended.
+        """
         await close_directories(self.directories, {}, _NO_BROKER_EPOCH, self.pool, self.clock.now())
 
     def _apply(self, published: PublishedImage) -> None:

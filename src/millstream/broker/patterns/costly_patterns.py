@@ -1,7 +1,7 @@
 """Matches expressions of clients that are costly to compile, in a process of its own, one after the other.
 
-The process is started for the first of them, ended once it was not asked for a while, and started anew after it died, or was killed
-because one expression took too long. Who asks for much waits behind who asks for little (`payer_turns`).
+The process is started for the first of them, ended once it was not asked for a while, and started anew after it died,
+or was killed because one expression took too long. Who asks for much waits behind who asks for little (`payer_turns`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class MatchingProcess(Protocol):
     @property
     def has_ended(self) -> bool: ...
     async def ask(self, message: bytes) -> bytes:
-        """Sends a message to the process and returns its answer. Raises OSError when the process ends instead of answering."""
+        """Sends a message to the process and returns its answer.
+
+        Raises OSError when the process ends instead of answering.
+        """
         ...
 
     def end(self) -> None: ...
@@ -50,8 +53,9 @@ class CostlyPatterns:
     async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]:
         """Returns the texts of which the whole matches.
 
-        Raises InvalidRegularExpression with the reason alone, also when time runs out or the process dies (PatternProcessDied), and
-        CoordinatorNotAvailable when there can be no process. A caller that is cancelled costs the others a start of the process.
+        Raises InvalidRegularExpression with the reason alone, also when time runs out or the process dies
+        (PatternProcessDied), and CoordinatorNotAvailable when there can be no process. A caller that is cancelled costs
+        the others a start of the process.
         """
         async with self._turns.of(payer):
             process = await self._running_process()

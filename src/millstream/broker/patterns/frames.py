@@ -5,7 +5,8 @@
     node     T texts           which of them match? asked for as often as there are texts left
     process  one byte for each text: 1 for a match, else 0
 
-One asks, the other answers, so neither can be waiting with a full pipe. Imports nothing of the broker: the process is to be small.
+One asks, the other answers, so neither can be waiting with a full pipe. Imports nothing of the
+broker: the process is to be small.
 """
 
 from __future__ import annotations

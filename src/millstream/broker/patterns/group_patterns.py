@@ -1,4 +1,6 @@
-"""The topics that the expressions of a group's members match, for a shard that asks for them (`coordinator.group.consumer.regex`)."""
+"""The topics that the expressions of a group's members match, for a shard that asks for them
+(`coordinator.group.consumer.regex`).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class GroupPatterns:
-    """Matches expressions, without topics that the member for whom it is asked may not describe: they are not there for it, as in Kafka."""
+    """Matches expressions, without topics that the member for whom it is asked may not describe: they are not
+    there for it, as in Kafka.
+    """
 
     def __init__(
         self, matcher: PatternMatcher, access: Access, clock: Clock, *, long_work: LongWork

@@ -1,7 +1,7 @@
 """Matches texts with the expressions of clients, off the event loop and within a time limit.
 
-Nearly all expressions are compiled within a few milliseconds (`client_pattern.is_cheap`): a thread does. The others go to a process
-of their own (`costly_patterns`), since no thread would do: compiling keeps the interpreter's lock.
+Nearly all expressions are compiled within a few milliseconds (`client_pattern.is_cheap`): a thread does. The others go
+to a process of their own (`costly_patterns`), since no thread would do: compiling keeps the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ class MatchingThread(Protocol):
 
 
 class PatternMatcher:
-    """Matches for payers. A `payer` is the address of the client: clients with much to match wait for those with little."""
+    """Matches for payers.
+
+    A `payer` is the address of the client: clients with much to match wait for those with little.
+    """
 
     def __init__(self, thread: MatchingThread, costly: CostlyPatterns, clock: Clock) -> None:
         self._thread = thread
@@ -34,7 +37,9 @@ class PatternMatcher:
         self._clock = clock
 
     async def check_fits(self, pattern: str, payer: str) -> None:
-        """Raises InvalidRegularExpression, with the reason alone, for what can be read and is too large once it is compiled."""
+        """Raises InvalidRegularExpression, with the reason alone, for what can be read and is too
+        large once it is compiled.
+        """
         if is_cheap(pattern):
             return
         try:
@@ -46,8 +51,8 @@ class PatternMatcher:
     async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]:
         """Returns the texts of which the whole matches.
 
-        Raises InvalidRegularExpression with the reason alone, also when time runs out, and CoordinatorNotAvailable when the process
-        for a costly expression cannot be started.
+        Raises InvalidRegularExpression with the reason alone, also when time runs out, and CoordinatorNotAvailable when
+        the process for a costly expression cannot be started.
         """
         if not is_cheap(pattern):
             check_size(pattern)

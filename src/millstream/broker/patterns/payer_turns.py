@@ -9,7 +9,10 @@ from contextlib import asynccontextmanager
 
 
 class PayerTurns:
-    """The turns of payers on one event loop. A call waits for at most one turn of each other payer, and for its own payer's before."""
+    """The turns of payers on one event loop.
+
+    A call waits for at most one turn of each other payer, and for its own payer's before.
+    """
 
     def __init__(self) -> None:
         self._is_taken = False

@@ -16,7 +16,10 @@ _PROGRAM: Final = "millstream.broker.patterns.program"
 
 
 class PatternProcess:
-    """The pattern process. One question is asked at a time; after one without an answer, the process can only be ended."""
+    """The pattern process.
+
+    One question is asked at a time; after one without an answer, the process can only be ended.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], pipe: socket.socket) -> None:
         self._process = process
@@ -51,7 +54,10 @@ class PatternProcess:
         return self._process.poll() is not None
 
     async def ask(self, message: bytes) -> bytes:
-        """Sends a message to the process and returns its answer. Raises OSError when the process ends instead of answering."""
+        """Sends a message to the process and returns its answer.
+
+        Raises OSError when the process ends instead of answering.
+        """
         await asyncio.get_running_loop().sock_sendall(self._pipe, framed(message))
         return await self._receive()
 
@@ -76,7 +82,9 @@ class PatternProcess:
 
 
 def _started(pipe: socket.socket) -> subprocess.Popen[bytes]:
-    """`Popen` and not asyncio's subprocesses: it does not copy the page tables of a large node, and needs no watcher of children."""
+    """`Popen` and not asyncio's subprocesses: it does not copy the page tables of a large node, and
+    needs no watcher of children.
+    """
     if not sys.executable:
         raise OSError("Python does not know its own program")
     return subprocess.Popen(  # noqa: S603 - our own program

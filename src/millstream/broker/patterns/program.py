@@ -2,8 +2,9 @@
 
     python -m millstream.broker.patterns.program
 
-Its standard input and output are the node. It ends at the end of its input, and by SIGALRM when it is not asked for long or one answer
-takes long: so it is never left behind, even where the node was killed while an expression was compiled.
+Its standard input and output are the node. It ends at the end of its input, and by SIGALRM when it
+is not asked for long or one answer takes long: so it is never left behind, even where the node was
+killed while an expression was compiled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Says what of a Produce request its client may write, where an authorizer decides: before anything is looked up or appended."""
+"""Says what of a Produce request its client may write, where an authorizer decides: before anything
+is looked up or appended.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def handle_what_is_allowed(
     produce: Produce[ServicesT],
     refuse: Failed,
 ) -> Answered:
-    """Has `produce` append what the client may write, and answers for the rest; `refuse` makes the answer to a request that is refused.
+    """Has `produce` append what the client may write, and answers for the rest; `refuse` makes the answer to
+    a request that is refused.
 
     Raises TransactionalIdAuthorizationFailed.
     """
@@ -124,7 +127,9 @@ async def _with_refused(
 def _check_transactional_id(
     request: ProduceRequest, context: RequestContext, access: Access
 ) -> None:
-    """Raises TransactionalIdAuthorizationFailed for a producer that names no transactional id, or one that is not its own."""
+    """Raises TransactionalIdAuthorizationFailed for a producer that names no transactional
+    id, or one that is not its own.
+    """
     if request.transactional_id is None:
         raise TransactionalIdAuthorizationFailed(
             "a transactional batch needs the transactional id in the request"

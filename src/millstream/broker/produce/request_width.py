@@ -1,7 +1,8 @@
-"""Counts the partitions in the frame of a Produce: most frames are long because of their records, few because of partitions.
+"""Counts the partitions in the frame of a Produce: most frames are long because of their records,
+few because of partitions.
 
-A long Produce is decoded in a thread and handled in parts like other long requests, but only where it names very many partitions:
-elsewhere decoding costs nothing, as records are not looked at.
+A long Produce is decoded in a thread and handled in parts like other long requests, but only where it names very many
+partitions: elsewhere decoding costs nothing, as records are not looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ _INT32: Final = Struct(">i")
 
 
 def has_many_partitions(frame: memoryview, at: int, version: int) -> bool:
-    """Whether the frame names many partitions; its body begins at `at`. A damaged frame counts as few: its decoder refuses it."""
+    """Whether the frame names many partitions; its body begins at `at`.
+
+    A damaged frame counts as few: its decoder refuses it.
+    """
     try:
         return _names_more(frame, at, version)
     except READ_FAILURES:

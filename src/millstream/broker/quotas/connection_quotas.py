@@ -1,7 +1,8 @@
-"""Limits how fast one server of a node accepts connections: of all its listeners, of each, and of each address (KIP-612).
+"""Limits how fast one server of a node accepts connections: of all its listeners, of each,
+and of each address (KIP-612).
 
-Rates and times are those of Kafka's ConnectionQuotas. Above the rate of all, or of its listener, a connection waits to be accepted, one
-window at most. Above the rate of its address it is counted for nobody, waits, and is closed.
+Rates and times are those of Kafka's ConnectionQuotas. Above the rate of all, or of its listener, a connection waits to
+be accepted, one window at most. Above the rate of its address it is counted for nobody, waits, and is closed.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class ConnectionQuotas:
     def record(
         self, listener_name: str, of_all_max: float | None, of_listener_max: float, now_ms: int
     ) -> int:
-        """Counts a connection, and returns how long it waits to be accepted. `of_all_max` None: it counts for its listener alone."""
+        """Counts a connection, and returns how long it waits to be accepted.
+
+        `of_all_max` None: it counts for its listener alone.
+        """
         wait_ms = 0
         if of_all_max is not None:
             wait_ms = self._recorded(self._of_all, of_all_max, now_ms)
@@ -116,7 +120,9 @@ class ConnectionQuotas:
 
 
 def _plain(address: str) -> str:
-    """Returns one text for an address, however it is written: `::1` for 0:0:0:0:0:0:0:1, 10.0.0.1 for ::ffff:10.0.0.1."""
+    """Returns one text for an address, however it is written: `::1` for 0:0:0:0:0:0:0:1, 10.0.0.1
+    for ::ffff:10.0.0.1.
+    """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:  # an old quota of a host's name, which is an address to nobody

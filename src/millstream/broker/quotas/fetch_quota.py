@@ -35,7 +35,9 @@ def held_back(
 
 
 def _size(answers: Sequence[Answer], version: int) -> int:
-    """Returns the bytes of an answer as Kafka counts them: its size field and its body, without the header (`FetchResponse.sizeOf`)."""
+    """Returns the bytes of an answer as Kafka counts them: its size field and its body, without the header
+    (`FetchResponse.sizeOf`).
+    """
     response = FetchResponse()
     topics: dict[tuple[str, bytes], FetchableTopicResponse] = {}
     for key, data in answers:

@@ -1,8 +1,9 @@
 """The quotas of one node: the limits of the metadata image, and what clients have taken here.
 
-Each broker counts for itself, as in Kafka: a quota of 1 MB a second is 1 MB a second of every broker. Of bytes and request time the
-longer wait counts. Requests that come in envelopes were charged by the broker that passed them on; changes of metadata are charged where
-the controller is. Connections are counted by each server of the node (`connection_quotas`), which hears here of the quotas of addresses.
+Each broker counts for itself, as in Kafka: a quota of 1 MB a second is 1 MB a second of every broker. Of bytes and
+request time the longer wait counts. Requests that come in envelopes were charged by the broker that passed them on;
+changes of metadata are charged where the controller is. Connections are counted by each server of the node
+(`connection_quotas`), which hears here of the quotas of addresses.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _EXEMPT: Final = frozenset(
         ApiKey.UPDATE_RAFT_VOTER, ApiKey.VOTE, ApiKey.WRITE_TXN_MARKERS,
     }
 )  # fmt: skip
-"""What nodes ask of each other, and what makes others wait if it waits (`sendResponseExemptThrottle`); fetches of followers, too."""
+"""What nodes ask of each other, and what makes others wait if it waits (`sendResponseExemptThrottle`);
+fetches of followers, too."""
 _STRICT_FROM: Final[Mapping[int, int]] = {
     ApiKey.CREATE_PARTITIONS: 3,
     ApiKey.CREATE_TOPICS: 6,
@@ -59,7 +61,8 @@ class NodeClocks(NamedTuple):
 class NodeQuotas:
     """Charges requests of clients. Used on the loop alone.
 
-    At the time of the charge, as Kafka: requests that wait end in another order than they came, and a rate never goes back in time.
+    At the time of the charge, as Kafka: requests that wait end in another order than they came, and
+    a rate never goes back in time.
     """
 
     def __init__(
@@ -119,8 +122,9 @@ class NodeQuotas:
     def charge_arrival(self, context: RequestContext, request_bytes: int) -> int:
         """Charges a produce with its bytes, before it is handled. Returns how long its client has to wait.
 
-        Produces of a connection overlap: if they were charged when they are answered, as they are by Kafka, which takes one at a time, all
-        that a client sends ahead would be started at the end of each wait, and it would write half as much again as its quota.
+        Produces of a connection overlap: if they were charged when they are answered, as they are by Kafka, which takes
+        one at a time, all that a client sends ahead would be started at the end of each wait, and it would write half
+        as much again as its quota.
         """
         if context.time is None or not self._produce.is_enabled:
             return 0
@@ -163,7 +167,8 @@ class NodeQuotas:
     def charge_fetch(self, context: RequestContext, response_bytes: int) -> int:
         """Charges an answer of records, and the time that was spent on it so far.
 
-        Returns how long the consumer has to wait, for whichever of the two: then it gets no records, and is not charged with their bytes.
+        Returns how long the consumer has to wait, for whichever of the two: then it gets no records, and is
+        not charged with their bytes.
         """
         wait_ms, now_ms = 0, self._now_ms()
         if self._request.is_enabled and context.time is not None:
@@ -178,12 +183,16 @@ class NodeQuotas:
         return wait_ms
 
     def fetch_bytes_max(self, context: RequestContext) -> int:
-        """Returns how many bytes a consumer can be sent at once: more would make it wait although it took nothing before, for ever."""
+        """Returns how many bytes a consumer can be sent at once: more would make it wait although it took
+        nothing before, for ever.
+        """
         largest = self._fetch.largest(context.principal.name, context.client_id)
         return _UNLIMITED if largest is None else min(_UNLIMITED, int(largest))
 
     def begin_mutations(self, caller: RequestContext | None) -> MutationCharge | None:
-        """Returns what a request is charged with the partitions that it creates and deletes; None: no quota holds for it."""
+        """Returns what a request is charged with the partitions that it creates and
+        deletes; None: no quota holds for it.
+        """
         if caller is None or not self._mutations.is_enabled:
             return None
         strict_from = _STRICT_FROM.get(caller.header.request_api_key)

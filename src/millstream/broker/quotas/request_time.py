@@ -1,8 +1,8 @@
 """The time that the loop, or a thread, works on one request: what a quota of request time is charged with.
 
-What a request waits does not count, however often it waits: for the disk, for more bytes, for its next turn. Kafka counts the work up to
-the first wait, and what is done later for whoever completes it; there a request is never cut into turns, here one of a hundred thousand
-partitions would be charged with its first fifty.
+What a request waits does not count, however often it waits: for the disk, for more bytes, for its next turn. Kafka
+counts the work up to the first wait, and what is done later for whoever completes it; there a request is never cut into
+turns, here one of a hundred thousand partitions would be charged with its first fifty.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class RequestTime:
         self.arrival_wait_ms: int | None = None
         """How long its client has to wait for the bytes of the request itself; None where they are not charged yet."""
         self.is_charged = False
-        """Whether its handler has charged it already: an answer without records is decided before there is an answer."""
+        """Whether its handler has charged it already: an answer without records is decided before there is an
+        answer."""
 
     def spent_ns(self) -> int:
         """Returns the time that was spent until now."""

@@ -1,7 +1,7 @@
 """Notes who is held back by quotas: for the metrics, and for an operator who reads the log.
 
-A line says who waits, for which quota, for how long, and what gives it more; then it is silent about that one for ten minutes. Clients make
-up their ids, so only so many different ones are told of in ten minutes.
+A line says who waits, for which quota, for how long, and what gives it more; then it is silent about that one for ten
+minutes. Clients make up their ids, so only so many different ones are told of in ten minutes.
 """
 
 from __future__ import annotations
@@ -121,7 +121,10 @@ def _who(held: Held) -> str:
 
 
 def _entity(held: Held) -> str:
-    """Returns the options that name it for the tool. Names come from clients: they are quoted, and one with a line break breaks no line."""
+    """Returns the options that name it for the tool.
+
+    Names come from clients: they are quoted, and one with a line break breaks no line.
+    """
     if held.address:
         return f"--entity-type ips --entity-name {held.address}"
     types = (("users", held.counted.user), ("clients", held.counted.client_id))

@@ -1,6 +1,7 @@
 """Stands for the fetchers of a broker until the first of its replicas follows another broker.
 
-A node by itself has no followers, so it neither makes fetchers nor loads their modules, which are a fortieth of its start.
+A node by itself has no followers, so it neither makes fetchers nor loads their modules,
+which are a fortieth of its start.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""Has the controller asked to alter the partitions that this broker leads: who is in sync, and that a leader has recovered.
+"""Has the controller asked to alter the partitions that this broker leads: who is in sync,
+and that a leader has recovered.
 
     fetch that makes a follower due, image of a leader that recovers, the look at all of them  -->  due  -->  asked  -->  answered
 
-What is due is decided by `Partition.wanted_alteration`; `PartitionAlterations` sends it. Owns that a partition is asked for once, and
-again where the answer says so.
+What is due is decided by `Partition.wanted_alteration`; `PartitionAlterations` sends it. Owns that a partition is asked
+for once, and again where the answer says so.
 
-A leader has recovered from an unclean election as soon as it leads: its log recovered when it was opened (KIP-704). Kafka says so with
-the next change of the ISR. A partition of one replica has none, and would be told as recovering for ever: here it is said at once.
+A leader has recovered from an unclean election as soon as it leads: its log recovered when it was opened (KIP-704).
+Kafka says so with the next change of the ISR. A partition of one replica has none, and would be told as recovering for
+ever: here it is said at once.
 """
 
 from __future__ import annotations
@@ -120,7 +122,10 @@ class IsrChanges:
     def _tell_altered(
         self, partition: Partition, asked: _Asked, answer: AlterPartitionResponsePartitionData
     ) -> None:
-        """Counts and tells what the controller has done. An image may have told the partition before the answer came; Kafka counts it then no more."""
+        """Counts and tells what the controller has done.
+
+        An image may have told the partition before the answer came; Kafka counts it then no more.
+        """
         self._metrics.isr_expands += len(answer.isr) > asked.had
         self._metrics.isr_shrinks += len(answer.isr) < asked.had
         if asked.why:

@@ -1,9 +1,10 @@
-"""Sends AlterPartition: what the leaders on this broker want changed goes to the controller, one request at a time with all of it.
+"""Sends AlterPartition: what the leaders on this broker want changed goes to the controller, one
+request at a time with all of it.
 
     propose -> waits for the request in flight -> sent with others that wait -> answered
 
-Owns that nothing is given up: an answer may be lost, the request is made again. Decides nothing about partitions: whoever proposes
-hears what the controller said of its partition, and reads the rest from the metadata.
+Owns that nothing is given up: an answer may be lost, the request is made again. Decides nothing about partitions:
+whoever proposes hears what the controller said of its partition, and reads the rest from the metadata.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _LOGGER = logging.getLogger(__name__)
 _RETRY_S: Final = 0.05
 """Kafka's pause after a request that failed as a whole (`DefaultAlterPartitionManager`)."""
 _PER_REQUEST: Final = 500
-"""Kafka sends all that wait. When a broker comes back thousands do, and the controller plans and this broker takes each request in one step:
-some twenty milliseconds for so many.
+"""Kafka sends all that wait. When a broker comes back thousands do, and the controller plans and this broker takes each
+request in one step: some twenty milliseconds for so many.
 """
 
 PartitionKey = tuple[Uuid, int]
@@ -54,7 +55,10 @@ class PartitionAlterations:
         self._is_needed = asyncio.Event()
 
     def propose(self, alteration: Alteration, on_altered: OnAltered) -> bool:
-        """Has an alteration sent; `on_altered` is given the answer. False where one of the same partition is not answered yet."""
+        """Has an alteration sent; `on_altered` is given the answer.
+
+        False where one of the same partition is not answered yet.
+        """
         if alteration.key in self._pending:
             return False
         self._pending[alteration.key] = alteration, on_altered

@@ -1,6 +1,7 @@
 """Asks another broker as a follower of its partitions: Fetch in a session, ListOffsets where a fetch was out of range.
 
-Values in and out; what is asked and what follows from answers is decided by `replication.fetch_plan` and `replication.follower`.
+Values in and out; what is asked and what follows from answers is decided by
+`replication.fetch_plan` and `replication.follower`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from millstream.replication.fetch_plan import FollowedKey, SessionFetch
 LATEST: Final = -1
 EARLIEST: Final = -2
 _BRIEF_WAIT_MS: Final = 5
-"""A sync takes about as long. Partitions that come back from one are not kept longer, and an idle leader is asked no more often."""
+"""A sync takes about as long. Partitions that come back from one are not kept longer, and an idle
+leader is asked no more often."""
 """Times that ListOffsets takes for the end and the start of a log."""
 
 
@@ -77,7 +79,10 @@ class RemoteLeader:
         self._broker_epoch = broker_epoch
 
     async def fetch(self, planned: SessionFetch, *, is_brief: bool = False) -> FetchAnswer:
-        """Returns the answer, or waits for it while the leader has nothing to tell; `is_brief`: hardly. Raises what `BrokerChannel.ask` raises."""
+        """Returns the answer, or waits for it while the leader has nothing to tell; `is_brief`: hardly.
+
+        Raises what `BrokerChannel.ask` raises.
+        """
         request = fetch_request(
             planned, self._settings, ReplicaState(self._channel.broker_id, self._broker_epoch())
         )
@@ -94,7 +99,10 @@ class RemoteLeader:
     async def offsets(
         self, leader_epochs: Mapping[TopicPartition, int], timestamp: int
     ) -> dict[TopicPartition, LeaderOffset]:
-        """Returns where logs end (LATEST) or begin (EARLIEST), of every partition asked for. Raises what `BrokerChannel.ask` raises."""
+        """Returns where logs end (LATEST) or begin (EARLIEST), of every partition asked for.
+
+        Raises what `BrokerChannel.ask` raises.
+        """
         topics: dict[str, list[ListOffsetsPartition]] = {}
         for name, epoch in leader_epochs.items():
             asked = ListOffsetsPartition(name.partition, epoch, timestamp)

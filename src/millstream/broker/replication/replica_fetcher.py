@@ -4,8 +4,9 @@
                                                       a cut is a task of its own: its partition waits alone for the disk
 
 A partition that lacks what is committed is none of this fetcher's, unless it is one for those: `Lanes` has it moved.
-Carries out what `replication.follower` decides. Whatever is wrong with one partition is that partition's matter: the others of its answer
-go on. The loop gives way between partitions, so an answer may be overtaken by an image: each step looks whether it still counts.
+Carries out what `replication.follower` decides. Whatever is wrong with one partition is that partition's matter: the
+others of its answer go on. The loop gives way between partitions, so an answer may be overtaken by an image: each step
+looks whether it still counts.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ class FetcherServices:
 
 
 class Lanes(Protocol):
-    """Whoever has two fetchers: one for partitions that are in step with their leader, one for those that lack what is committed."""
+    """Whoever has two fetchers: one for partitions that are in step with their leader, one for
+    those that lack what is committed.
+    """
 
     def note_misplaced(self, name: TopicPartition) -> None:
         """Takes note that a partition belongs to the other fetcher, after an answer."""
@@ -180,7 +183,9 @@ class ReplicaFetcher:
         follower: FollowedPartition,
         cut: LogCut | None = None,
     ) -> None:
-        """Follows a partition from the next request on; where it is to be cut before, from the first one after that on."""
+        """Follows a partition from the next request on; where it is to be cut before, from the
+        first one after that on.
+        """
         followed = self._followed[key] = Followed(key, partition, follower)
         if cut is not None:
             self._begin_cut(followed, cut)
@@ -210,7 +215,9 @@ class ReplicaFetcher:
         return followed
 
     def is_in_step(self, key: FollowedKey) -> bool:
-        """Whether a partition lacked nothing that is committed after its last answer, and does not wait for the disk."""
+        """Whether a partition lacked nothing that is committed after its last answer, and does not
+        wait for the disk.
+        """
         followed = self._followed.get(key)
         return followed is not None and followed.lag == 0 and key not in self._busy
 
@@ -439,7 +446,9 @@ class ReplicaFetcher:
             self._flusher.start_flush(log)
 
     def _note_append(self, followed: Followed) -> None:
-        """A partition is moved only here, where it waits for no disk: work that is under way would end in the fetcher that it has left."""
+        """A partition is moved only here, where it waits for no disk: work that is under way would end in the
+        fetcher that it has left.
+        """
         log = followed.partition.log
         followed.follower.note_append(log.log_end_offset, log.leader_epochs.latest_epoch)
         assert followed.lag is not None, "an answer came"
@@ -472,8 +481,10 @@ class ReplicaFetcher:
     def _go_on(
         self, followed: Followed, note: Callable[[Followed], None], error: Exception | None
     ) -> None:
-        """Fetches on after the disk was waited for. Meanwhile the partition may have left this fetcher, and even come back under a newer
-        epoch: that is another follower.
+        """Fetches on after the disk was waited for.
+
+        Meanwhile the partition may have left this fetcher, and even come back under a newer epoch:
+        that is another follower.
         """
         if self._followed.get(followed.key) is not followed:
             return
@@ -492,7 +503,10 @@ class ReplicaFetcher:
         )
 
     def _handle_failure(self, followed: Followed, error: Exception) -> None:
-        """An error that is ours. A log that is out of use, and what nobody expected, waits for newer metadata, as in Kafka."""
+        """An error that is ours.
+
+        A log that is out of use, and what nobody expected, waits for newer metadata, as in Kafka.
+        """
         is_over = (
             isinstance(error, KafkaStorageError) and followed.partition.log.failure is not None
         )

@@ -1,17 +1,19 @@
-"""Decides who fetches what: each followed partition goes to a fetcher of its leader, `num.replica.fetchers` for each broker.
+"""Decides who fetches what: each followed partition goes to a fetcher of its leader,
+`num.replica.fetchers` for each broker.
 
-Each of these is two, with a connection and a session each: one for partitions that are in step with their leader, one for those that lack
-what is committed, as after a restart. Kafka has one for both. There an acknowledgement of a partition that is in sync waits while a megabyte of
-another one is sent, received and written, fetch after fetch, until that one has caught up: 9 % of the requests that came through before.
+Each of these is two, with a connection and a session each: one for partitions that are in step with their leader, one
+for those that lack what is committed, as after a restart. Kafka has one for both. There an acknowledgement of a
+partition that is in sync waits while a megabyte of another one is sent, received and written, fetch after fetch, until
+that one has caught up: 9 % of the requests that came through before.
 
     in step --an answer leaves it behind what is committed--> behind, at once
     behind  --an answer brings it into step-----------------> offered; claimed by the other fetcher between two requests
 
-Between being offered and claimed it is still fetched: the leader may wait for it already, and the other fetcher's request may wait for
-`replica.fetch.wait.max.ms`.
+Between being offered and claimed it is still fetched: the leader may wait for it already, and the other fetcher's
+request may wait for `replica.fetch.wait.max.ms`.
 
-Told by `HostedPartitions`, in the step in which a partition follows an image: so a partition that is to lead is fetched no more before
-it leads, and one that has another leader drops what the last one sends.
+Told by `HostedPartitions`, in the step in which a partition follows an image: so a partition that is to lead is fetched
+no more before it leads, and one that has another leader drops what the last one sends.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class ReplicaFetchers:
         *,
         count: int,
     ) -> None:
-        """`new_channel` makes connections to other brokers, one to each; `count` is how many fetchers each of them has."""
+        """`new_channel` makes connections to other brokers, one to each; `count` is how many
+        fetchers each of them has.
+        """
         self._new_channel = new_channel
         self._settings = settings
         self._broker_epoch = broker_epoch
@@ -142,7 +146,9 @@ class ReplicaFetchers:
                 self._move(name, assignment)
 
     def _move(self, name: TopicPartition, assignment: _Assignment) -> None:
-        """An answer to the fetcher that it leaves may be under way: it changes nothing, and the next request is made for where the log ends."""
+        """An answer to the fetcher that it leaves may be under way: it changes nothing, and the next request
+        is made for where the log ends.
+        """
         followed = self._fetcher(self._lane(name, assignment)).remove(assignment.key)
         assert followed is not None, "it is fetched where it was placed"
         self._behind ^= {name}
@@ -238,5 +244,7 @@ def _cut_of_unknown_epochs(partition: Partition) -> LogCut | None:
 
 
 def fetcher_index(topic_id: Uuid, partition: int, count: int) -> int:
-    """Returns which of a leader's fetchers fetches a partition: always the same one, and those of a topic are spread."""
+    """Returns which of a leader's fetchers fetches a partition: always the same one, and those of a
+    topic are spread.
+    """
     return (int.from_bytes(topic_id[-_ID_BYTES_USED:], "big") + partition) % count

@@ -1,8 +1,8 @@
 """Asks whether a client may do what its request asks for, and writes the audit log.
 
-Handlers ask here, in Kafka's order. Without an authorizer everything is allowed and nothing is logged: `is_open` says so before a name
-is looked at. Denials are logged at INFO and what is allowed at DEBUG; what is asked only to choose (whether a topic is told of at all, or
-whether another permission has to do) at TRACE.
+Handlers ask here, in Kafka's order. Without an authorizer everything is allowed and nothing is logged: `is_open` says
+so before a name is looked at. Denials are logged at INFO and what is allowed at DEBUG; what is asked only to choose
+(whether a topic is told of at all, or whether another permission has to do) at TRACE.
 """
 
 from __future__ import annotations
@@ -106,7 +106,10 @@ class Access:
         *,
         quiet: bool = False,
     ) -> AbstractSet[str]:
-        """Returns the names that the client may not use so. Each is asked for once, however often the request mentions it."""
+        """Returns the names that the client may not use so.
+
+        Each is asked for once, however often the request mentions it.
+        """
         if self._authorizer is None:
             return _NOBODY
         return {
@@ -141,7 +144,10 @@ class Access:
     def allows_any(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> bool:
-        """Whether there is any resource of the type with which the client may do it. Kafka logs of it only that all of them are allowed."""
+        """Whether there is any resource of the type with which the client may do it.
+
+        Kafka logs of it only that all of them are allowed.
+        """
         if self._authorizer is None:
             return True
         decision = self._authorizer.decide_for_any(context.connection, operation, resource_type)
@@ -153,7 +159,10 @@ class Access:
         return decision.is_allowed
 
     def operations(self, context: RequestContext, resource_type: ResourceType, name: str) -> int:
-        """Returns the operations that the client may perform, as the bits it is told (KIP-430). Nothing is granted, so TRACE is all that is logged."""
+        """Returns the operations that the client may perform, as the bits it is told (KIP-430).
+
+        Nothing is granted, so TRACE is all that is logged.
+        """
         operations = supported_operations(resource_type)
         if self._authorizer is not None:
             operations = tuple(
@@ -180,7 +189,9 @@ class Access:
         quiet: bool = False,
         told_only: bool = False,
     ) -> bool:
-        """The parts of a request that was cut have one answer, and one line: what changes in between does not split it."""
+        """The parts of a request that was cut have one answer, and one line: what changes in
+        between does not split it.
+        """
         assert self._authorizer is not None, "who is open asks nothing"
         answered = context.decided
         if answered is not None:
@@ -211,7 +222,8 @@ async def withhold_groups(
     *,
     long_work: LongWork,
 ) -> list[GroupT]:
-    """Returns described groups, `withheld` those with topics that the client may not describe: nobody learns of these by a group.
+    """Returns described groups, `withheld` those with topics that the client may not describe:
+    nobody learns of these by a group.
 
     In turns: a group may have very many members, each with many topics.
     """
@@ -262,7 +274,10 @@ def _log(
 
 
 def _mentions(names: Iterable[str]) -> dict[str, int]:
-    """Returns how often each name is among them. Produce comes here: a Counter takes longer than all the rest for a name or two."""
+    """Returns how often each name is among them.
+
+    Produce comes here: a Counter takes longer than all the rest for a name or two.
+    """
     mentions: dict[str, int] = {}
     for name in names:
         mentions[name] = mentions.get(name, 0) + 1

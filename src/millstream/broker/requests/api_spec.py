@@ -1,4 +1,5 @@
-"""The declaration of an API in its handler module: key, versions served, the permissions that clients need, and which of its lists may be long.
+"""The declaration of an API in its handler module: key, versions served, the permissions that clients need, and which
+of its lists may be long.
 
 ApiVersions, dispatch and the compatibility page read it.
 """
@@ -40,15 +41,17 @@ def cluster_permission(operation: Operation) -> Permission:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The lists of a request that hold its elements, and the lists of the response that answer them, in the same order."""
+    """The lists of a request that hold its elements, and the lists of the response that answer
+    them, in the same order.
+    """
 
     asked: Path
     answered: Path
     per_part: int = ELEMENTS_PER_PART
     """Fewer where an element costs much; more where each part waits for the disk."""
     records: Callable[[Element], int] = lambda _element: 0
-    """How many records an element of the outermost list asks the metadata log for, at least. Of a whole request that many are
-    too many, as in Kafka, although the parts would do."""
+    """How many records an element of the outermost list asks the metadata log for, at least. Of a whole request that
+    many are too many, as in Kafka, although the parts would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,8 @@ class ApiSpec:
     permissions: tuple[Permission, ...]
     """As Kafka asks for them, in its order; empty for an API that every client may use."""
     is_forwarded: bool = False
-    """A broker passes the request on to the active controller as it came, where that is another node, and asks for nothing itself."""
+    """A broker passes the request on to the active controller as it came, where that is another
+    node, and asks for nothing itself."""
     lists: tuple[Lists, ...] = ()
     """Where a long request is cut into parts: the elements do not depend on each other (`long_requests`)."""
     kept_whole: str = ""

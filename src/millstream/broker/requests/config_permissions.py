@@ -1,6 +1,7 @@
 """Tells who may change which configurations, and whether the broker or the controller of a node was asked.
 
-Configurations of brokers, loggers and metrics subscriptions are the cluster's resource, those of topics and groups are theirs.
+Configurations of brokers, loggers and metrics subscriptions are the cluster's resource, those of
+topics and groups are theirs.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class _Resource(Protocol):
 def config_refusal(
     access: Access, context: RequestContext, operation: Operation, config_type: int, name: str
 ) -> KafkaError | None:
-    """Returns the error for a client that may not do it. Configurations of unknown types are nobody's: they are refused as such."""
+    """Returns the error for a client that may not do it.
+
+    Configurations of unknown types are nobody's: they are refused as such.
+    """
     resource_type = _RESOURCES.get(config_type)
     if access.is_open or resource_type is None:
         return None
@@ -80,5 +84,7 @@ def is_of_controller(context: RequestContext, config: BrokerConfig) -> bool:
 
 
 def is_asked_as_broker(context: RequestContext, config: BrokerConfig) -> bool:
-    """Whether a client asks the broker of this node: what came in an envelope was looked at by the broker that was asked."""
+    """Whether a client asks the broker of this node: what came in an envelope was looked at
+    by the broker that was asked.
+    """
     return not context.connection.is_forwarded and not is_of_controller(context, config)

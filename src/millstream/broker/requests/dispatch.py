@@ -1,7 +1,8 @@
 """Turns a request frame into a response frame: finds the API, decodes, handles, encodes.
 
-Owns what a client is told when something fails: a frame that cannot be understood closes its connection, a KafkaError becomes
-the API's error, anything unexpected is logged and becomes UNKNOWN_SERVER_ERROR. Knows neither sockets nor what APIs do.
+Owns what a client is told when something fails: a frame that cannot be understood closes its connection, a
+KafkaError becomes the API's error, anything unexpected is logged and becomes UNKNOWN_SERVER_ERROR. Knows
+neither sockets nor what APIs do.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ class _Begun(NamedTuple):
 
 
 def _allowed(handler: Handler, handle: BoundHandle, access: Access) -> BoundHandle:
-    """`handle`, and before it the question whether the client may at all, for APIs that are allowed or refused as a whole.
+    """`handle`, and before it the question whether the client may at all, for APIs that are
+    allowed or refused as a whole.
 
     Permissions on what a request names are asked by handlers, which know the names.
     """
@@ -116,11 +118,12 @@ def _allowed(handler: Handler, handle: BoundHandle, access: Access) -> BoundHand
 def _where_the_controller_is(
     handler: Handler, handle: BoundHandle, controller: ControllerClient
 ) -> BoundHandle:
-    """`handle` on the node of the active controller; elsewhere the request is passed on, and that node asks whether it is allowed.
+    """`handle` on the node of the active controller; elsewhere the request is passed on, and that
+    node asks whether it is allowed.
 
-    What is asked of the quorum is answered here where nobody is known to lead: with that.
-    The controller may come to this node after it was looked for: what is passed on reaches it in an envelope then, too. It may leave
-    this node after it was asked here: the next one asks again.
+    What is asked of the quorum is answered here where nobody is known to lead: with that. The controller may come to
+    this node after it was looked for: what is passed on reaches it in an envelope then, too. It may leave this node
+    after it was asked here: the next one asks again.
     """
     if not handler.api.is_forwarded:
         return handle
@@ -156,7 +159,10 @@ class Dispatcher:
         self._routes = {int(key): _Route(handler, services) for key, handler in handlers.items()}
 
     def may_overlap(self, frame: memoryview) -> bool:
-        """Whether the request may overlap. Short produces may: they are appended at once and then wait for acknowledgement only."""
+        """Whether the request may overlap.
+
+        Short produces may: they are appended at once and then wait for acknowledgement only.
+        """
         if frame[:2] != _PRODUCE_KEY:
             return False
         if len(frame) <= _SHORT_PRODUCE_BYTES:
@@ -318,7 +324,9 @@ class Dispatcher:
     def _charge(
         self, context: RequestContext, request: Message, begun: _Begun, found_ms: int = 0
     ) -> int:
-        """Charges a request, refused ones too, and pauses a connection above its quota. Returns for how many milliseconds.
+        """Charges a request, refused ones too, and pauses a connection above its quota.
+
+        Returns for how many milliseconds.
 
         `found_ms`: the wait that another node or the handler found, which may be longer.
         """

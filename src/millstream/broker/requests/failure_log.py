@@ -1,7 +1,9 @@
-"""Tells the operator of failures that are not the client's fault, and of bounds that are reached, each of them once, however often clients meet it.
+"""Tells the operator of failures that are not the client's fault, and of bounds that are reached, each of them once,
+however often clients meet it.
 
-Owns what was told. Whoever does something for several partitions in one request passes what one of them raised, so that it is the
-error of that partition and of no other: a KafkaError is what it is, anything else is a fault of ours and becomes UNKNOWN_SERVER_ERROR.
+Owns what was told. Whoever does something for several partitions in one request passes what one of them raised, so that
+it is the error of that partition and of no other: a KafkaError is what it is, anything else is a fault of ours and
+becomes UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
@@ -49,10 +51,11 @@ class FailureLog:
         self._told: OrderedDict[tuple[str, ...], _Told] = OrderedDict()
 
     def of(self, what: str, error: Exception) -> KafkaError:
-        """Returns the error that a client is told when `error` came of what was done for `what`, a partition or a request.
+        """Returns the error that a client is told when `error` came of what was done for
+        `what`, a partition or a request.
 
-        An error of the disk is logged as its sentence, an unexpected one with its trace. A replica that was taken away while a request
-        was under way is no failure: the client asks the leader next, as it is told by Kafka.
+        An error of the disk is logged as its sentence, an unexpected one with its trace. A replica that was taken away
+        while a request was under way is no failure: the client asks the leader next, as it is told by Kafka.
         """
         if isinstance(error, OSError):
             error = KafkaStorageError(f"cannot read or write its files: {error}")
@@ -72,7 +75,9 @@ class FailureLog:
         return UnknownServerError()
 
     def log_bound(self, what: str, error: KafkaError) -> None:
-        """Tells of a client that was refused since there is no room, once for each bound: the sentence says what to change, and most answers have no place for it."""
+        """Tells of a client that was refused since there is no room, once for each bound: the sentence says what to
+        change, and most answers have no place for it.
+        """
         if error.bound:
             repeated = self._is_due(("bound", error.bound))
             if repeated is not None:

@@ -1,7 +1,7 @@
 """The services that handlers of brokers and of controllers may take as parameters, and the function that passes them.
 
-A handler names what it needs: `handle(request, context, *, controller)`, or, where that is more than a few, one parameter
-`services` of its own frozen dataclass `Services`. A name means the same service in every handler.
+A handler names what it needs: `handle(request, context, *, controller)`, or, where that is more than a few, one
+parameter `services` of its own frozen dataclass `Services`. A name means the same service in every handler.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Answers requests with very many elements in parts, so that no request holds the event loop for long.
 
-A handler answers a request of a few hundred elements in some milliseconds. One with a hundred thousand is cut here into requests
-of that size, which are handled one after another with the requests of others between them; the answers are put together
-again, in the order of the request. So no handler handles long requests; its ApiSpec says which lists may be cut: their elements do not
-depend on each other, as a partition's answer does not depend on the next partition's. What two elements of one request mean together (a
-topic that stands twice) is seen only where both are in one part.
+A handler answers a request of a few hundred elements in some milliseconds. One with a hundred thousand is cut here into
+requests of that size, which are handled one after another with the requests of others between them; the answers are put
+together again, in the order of the request. So no handler handles long requests; its ApiSpec says which lists may be
+cut: their elements do not depend on each other, as a partition's answer does not depend on the next partition's. What
+two elements of one request mean together (a topic that stands twice) is seen only where both are in one part.
 """
 
 from __future__ import annotations
@@ -144,7 +144,10 @@ def _with(message: Element, name: str, value: object) -> Element:
 
 
 def _append(together: list[Element], answers: list[Element], inner: Path) -> None:
-    """Appends the answers of a part. Where an element was cut, the last answer and the first of the next part are about the same: they become one."""
+    """Appends the answers of a part.
+
+    Where an element was cut, the last answer and the first of the next part are about the same: they become one.
+    """
     if inner and together and answers and _are_of_one(together[-1], answers[0], inner[0]):
         _append(getattr(together[-1], inner[0]), getattr(answers[0], inner[0]), inner[1:])
         answers = answers[1:]

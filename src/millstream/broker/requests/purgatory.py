@@ -1,11 +1,12 @@
-"""The purgatory: requests wait in it for partitions to make progress, fetches for bytes, produces for their high watermark.
+"""The purgatory: requests wait in it for partitions to make progress, fetches for bytes, produces
+for their high watermark.
 
 One place for both, keyed by partition. An operation is registered before it can miss a wake-up, completed by `wake`
-when its condition holds, given up at its deadline, and there is a bound on how many there are. A listener is told of every
-progress, whether it waits or not. Knows nothing of requests.
+when its condition holds, given up at its deadline, and there is a bound on how many there are. A listener is told of
+every progress, whether it waits or not. Knows nothing of requests.
 
-That a log has grown by what is not committed yet is told to followers alone: a hundred produces that wait for the high watermark are
-not looked through with each append.
+That a log has grown by what is not committed yet is told to followers alone: a hundred produces that wait for the high
+watermark are not looked through with each append.
 """
 
 from __future__ import annotations
@@ -135,7 +136,9 @@ class Purgatory:
         *,
         minds_growth: bool = False,
     ) -> DelayedOperation:
-        """Starts a wait at once. `is_satisfied(key)` is called whenever `key` made progress; it is cheap and does not raise.
+        """Starts a wait at once.
+
+        `is_satisfied(key)` is called whenever `key` made progress; it is cheap and does not raise.
 
         `minds_growth`: it is called as well when the log has grown by what is not committed.
         When too many wait already the operation is over as soon as it is awaited, as if its deadline had passed.
@@ -169,7 +172,10 @@ class Purgatory:
     def listener(
         self, on_progress: Callable[[TopicPartition], None], *, minds_growth: bool = False
     ) -> PartitionListener:
-        """Returns a new listener, without partitions yet. `on_progress` is cheap and does not raise; `minds_growth` as in `watch`."""
+        """Returns a new listener, without partitions yet.
+
+        `on_progress` is cheap and does not raise; `minds_growth` as in `watch`.
+        """
         return PartitionListener(
             self._growth_listeners if minds_growth else self._listeners, on_progress
         )
@@ -179,7 +185,9 @@ class Purgatory:
         self._end(operation, satisfied=True)
 
     def wake(self, partition: TopicPartition) -> None:
-        """Checks the waits for `partition`: its high watermark or start moved, its leader changed, or it was removed."""
+        """Checks the waits for `partition`: its high watermark or start moved, its leader changed,
+        or it was removed.
+        """
         _tell(self._listeners, partition)
         self._check(self._watchers, partition)
         self.note_growth(partition)
@@ -252,7 +260,9 @@ def _tell(all_listeners: _Listeners, partition: TopicPartition) -> None:
 
 
 def _is_satisfied(operation: DelayedOperation, partition: TopicPartition) -> bool:
-    """A wait that cannot be checked is over: who waits looks again, and is told why; who made the progress has nothing to do with it."""
+    """A wait that cannot be checked is over: who waits looks again, and is told why; who made the progress
+    has nothing to do with it.
+    """
     try:
         return operation.is_satisfied(partition)
     except Exception:  # noqa: BLE001 - it comes again when the waiting request reads

@@ -1,6 +1,8 @@
-"""The APIs that a node serves, found from the modules of `broker.handlers` and `broker.controller_handlers`, and what each listener serves of them.
+"""The APIs that a node serves, found from the modules of `broker.handlers` and `broker.controller_handlers`, and what
+each listener serves of them.
 
-ApiVersions, dispatch and the compatibility page read it. Owns no policy: a handler module says everything about its API.
+ApiVersions, dispatch and the compatibility page read it. Owns no policy: a handler module says
+everything about its API.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from millstream.protocol.api import CONTROLLER_APIS, ApiKey, Message
 class Handler:
     """An API, the function that serves it, and the function that says that a whole request failed.
 
-    `handle` gives the response at once when nothing must wait (the fast path), an awaitable when something must,
-    and None when the client wants no answer (acks=0). The awaitable is cancelled when the connection closes: what mutates
-    state goes through its owner (a partition, a coordinator, the controller), never through the waiting handler.
-    A KafkaError it raises is answered by `failed`, which raises NoAnswer when the client wants none.
+    `handle` gives the response at once when nothing must wait (the fast path), an awaitable when something must, and
+    None when the client wants no answer (acks=0). The awaitable is cancelled when the connection closes: what mutates
+    state goes through its owner (a partition, a coordinator, the controller), never through the waiting handler. A
+    KafkaError it raises is answered by `failed`, which raises NoAnswer when the client wants none.
     """
 
     api: ApiSpec
@@ -57,7 +59,8 @@ CONTROLLER_HANDLERS: Final[Mapping[ApiKey, Handler]] = MappingProxyType(
         **_OWN_OF_CONTROLLERS,
     }
 )
-"""What brokers and administrators are served on the listeners of a controller: as on a broker's, where it has no handler of its own."""
+"""What brokers and administrators are served on the listeners of a controller: as on a broker's,
+where it has no handler of its own."""
 HANDLERS: Final[Mapping[ApiKey, Handler]] = MappingProxyType(
     {**CONTROLLER_HANDLERS, **BROKER_HANDLERS}
 )

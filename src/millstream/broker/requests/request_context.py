@@ -15,18 +15,23 @@ from millstream.security.principal import KafkaPrincipal
 
 @dataclass(slots=True)
 class RequestContext:
-    """The context of a request, passed to `handle` beside its body. Mutable only for fast construction: no code changes it."""
+    """The context of a request, passed to `handle` beside its body.
+
+    Mutable only for fast construction: no code changes it.
+    """
 
     header: RequestHeader
     connection: ClientConnection
     now: Instant
     """Both clocks when the request had been decoded."""
     is_long: bool = False
-    """It has thousands of elements, which belong together: what is done with all of them at once is done in a thread."""
+    """It has thousands of elements, which belong together: what is done with all of them at once is done in a
+    thread."""
     cut_from: Message | None = None
     """The whole request, of which this is a part (`long_requests`)."""
     decided: dict[tuple[int, int, str], bool] | None = None
-    """What its parts have asked the authorizer already, by operation, type and name of the resource; None where it is not cut."""
+    """What its parts have asked the authorizer already, by operation, type and name of the
+    resource; None where it is not cut."""
     time: RequestTime | None = None
     """What measures it; None where there are no quotas."""
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def check_may_ask_for_tokens(context: RequestContext) -> None:
-    """Refuses requests of clients that came with a token, or that nobody has authenticated. Raises DelegationTokenRequestNotAllowed.
+    """Refuses requests of clients that came with a token, or that nobody has authenticated.
+
+    Raises DelegationTokenRequestNotAllowed.
 
     How the client of a forwarded request came is known to the broker that forwarded it, which has asked the same.
     """

@@ -13,7 +13,10 @@ PARTITIONS_PER_TURN: Final = 100
 
 
 def turns_of(partitions: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
-    """Yields all items at once if they are few, else a part for each turn. The caller asks for a turn before each but the first."""
+    """Yields all items at once if they are few, else a part for each turn.
+
+    The caller asks for a turn before each but the first.
+    """
     if len(partitions) <= AT_ONCE:
         yield partitions
         return

@@ -54,7 +54,8 @@ async def without_hidden(
     image: MetadataImage,
     long_work: LongWork,
 ) -> tuple[Acknowledgements, AbstractSet[str]]:
-    """Returns the acknowledgements of topics that may be read, and the names of those, here or among `others`, that may not.
+    """Returns the acknowledgements of topics that may be read, and the names of those, here or
+    among `others`, that may not.
 
     A topic id that is unknown is no topic to ask for.
     """

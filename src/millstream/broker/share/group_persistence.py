@@ -1,6 +1,7 @@
 """Carries changes of share state from the group coordinator to the share coordinator, and the outcome back.
 
-Owns the order: the group's record says first what is about to happen, so that a node that dies in between leaves nothing forgotten.
+Owns the order: the group's record says first what is about to happen, so that a node that dies in between
+leaves nothing forgotten.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ class ShareGroupPersistence:
     async def initialize(
         self, initialization: Initialization, caller: Caller
     ) -> dict[SharePartitionKey, KafkaError]:
-        """Initialises share state. Returns the partitions whose state could not be initialised; the others can be assigned now."""
+        """Initialises share state.
+
+        Returns the partitions whose state could not be initialised; the others can be assigned now.
+        """
         persister = self._share_groups.persister
         group_id = initialization.group_id
         keys = list(_keys(group_id, initialization.partitions))
@@ -80,7 +84,10 @@ class ShareGroupPersistence:
         return errors
 
     async def delete_group(self, group_id: str, caller: Caller) -> None:
-        """Deletes all state of a share group before the group is deleted. Raises the error for which it may not be deleted."""
+        """Deletes all state of a share group before the group is deleted.
+
+        Raises the error for which it may not be deleted.
+        """
         deletion = await self.ask(group_id, DeleteGroupState(group_id), Deletion, caller)
         errors = await self.delete(deletion)
         for error in errors.values():

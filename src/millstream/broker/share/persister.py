@@ -1,4 +1,5 @@
-"""Stores share state, for leaders of partitions and the group coordinator, with the share coordinator of each share partition.
+"""Stores share state, for leaders of partitions and the group coordinator, with the share
+coordinator of each share partition.
 
 Makes `__share_group_state` when it is
 needed for the first time, and asks again while the coordinator is not ready.
@@ -83,7 +84,8 @@ class SharePersister:
 
 
 def as_told_to_consumers(error: KafkaError) -> KafkaError:
-    """Returns the error for a share consumer when share state cannot be read or written: it knows partitions and their leaders only.
+    """Returns the error for a share consumer when share state cannot be read or written: it knows
+    partitions and their leaders only.
 
     The error of share state is its cause where that is another one.
     """

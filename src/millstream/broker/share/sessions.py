@@ -1,7 +1,7 @@
 """Share sessions (KIP-932): which partitions a member of a share group reads, remembered from fetch to fetch.
 
-Owns sessions, their epochs and how many there may be. A session belongs to the connection it was opened on and ends with it; what
-its member still had acquired is the caller's to release. Does not read partitions.
+Owns sessions, their epochs and how many there may be. A session belongs to the connection it was opened on and ends
+with it; what its member still had acquired is the caller's to release. Does not read partitions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
 PARTITIONS_MAX: Final = 100_000
-"""Of all sessions, with what is out of each of them some 500 MB. Kafka bounds the number of sessions alone (`group.share.max.share.sessions`)."""
+"""Of all sessions, with what is out of each of them some 500 MB. Kafka bounds the number of sessions alone
+(`group.share.max.share.sessions`)."""
 
 
 class ShareSessionPartition(NamedTuple):
@@ -119,7 +120,10 @@ class ShareSessions:
         added: Iterable[tuple[ShareSessionPartition, str | None]],
         forgotten: Iterable[ShareSessionPartition],
     ) -> None:
-        """Changes what a session reads. Raises ShareSessionLimitReached; its epoch goes on, and what is forgotten makes room."""
+        """Changes what a session reads.
+
+        Raises ShareSessionLimitReached; its epoch goes on, and what is forgotten makes room.
+        """
         new = dict(added)
         for partition in forgotten:
             new.pop(partition, None)

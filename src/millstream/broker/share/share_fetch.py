@@ -1,8 +1,9 @@
 """One share fetch: reads what members may acquire, acquires it, and waits while there is nothing.
 
-Owns the order in which partitions are read, the limits of one answer, and the wait. Sessions and acknowledgements are elsewhere.
-Between reading a partition and acquiring what was read nothing waits, so no other request takes it. Thousands of partitions are counted and
-read in turns with other work; each is watched before it is counted, so no progress is missed.
+Owns the order in which partitions are read, the limits of one answer, and the wait. Sessions and
+acknowledgements are elsewhere. Between reading a partition and acquiring what was read nothing waits, so no
+other request takes it. Thousands of partitions are counted and read in turns with other work; each is watched
+before it is counted, so no progress is missed.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class ShareFetch:
         self._failures = failures
         self._by_name = {each.log.topic_partition: each for each in loaded}
         self._readable: dict[TopicPartition, int] = {}
-        """Bytes that could be read of partitions of which this member may acquire records, as far as they were counted."""
+        """Bytes that could be read of partitions of which this member may acquire records, as far as they were
+        counted."""
         self._total = 0
         self._has_moved = False
         """Whether something was read that no member can acquire, so that more may be read behind it."""

@@ -97,7 +97,9 @@ class ShareGroups:
     # --- sessions that end
 
     def on_disconnect(self, connection: ClientConnection) -> None:
-        """Releases the records of the members whose connection was closed, instead of waiting until their locks run out."""
+        """Releases the records of the members whose connection was closed, instead of
+        waiting until their locks run out.
+        """
         left = self.sessions.close_connection(connection.connection_id)
         if left and not self._is_closed:
             self._tasks.start(self._release_all(left), "share sessions that were left")
@@ -113,7 +115,10 @@ class ShareGroups:
         await self.release(session)
 
     async def release(self, session: ShareSession) -> None:
-        """Releases the records that the member of the session holds. Failures are logged: no request waits, and locks run out."""
+        """Releases the records that the member of the session holds.
+
+        Failures are logged: no request waits, and locks run out.
+        """
         async for partition in self.long_work.in_turns(list(session.partitions)):
             try:
                 await self.partitions.release_member(

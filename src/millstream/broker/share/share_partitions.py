@@ -1,8 +1,8 @@
 """The share partitions of this node: those of partitions it leads that some share group reads here.
 
-Loads a share partition when a member asks for it first, stores what changes through the persister, lets locks run out in time,
-and forgets it when leadership moves, the share coordinator fences it, or no member of the group is here any more. What happens to
-records is `coordinator.share_partition`; one loop owns all of them.
+Loads a share partition when a member asks for it first, stores what changes through the persister, lets locks run out
+in time, and forgets it when leadership moves, the share coordinator fences it, or no member of the group is here any
+more. What happens to records is `coordinator.share_partition`; one loop owns all of them.
 """
 
 from __future__ import annotations
@@ -139,8 +139,10 @@ class SharePartitions:
     async def acknowledge(
         self, key: SharePartitionKey, member_id: str, batches: Sequence[AcknowledgementBatch]
     ) -> None:
-        """Returns when it is stored. Raises UnknownTopicOrPartition when the member cannot have records of the partition,
-        InvalidRecordState, InvalidRequest, and what a consumer is told when it cannot be stored.
+        """Returns when it is stored.
+
+        Raises UnknownTopicOrPartition when the member cannot have records of the partition, InvalidRecordState,
+        InvalidRequest, and what a consumer is told when it cannot be stored.
         """
         loaded = self.find(key)
         if loaded is None:
@@ -150,7 +152,10 @@ class SharePartitions:
         await self._finish(loaded, transition)
 
     async def release_member(self, key: SharePartitionKey, member_id: str) -> None:
-        """Releases the records of a member that has closed its session. Raises as `acknowledge` does when that cannot be stored."""
+        """Releases the records of a member that has closed its session.
+
+        Raises as `acknowledge` does when that cannot be stored.
+        """
         loaded = self.find(key)
         if loaded is not None:
             await self._finish(loaded, loaded.state.release_member(member_id, self._limits(key)))

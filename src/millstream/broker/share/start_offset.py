@@ -13,7 +13,10 @@ _BY_DURATION: Final = "by_duration:"
 
 
 async def first_offset(partition: Partition, reset: str, now_ms: int, pool: DiskPool) -> int:
-    """Returns the first offset. `reset` was checked when it was set; `now_ms` is wall time. Unpacks batches for a duration."""
+    """Returns the first offset. `reset` was checked when it was set; `now_ms` is wall time.
+
+    Unpacks batches for a duration.
+    """
     if reset == "earliest":
         return partition.log_start_offset
     if reset.startswith(_BY_DURATION):

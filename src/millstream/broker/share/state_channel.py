@@ -1,4 +1,7 @@
-"""Asks the share coordinator of a share partition, on this node or another one. Translates its requests into Kafka's messages and back."""
+"""Asks the share coordinator of a share partition, on this node or another one.
+
+Translates its requests into Kafka's messages and back.
+"""
 
 from __future__ import annotations
 

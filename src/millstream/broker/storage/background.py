@@ -1,7 +1,8 @@
 """Runs periodic work: checkpoints, retention, deleted files, flushes. One task each, started with the node.
 
-Owns the schedule and where the work runs, not the work: what only writes files runs in the disk pool, what changes a log on
-the loop that owns it. A disk that fails one log is that log's matter: it refuses everything from then on and is logged here.
+Owns the schedule and where the work runs, not the work: what only writes files runs in the disk pool, what
+changes a log on the loop that owns it. A disk that fails one log is that log's matter: it refuses everything
+from then on and is logged here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The file `bootstrap.checkpoint` of a data directory: the records with which the metadata of a new cluster begins.
 
-`storage format` writes it, and the first active controller of the cluster writes its records into the metadata log. In the form of a
-snapshot, as Kafka's. Nothing changes it, and who has metadata does not read it again.
+`storage format` writes it, and the first active controller of the cluster writes its records into the metadata log. In
+the form of a snapshot, as Kafka's. Nothing changes it, and who has metadata does not read it again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Closes the logs of a node whose tasks have ended, and looks at the next start whether they are as they were closed."""
+"""Closes the logs of a node whose tasks have ended, and looks at the next start whether they are as
+they were closed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _LOGGER = logging.getLogger(__name__)
 async def check_closed_directories(directories: LogDirectories, pool: DiskPool) -> None:
     """Looks at directories that were closed in order, before the node registers and before a log is opened.
 
-    Where something is damaged the node registers as one that stopped uncleanly: it must not count as having what it had.
+    Where something is damaged the node registers as one that stopped uncleanly: it must not
+    count as having what it had.
     """
     for directory in directories.for_partitions:
         for damage in await pool.run(directory.check_closed_logs):
@@ -36,7 +39,8 @@ async def close_directories(
     pool: DiskPool,
     now: Instant,
 ) -> None:
-    """Closes all logs, then writes checkpoints; marks as cleanly shut down the directories of which everything is on the disk.
+    """Closes all logs, then writes checkpoints; marks as cleanly shut down the directories of which
+    everything is on the disk.
 
     Syncs several logs at a time.
     """

@@ -1,6 +1,7 @@
 """Mends replicas of this broker in whose logs damage was found; see `replication.damage` for the order and why.
 
-Told of damage by whoever reads logs, of images by `HostedPartitions`, before it has a partition followed. Nothing is waited for here: a cut is begun, and told when it is done.
+Told of damage by whoever reads logs, of images by `HostedPartitions`, before it has a partition followed. Nothing is
+waited for here: a cut is begun, and told when it is done.
 """
 
 from __future__ import annotations
@@ -44,9 +45,11 @@ class DamagedReplicas:
         start_cut: StartCut,
         on_cut: Callable[[Partition], None],
     ) -> None:
-        """`on_placed` tells the controller where a replica lives; `directory_of` gives the id of the directory that it does live in.
+        """`on_placed` tells the controller where a replica lives; `directory_of` gives the id of the
+        directory that it does live in.
 
-        `start_cut` has a replica cut, which takes a while; `on_cut` is told of one that is to be looked at with the newest image after that.
+        `start_cut` has a replica cut, which takes a while; `on_cut` is told of one that is to be looked at
+        with the newest image after that.
         """
         self._broker_id = broker_id
         self._clock = clock
@@ -78,7 +81,10 @@ class DamagedReplicas:
         self.follow(hosted, image)
 
     def follow(self, hosted: Partition, image: MetadataImage) -> bool:
-        """Does what this image asks for. False while the replica must not follow its leader: it would come to be in sync."""
+        """Does what this image asks for.
+
+        False while the replica must not follow its leader: it would come to be in sync.
+        """
         name = hosted.topic_partition
         if hosted.damaged_at is None:
             if name in self._withdrawn:

@@ -32,8 +32,8 @@ def open_data_directories(
 ) -> LogDirectories:
     """Opens and locks the directories. `cluster_id`: of a new cluster, or the one that old directories must have.
 
-    The one of the metadata log must be usable; another that the disk does not give is offline, and its partitions with it.
-    Raises ConfigError with a sentence for the operator, DamagedFile.
+    The one of the metadata log must be usable; another that the disk does not give is offline, and its partitions with
+    it. Raises ConfigError with a sentence for the operator, DamagedFile.
     """
     first, *others = config.data_directories
     _check_metadata_stay(first, others, environment.file_system)
@@ -65,7 +65,9 @@ def random_uuid(random: Random) -> Uuid:
 
 
 def _check_metadata_stay(first: str, others: Sequence[str], file_system: FileSystem) -> None:
-    """Raises ConfigError where a node that has data would begin with metadata of nothing: its partitions would be strays."""
+    """Raises ConfigError where a node that has data would begin with metadata of nothing: its
+    partitions would be strays.
+    """
     try:
         if file_system.exists(first) and META_PROPERTIES_FILE in file_system.list(first):
             return

@@ -42,7 +42,10 @@ class DirectoryAssignments:
         self._is_supported = asyncio.Event()
 
     def follow(self, image: MetadataImage) -> None:
-        """Holds assignments back while the level of the cluster has none. Kafka's brokers forget them then until they are started again."""
+        """Holds assignments back while the level of the cluster has none.
+
+        Kafka's brokers forget them then until they are started again.
+        """
         if can(image, Capability.DIRECTORY_ASSIGNMENT):
             self._is_supported.set()
         else:
@@ -53,7 +56,10 @@ class DirectoryAssignments:
         self._is_needed.set()
 
     async def run(self) -> None:
-        """Sends pending assignments, many in a request, until cancelled. To be started once the broker is registered."""
+        """Sends pending assignments, many in a request, until cancelled.
+
+        To be started once the broker is registered.
+        """
         refused: KafkaError | None = None
         while True:
             await self._is_supported.wait()

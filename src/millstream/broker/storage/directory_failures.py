@@ -1,6 +1,8 @@
-"""Acts on failed data directories: their partitions go offline, and the node goes on with the other directories, if it can.
+"""Acts on failed data directories: their partitions go offline, and the node goes on with
+the other directories, if it can.
 
-A node stops where the failed directory holds the metadata log or was the last one: it could neither decide nor store anything.
+A node stops where the failed directory holds the metadata log or was the last one: it could neither
+decide nor store anything.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Runs the threads of a node, which wait for the disk and compute, so that the event loop does neither for long.
 
-What runs here touches nothing but files and what it was given: state belongs to the loop. Computing is divided by what it may delay:
-expressions of clients (`match`) never stand in the way of a sync, and neither do long messages (`convert`) nor packed records (`unpack`).
+What runs here touches nothing but files and what it was given: state belongs to the loop. Computing is divided by what
+it may delay: expressions of clients (`match`) never stand in the way of a sync, and neither do long messages
+(`convert`) nor packed records (`unpack`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Decides when records in a log are safe, by one rule for producers and coordinators.
 
-They must be on every in-sync replica, and on this disk where `millstream.flush.on.ack` or `flush.messages` asks for that.
+They must be on every in-sync replica, and on this disk where `millstream.flush.on.ack` or
+`flush.messages` asks for that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ class AppendedRecords:
     partition: Partition
     end_offset: int
     leader_epoch: LeaderEpoch
-    """Under which they were appended. Once another has led since, what the log holds below `end_offset` may be other records."""
+    """Under which they were appended. Once another has led since, what the log holds below
+    `end_offset` may be other records."""
     must_sync: bool
     must_replicate: bool
 
@@ -55,9 +57,9 @@ class Durability:
     def must_sync(self, partition: Partition, acks: int, end_offset: int) -> bool:
         """Whether the records below `end_offset` must be on the disk before they are acknowledged.
 
-        With a single in-sync replica no other broker has them: auto then asks the disk. With several a power loss of all of them loses
-        records, as in Kafka. One that loses power alone tells the controller when it registers again (PreviousBrokerEpoch -1), and
-        is in sync only once it has fetched from the others what it lost.
+        With a single in-sync replica no other broker has them: auto then asks the disk. With several a power loss of
+        all of them loses records, as in Kafka. One that loses power alone tells the controller when it registers again
+        (PreviousBrokerEpoch -1), and is in sync only once it has fetched from the others what it lost.
         """
         if partition.log.must_flush(end_offset):
             return True
@@ -84,8 +86,8 @@ class Durability:
     async def wait(self, written: AppendedRecords, timeout_ms: int) -> None:
         """Returns when the records are safe.
 
-        `timeout_ms` is for the replicas, as in Kafka: what is written is not told to be lost because this disk is slow. Raises
-        KafkaStorageError, NotLeaderOrFollower, RequestTimedOut.
+        `timeout_ms` is for the replicas, as in Kafka: what is written is not told to be lost because this disk is slow.
+        Raises KafkaStorageError, NotLeaderOrFollower, RequestTimedOut.
         """
         await self.sync(written)
         if await self.replicate(written, timeout_ms):
@@ -117,7 +119,10 @@ class Durability:
         return True
 
     async def sync_alone(self, written: AppendedRecords) -> None:
-        """Syncs records that others were to have, if these have left the ISR instead: then nobody else has them. Raises KafkaStorageError."""
+        """Syncs records that others were to have, if these have left the ISR instead: then nobody else has them.
+
+        Raises KafkaStorageError.
+        """
         partition, end_offset = written.partition, written.end_offset
         if not written.must_sync and self.must_sync(partition, ACKS_ALL, end_offset):
             await self._log_flusher.flush_to(partition.log, end_offset)

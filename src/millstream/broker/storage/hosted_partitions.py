@@ -1,10 +1,11 @@
 """Hosts replicas as the metadata says: opens, configures, leads, follows with and deletes their logs.
 
-The image is the only source: nothing is created because a directory exists. A replica that an image takes away while the node runs is
-deleted, as in Kafka; a directory that the first image does not have here is moved aside, never deleted.
+The image is the only source: nothing is created because a directory exists. A replica that an image
+takes away while the node runs is deleted, as in Kafka; a directory that the first image does not
+have here is moved aside, never deleted.
 
-Few partitions follow a new image at once. Of thousands each follows when it is its turn, or before that when a request asks for it: so a
-request sees every partition as the newest image has it, and none waits for all of them.
+Few partitions follow a new image at once. Of thousands each follows when it is its turn, or before that when a request
+asks for it: so a request sees every partition as the newest image has it, and none waits for all of them.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ class HostedPartitions:
         self._refused: set[TopicPartition] = set()
         """Logs that could not be opened and may be another time."""
         self._offline: dict[TopicPartition, tuple[Uuid, str]] = {}
-        """Topic id and what was told of logs that could not be opened, or were lost, so that it is not told with every attempt."""
+        """Topic id and what was told of logs that could not be opened, or were lost, so that it is
+        not told with every attempt."""
         self._image = MetadataImage()
         self.damaged = DamagedReplicas(
             self._node_id,
@@ -145,7 +147,10 @@ class HostedPartitions:
         return failed + len(self._offline)
 
     async def run(self, long_work: LongWork) -> None:
-        """Lets follow what is behind, a little at a time, until cancelled. Then what was deleted is deleted, before the node ends."""
+        """Lets follow what is behind, a little at a time, until cancelled.
+
+        Then what was deleted is deleted, before the node ends.
+        """
         try:
             while True:
                 await self._has_work.wait()
@@ -342,7 +347,9 @@ class HostedPartitions:
             )
 
     def _discard_offline(self, name: TopicPartition) -> None:
-        """Takes the files of a log that could not be opened out of the way when its topic is deleted: another may have its name next."""
+        """Takes the files of a log that could not be opened out of the way when its topic is
+        deleted: another may have its name next.
+        """
         topic_id, _ = self._offline.get(name, (None, ""))
         if topic_id is None or self._is_still_ours(*name, topic_id):
             return

@@ -1,9 +1,10 @@
-"""Compacts logs in the background: finds the one with the largest dirty part, cleans it, notes how far it got, looks again.
+"""Compacts logs in the background: finds the one with the largest dirty part, cleans it,
+notes how far it got, looks again.
 
-Owns when, where and how fast; what is cleaned and how is the matter of `log.compaction`. As many logs as log.cleaner.threads says
-are cleaned at a time, each in the disk pool in small steps, so that neither the event loop nor other work of the pool waits
-long; between two steps the log's owner, the event loop, swaps finished segments in. A log that cannot be cleaned is set aside,
-and the others go on.
+Owns when, where and how fast; what is cleaned and how is the matter of `log.compaction`. As many logs as
+log.cleaner.threads says are cleaned at a time, each in the disk pool in small steps, so that neither the event loop nor
+other work of the pool waits long; between two steps the log's owner, the event loop, swaps finished segments in. A log
+that cannot be cleaned is set aside, and the others go on.
 """
 
 from __future__ import annotations

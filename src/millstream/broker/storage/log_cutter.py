@@ -1,6 +1,9 @@
-"""Cuts the logs of followers while the loop goes on: what waits for the disk is done in the pool. `log.truncation` has the order.
+"""Cuts the logs of followers while the loop goes on: what waits for the disk is done in the pool.
 
-read (pool) ─▶ made, on the loop, if the partition still follows that leader ─▶ settled (pool) ─▶ complete ─▶ whoever wanted it is told
+`log.truncation` has the order.
+
+read (pool) ─▶ made, on the loop, if the partition still follows that leader ─▶ settled (pool) ─▶ complete ─▶
+whoever wanted it is told
 """
 
 from __future__ import annotations

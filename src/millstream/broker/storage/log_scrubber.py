@@ -1,9 +1,11 @@
-"""Reads all logs again and again, slowly, and compares batches with their checksums: what a disk has changed is found before it is needed.
+"""Reads all logs again and again, slowly, and compares batches with their checksums: what a disk has changed
+is found before it is needed.
 
     round over all replicas, at `millstream.log.scrub.bytes.per.second` --damage--> `HostedPartitions.note_damage`
     a follower that asks again and again for one offset ------------------------^
 
-The second is looked at soon: the follower has refused what it was sent. Owns when and how fast; what damage is, the log says.
+The second is looked at soon: the follower has refused what it was sent. Owns when and how fast;
+what damage is, the log says.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _READ_BYTES: Final = 256 * 1024
-"""Read and compared in a thread, in 0.4 ms; in 8 ms where all batches are of one small record, and the loop shares the interpreter with it."""
+"""Read and compared in a thread, in 0.4 ms; in 8 ms where all batches are of one small record, and the loop
+shares the interpreter with it."""
 _LOOK_AGAIN_S: Final = 1.0
 """How soon it is seen that a setting has changed."""
 _LOOK_S: Final = 2.0
@@ -48,7 +51,10 @@ class LogScrubber:
         interval_ms: Callable[[], int],
         long_work: LongWork,
     ) -> None:
-        """Both may change at any time. `bytes_per_second`: 0 turns rounds off. `interval_ms`: from one round to the next, if there is time."""
+        """Both may change at any time. `bytes_per_second`: 0 turns rounds off.
+
+        `interval_ms`: from one round to the next, if there is time.
+        """
         self._partitions = partitions
         self._pool = pool
         self._bytes_per_second = bytes_per_second
@@ -69,7 +75,10 @@ class LogScrubber:
         return self._bytes_per_second() > 0 and now_s >= begin_s + self._interval_ms() / 1000
 
     async def make_round(self) -> None:
-        """Verifies what each replica holds. One whose damage is known waits to be mended, unless it is alone with it."""
+        """Verifies what each replica holds.
+
+        One whose damage is known waits to be mended, unless it is alone with it.
+        """
         async for _, hosted in self._long_work.in_turns(self._partitions.all()):
             if self._bytes_per_second() <= 0:
                 return
@@ -93,7 +102,10 @@ class LogScrubber:
         *,
         pace: Pace | None = None,
     ) -> None:
-        """Stops at the first damage. Without a pace as fast as the disk allows. What the disk refuses is its log's matter; others go on."""
+        """Stops at the first damage. Without a pace as fast as the disk allows.
+
+        What the disk refuses is its log's matter; others go on.
+        """
         log, known = hosted.log, hosted.damaged_at
         try:
             plan = log.plan_verification(first_offset, end_offset)

@@ -1,4 +1,5 @@
-"""Puts new logs on the disk, one after another, giving way between two: a topic of many partitions must not stall other requests.
+"""Puts new logs on the disk, one after another, giving way between two: a topic of many partitions
+must not stall other requests.
 
 A log that is written before its turn comes is put there by its first append.
 """

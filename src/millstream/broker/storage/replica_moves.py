@@ -2,9 +2,9 @@
 
     current log ─ copied batch by batch ─▶ future log, in a directory `*-future` ─ caught up, synced ─▶ takes its place
 
-The future log is this module's until it takes over; the last step happens without giving way to other work, so that no record is
-written to a log that is about to leave. A move that a restart interrupts begins anew. All moves together keep to
-`replica.alter.log.dirs.io.max.bytes.per.second`, but for the last step of each.
+The future log is this module's until it takes over; the last step happens without giving way to other work, so that no
+record is written to a log that is about to leave. A move that a restart interrupts begins anew. All moves together keep
+to `replica.alter.log.dirs.io.max.bytes.per.second`, but for the last step of each.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class ReplicaMoves:
         copies_at_once: int,
         bytes_per_second_max: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        """`on_moved` is told once a replica lives in another directory. `copies_at_once`: as many replicas move at a time, the others wait.
+        """`on_moved` is told once a replica lives in another directory.
+
+        `copies_at_once`: as many replicas move at a time, the others wait.
         `bytes_per_second_max` may change at any time.
         """
         self._directories = directories
@@ -119,7 +121,9 @@ class ReplicaMoves:
         )
 
     async def _copy(self, current: PartitionLog, future: PartitionLog) -> int:
-        """One piece of at most what may be copied in a second; 0 when so little is missing that the last step can copy it."""
+        """One piece of at most what may be copied in a second; 0 when so little is missing
+        that the last step can copy it.
+        """
         follow_truncation(current, future, self._clock.now())
         if current.readable_bytes(future.log_end_offset, current.log_end_offset) < _LAST_STEP_BYTES:
             return 0
@@ -143,7 +147,10 @@ class ReplicaMoves:
         return copy
 
     def _take_over(self, hosted: Partition, future: PartitionLog, target: LogDirectory) -> bool:
-        """Without giving way. False when too much was written since the future log was synced, or a thread is at work on the files."""
+        """Without giving way.
+
+        False when too much was written since the future log was synced, or a thread is at work on the files.
+        """
         current, now = hosted.log, self._clock.now()
         if current.cuts.is_under_way:
             return False
@@ -164,7 +171,10 @@ class ReplicaMoves:
 
 
 def follow_truncation(current: PartitionLog, future: PartitionLog, now: Instant) -> None:
-    """Cuts from the copy what was cut from the log, whose leader did not have it, as a follower cuts its log. Raises KafkaStorageError."""
+    """Cuts from the copy what was cut from the log, whose leader did not have it, as a follower cuts its log.
+
+    Raises KafkaStorageError.
+    """
     epoch = future.leader_epochs.latest_epoch
     if epoch < 0:
         return

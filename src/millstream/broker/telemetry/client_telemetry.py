@@ -1,7 +1,9 @@
-"""The telemetry of clients (KIP-714): decides which metrics each client pushes and how often, and keeps the newest push.
+"""The telemetry of clients (KIP-714): decides which metrics each client pushes and how
+often, and keeps the newest push.
 
-Subscriptions are the CLIENT_METRICS resources of the metadata. Owns the clients that asked for theirs, at most `CLIENTS_MAX`, and the
-newest push of each, within `KEPT_BYTES_MAX` altogether; neither survives the node. Knows no socket and no message.
+Subscriptions are the CLIENT_METRICS resources of the metadata. Owns the clients that asked for theirs, at
+most `CLIENTS_MAX`, and the newest push of each, within `KEPT_BYTES_MAX` altogether; neither survives the
+node. Knows no socket and no message.
 """
 
 from __future__ import annotations
@@ -162,7 +164,10 @@ class ClientTelemetry:
         return self._received
 
     def follow(self, image: MetadataImage) -> None:
-        """Takes over changed subscriptions: every client is given its subscription anew. Unchanged ones are not parsed again."""
+        """Takes over changed subscriptions: every client is given its subscription anew.
+
+        Unchanged ones are not parsed again.
+        """
         before, self._read = self._read, {}
         for resource, config in image.configs.items():
             if resource.type is ConfigResourceType.CLIENT_METRICS:
@@ -182,7 +187,9 @@ class ClientTelemetry:
     async def match(
         self, instance_id: Uuid, client: TelemetryClient, patterns: TextMatcher, now_ms: int
     ) -> None:
-        """Finds the subscriptions that match the client, unless they are known. To be awaited right before `subscribe` or `push`.
+        """Finds the subscriptions that match the client, unless they are known.
+
+        To be awaited right before `subscribe` or `push`.
 
         Subscriptions may change meanwhile: the new ones are matched too.
         """
@@ -261,7 +268,10 @@ class ClientTelemetry:
             )
 
     def unpacked(self, push: Push) -> bytes:
-        """Unpacks pushed metrics. Raises InvalidRecord for other data, or too much of it. Changes nothing, so a thread may run it."""
+        """Unpacks pushed metrics. Raises InvalidRecord for other data, or too much of it.
+
+        Changes nothing, so a thread may run it.
+        """
         if not push.metrics:
             return b""
         try:

@@ -1,7 +1,7 @@
 """Reads what clients push as telemetry (KIP-714): OpenTelemetry metrics, serialized with protocol buffers.
 
-Owns the few fields that say which metric had which value: names, attributes, numbers, counts and sums. Everything else is skipped,
-as protocol buffers allow.
+Owns the few fields that say which metric had which value: names, attributes, numbers, counts and sums. Everything else
+is skipped, as protocol buffers allow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The TLS of a node: contexts of its listeners and of its own connections, and the reload of stores while it runs (KIP-226).
+"""The TLS of a node: contexts of its listeners and of its own connections, and the reload
+of stores while it runs (KIP-226).
 
-New stores are read, checked and made into contexts in a thread; the loop then puts them in place of the old ones, for the connections that
-come. What cannot be used is refused or, when it comes by the metadata log, told in the log: the present stores go on.
+New stores are read, checked and made into contexts in a thread; the loop then puts them in place of the old
+ones, for the connections that come. What cannot be used is refused or, when it comes by the metadata log,
+told in the log: the present stores go on.
 """
 
 from __future__ import annotations
@@ -46,7 +48,10 @@ class TlsClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The stores of one listener and the contexts that were made of them. `server` is None for a listener of other nodes."""
+    """The stores of one listener and the contexts that were made of them.
+
+    `server` is None for a listener of other nodes.
+    """
 
     settings: TlsSettings
     stores: LoadedStores
@@ -94,7 +99,10 @@ class NodeTls:
             self._clients[own.tls_of].append(client)
 
     def check(self, overrides: Mapping[str, str]) -> None:
-        """Checks what was set for listeners of this node, in a thread. Raises ConfigError where the stores cannot be used."""
+        """Checks what was set for listeners of this node, in a thread.
+
+        Raises ConfigError where the stores cannot be used.
+        """
         for name in self._static:
             self._changed(name, overrides)
 
@@ -146,7 +154,9 @@ class NodeTls:
 
 
 def _check_shake_hands(server: _Made, client: _Made) -> None:
-    """Raises ConfigError where a node with the stores of `client` could not connect to one with those of `server`, whatever its host."""
+    """Raises ConfigError where a node with the stores of `client` could not connect to one with those of
+    `server`, whatever its host.
+    """
     assert server.server is not None, "nodes connect to a listener that this one has"
     try:
         check_handshake(

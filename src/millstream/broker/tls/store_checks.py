@@ -1,4 +1,5 @@
-"""Checks the stores that a request sets for listeners of this broker, before the controller hears of it: the files are here.
+"""Checks the stores that a request sets for listeners of this broker, before the controller hears
+of it: the files are here.
 
 Kafka checks them at the same place. What comes another way, such as over another broker, is checked when it is applied.
 """
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class StoreChecks:
-    """The checks of one node. `tls` is None where no listener has TLS: what is set then is for nobody, and only stored."""
+    """The checks of one node.
+
+    `tls` is None where no listener has TLS: what is set then is for nobody, and only stored.
+    """
 
     def __init__(
         self, tls: NodeTls | None, node_id: int, metadata: Metadata, pool: DiskPool

@@ -85,7 +85,8 @@ class TransactionCompletion:
     async def _write(
         self, partitions: Sequence[TopicPartition], marker: TransactionMarker
     ) -> set[TopicPartition]:
-        """Those that need no marker any more: they have it, or were deleted and the records of the transaction with them.
+        """Those that need no marker any more: they have it, or were deleted and the records
+        of the transaction with them.
 
         An old epoch means that this transaction has been ended there. Raises TransactionCoordinatorFenced.
         """

@@ -107,7 +107,10 @@ class TransactionMarkerChannel:
     async def _ask(
         self, leader: BrokerId, markers: Sequence[WritableTxnMarker]
     ) -> Sequence[WritableTxnMarkerResult]:
-        """By the producers of the markers, which is how a Kafka broker answers. One that it leaves out has no results."""
+        """By the producers of the markers, which is how a Kafka broker answers.
+
+        One that it leaves out has no results.
+        """
         answer = await self._brokers.ask(
             leader,
             ApiKey.WRITE_TXN_MARKERS,

@@ -1,7 +1,7 @@
 """Writes the markers that end transactions into the partitions this node leads.
 
-The one way for WriteTxnMarkers, which others send, and for this node's own transaction coordinator. Markers of offsets go
-through the group coordinator, whose shard must hear of them.
+The one way for WriteTxnMarkers, which others send, and for this node's own transaction coordinator. Markers of offsets
+go through the group coordinator, whose shard must hear of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from millstream.model import TopicPartition
 from millstream.records.control import TransactionMarker
 
 _WAITING_MAX: Final = 100
-"""Markers of one transaction that wait for the disk or the replicas at the same time; the others are written after them."""
+"""Markers of one transaction that wait for the disk or the replicas at the same time; the
+others are written after them."""
 
 
 @final
@@ -50,8 +51,8 @@ class TransactionMarkers:
         """Writes a marker; returns when it is safe in all partitions, with the error of each that refuses it.
 
         Refusals are UnknownTopicOrPartition, NotLeaderOrFollower, InvalidProducerEpoch, TransactionCoordinatorFenced,
-        NotEnoughReplicas, KafkaStorageError, RequestTimedOut. Writing a marker a second time does no harm. One walk writes them all, giving way
-        now and then; only what has to be waited for is a task of its own.
+        NotEnoughReplicas, KafkaStorageError, RequestTimedOut. Writing a marker a second time does no harm. One walk
+        writes them all, giving way now and then; only what has to be waited for is a task of its own.
         """
         refusals: dict[TopicPartition, KafkaError | None] = {}
         room = asyncio.Semaphore(_WAITING_MAX)

@@ -30,7 +30,10 @@ class ProducerIds:
         self._broker_epoch = broker_epoch
 
     async def next(self) -> ProducerId:
-        """Returns the next producer id. Raises CoordinatorLoadInProgress where the controller gives none: clients know it as one to ask again after."""
+        """Returns the next producer id.
+
+        Raises CoordinatorLoadInProgress where the controller gives none: clients know it as one to ask again after.
+        """
         async with self._one_allocates:
             if self._next == self._end:
                 try:
@@ -43,7 +46,10 @@ class ProducerIds:
             return self.take()
 
     async def reserve(self) -> None:
-        """Returns when there is an id to `take`, although another request may be faster. Raises errors of the controller."""
+        """Returns when there is an id to `take`, although another request may be faster.
+
+        Raises errors of the controller.
+        """
         if self._next == self._end:
             async with self._one_allocates:
                 if self._next == self._end:

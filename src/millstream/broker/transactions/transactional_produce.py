@@ -1,7 +1,8 @@
-"""Transactional batches of a Produce request: whose transaction they belong to, and whether its coordinator knows of it.
+"""Transactional batches of a Produce request: whose transaction they belong to, and whether
+its coordinator knows of it.
 
-Only the first batch of a transaction in a partition needs to ask; what follows it is recognised by the log. Every batch is
-looked at, not only the request around it (CVE-2018-17196).
+Only the first batch of a transaction in a partition needs to ask; what follows it is recognised by the log. Every batch
+is looked at, not only the request around it (CVE-2018-17196).
 """
 
 from __future__ import annotations
@@ -53,14 +54,15 @@ class Verification:
     begins: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Partitions in which the transaction begins, with the last marker offset before the coordinator was asked."""
     leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """In which leader epoch of this node each partition was looked at; NO_LEADER_EPOCH for those that it did not lead."""
+    """In which leader epoch of this node each partition was looked at; NO_LEADER_EPOCH for those that it did not
+    lead."""
     sequence_from_0: bool = False
 
     def check(self, partition: Partition, header: BatchHeader) -> None:
         """Raises the error for which the batch may not be appended. To be called right before the append.
 
-        Nothing of what was seen counts in another leader epoch: records may have been cut off and others, markers among them, put in
-        their place meanwhile, even at the same offsets. The producer sends again, and is verified again.
+        Nothing of what was seen counts in another leader epoch: records may have been cut off and others, markers among
+        them, put in their place meanwhile, even at the same offsets. The producer sends again, and is verified again.
         """
         topic_partition = partition.topic_partition
         if topic_partition in self.refused:
@@ -118,7 +120,9 @@ class TransactionalProduce:
         return cls(producer, tuple(partition for partition, _ in batches))
 
     def verify_in_logs(self, partitions: Partitions, config: BrokerConfig) -> Verification:
-        """Refuses batches with an old epoch, and finds the partitions in which this is the first batch of the transaction."""
+        """Refuses batches with an old epoch, and finds the partitions in which this is the first
+        batch of the transaction.
+        """
         producer = self.producer
         if (
             producer.operation is not SupportedOperation.ADD_PARTITION
@@ -166,7 +170,10 @@ async def verify_with_coordinator(
     config: BrokerConfig,
     coordinator: TransactionCoordinatorChannel,
 ) -> Verification:
-    """Adds or verifies the partitions in which a transaction begins. Waits a moment while the previous one is being completed."""
+    """Adds or verifies the partitions in which a transaction begins.
+
+    Waits a moment while the previous one is being completed.
+    """
     producer = produce.producer
     adds = producer.operation is SupportedOperation.ADD_PARTITION
     remaining_ms = config.add_partitions_to_txn_retry_backoff_max_ms

@@ -1,8 +1,8 @@
 """Asks the transaction coordinator whether a producer may write to partitions as part of its transaction (KIP-890).
 
-Producers that raise their epoch with every transaction leave adding partitions to the brokers they write to; the others add
-for themselves and are verified. Translates the coordinator's errors into those that the client's version knows; handlers decide
-what is written and answered.
+Producers that raise their epoch with every transaction leave adding partitions to the brokers they write to; the others
+add for themselves and are verified. Translates the coordinator's errors into those that the client's version knows;
+handlers decide what is written and answered.
 """
 
 from __future__ import annotations

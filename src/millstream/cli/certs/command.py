@@ -1,7 +1,7 @@
 """`millstream certs dev DIR`: an authority, a node's and a client's certificate, and the settings that use them.
 
-For trying TLS on one machine or a few: the authority's key lies beside what it has issued, and nothing is encrypted with a password.
-Exits 0 when all files are written, 1 when one of them is there already or `cryptography` is missing.
+For trying TLS on one machine or a few: the authority's key lies beside what it has issued, and nothing is encrypted
+with a password. Exits 0 when all files are written, 1 when one of them is there already or `cryptography` is missing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def certs() -> None:
     help="Another name or IP address of the node, beside localhost, 127.0.0.1 and ::1. May be repeated.",
 )
 def dev(directory: str, hosts: tuple[str, ...]) -> None:
-    """Make an authority, a node's and a client's certificate in DIRECTORY, with a server.properties and a client.properties that use them."""
+    """Make an authority, a node's and a client's certificate in DIRECTORY, with a server.properties and a
+    client.properties that use them.
+    """
     try:
         from millstream.cli.certs.issuing import DevelopmentAuthority
     except ImportError as missing:

@@ -1,4 +1,5 @@
-"""`millstream cluster brokers`: each broker with its address, rack and state, the partitions it leads, and its log directories.
+"""`millstream cluster brokers`: each broker with its address, rack and state, the partitions it
+leads, and its log directories.
 
 A broker that is fenced is not asked for its directories: it may not be there.
 """

@@ -1,4 +1,7 @@
-"""`millstream cluster`: starts several nodes on this machine; subcommands tell about a cluster. The work is in the modules beside it."""
+"""`millstream cluster`: starts several nodes on this machine; subcommands tell about a cluster.
+
+The work is in the modules beside it.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +65,9 @@ def cluster(
 ) -> None:
     """Start a cluster of several nodes on this machine.
 
-    An empty directory gets a new cluster. When all nodes are ready it prints the line "millstream ready bootstrap=HOST:PORT,...
-    bootstrap_controller=HOST:PORT,... ...". SIGTERM and Ctrl-C stop brokers first and controllers last, a second one kills them. A node
-    that dies is told of on standard error, and the others go on.
+    An empty directory gets a new cluster. When all nodes are ready it prints the line "millstream ready
+    bootstrap=HOST:PORT,... bootstrap_controller=HOST:PORT,... ...". SIGTERM and Ctrl-C stop brokers first and
+    controllers last, a second one kills them. A node that dies is told of on standard error, and the others go on.
     """
     if context.invoked_subcommand is not None:
         if any(

@@ -1,6 +1,8 @@
-"""The directory of a cluster on this machine: `cluster.properties`, and of each node its settings, its data and its log.
+"""The directory of a cluster on this machine: `cluster.properties`, and of each node its
+settings, its data and its log.
 
-Formats what a new cluster needs, once: a directory that was formatted and is so no longer has lost its disk, and is not made again.
+Formats what a new cluster needs, once: a directory that was formatted and is so no longer has lost
+its disk, and is not made again.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ _OF_SECURE: Final = (
     "Of a node of `millstream cluster --secure`: it is not served without logins and access rules."
 )
 _FREE_PORTS: Final = range(10_000, 32_000)
-"""Below those that systems give to outgoing connections: one of these would take the port of a node that is down for a while."""
+"""Below those that systems give to outgoing connections: one of these would take the port of a node
+that is down for a while."""
 
 
 class ClusterDirectory:
@@ -79,7 +82,9 @@ class ClusterDirectory:
         *,
         secure: bool = False,
     ) -> ClusterLayout:
-        """Returns the cluster that is here, or plans the one that is asked for. `port`: of the first broker; 0 for any free ones.
+        """Returns the cluster that is here, or plans the one that is asked for.
+
+        `port`: of the first broker; 0 for any free ones.
 
         Raises ConfigError where it is another one, DamagedCluster, and OSError.
         """
@@ -106,7 +111,10 @@ class ClusterDirectory:
         write_private(self.settings(node), properties_text(settings, heading))
 
     def prepare(self, layout: ClusterLayout) -> ClusterLayout:
-        """Formats the directories of a new cluster, and returns it as formatted. Raises DamagedCluster, MillstreamError and OSError."""
+        """Formats the directories of a new cluster, and returns it as formatted.
+
+        Raises DamagedCluster, MillstreamError and OSError.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         if layout.is_formatted:
             for node in layout.nodes:

@@ -1,4 +1,6 @@
-"""`millstream cluster features`: the features of a cluster, which levels are in force, and changing them (as kafka-features does)."""
+"""`millstream cluster features`: the features of a cluster, which levels are in force, and changing
+them (as kafka-features does).
+"""
 
 from __future__ import annotations
 
@@ -153,7 +155,10 @@ def _update(
 
 
 def feature_rows(found: FeatureMetadata, *, as_text: bool) -> list[Row]:
-    """Returns a row for each feature that is supported or in force. `as_text`: levels of metadata.version by their names."""
+    """Returns a row for each feature that is supported or in force.
+
+    `as_text`: levels of metadata.version by their names.
+    """
     from millstream.metadata.features import METADATA_VERSIONS
 
     def told(name: str, level: int) -> int | str:

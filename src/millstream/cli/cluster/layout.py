@@ -1,4 +1,5 @@
-"""The nodes of a cluster on this machine: their roles, ports and settings, and the text in which their directory keeps them.
+"""The nodes of a cluster on this machine: their roles, ports and settings, and the text in which
+their directory keeps them.
 
 Pure: which ports are free, and what a disk holds, is looked up elsewhere.
 """
@@ -82,7 +83,10 @@ class NodeLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterLayout:
-    """A whole cluster. `is_formatted`: all directories were formatted once, so that one that is not has lost its disk."""
+    """A whole cluster.
+
+    `is_formatted`: all directories were formatted once, so that one that is not has lost its disk.
+    """
 
     cluster_id: str
     roles: Roles
@@ -168,7 +172,9 @@ class ClusterLayout:
     def check_matches(
         self, count: int | None, roles: Roles | None, where: str, *, secure: bool = False
     ) -> None:
-        """Raises ClusterMismatch where a cluster of `count` nodes, or of other roles, or one more or less secure is asked for."""
+        """Raises ClusterMismatch where a cluster of `count` nodes, or of other roles, or one more
+        or less secure is asked for.
+        """
         if secure != self.is_secure:
             raise ClusterMismatch(
                 f"{where} holds a cluster that was begun with --secure: start it with --secure"
@@ -186,7 +192,9 @@ class ClusterLayout:
             )
 
     def with_client_ports(self, first: int) -> ClusterLayout:
-        """Returns the cluster with its brokers at `first` and the ports after it. Controllers stay where their voters know them.
+        """Returns the cluster with its brokers at `first` and the ports after it.
+
+        Controllers stay where their voters know them.
 
         Raises ConfigError where the two would meet.
         """
@@ -210,9 +218,11 @@ def new_layout(
     *,
     token_secret: str = "",
 ) -> ClusterLayout:
-    """Plans a cluster of `count` brokers: each is a controller, too, or they have three controllers (one, below three brokers) beside them.
+    """Plans a cluster of `count` brokers: each is a controller, too, or they have three controllers (one,
+    below three brokers) beside them.
 
-    `free_ports`: as many ports as it is asked for, those of brokers first. `token_secret`: of a secure cluster. Raises ConfigError.
+    `free_ports`: as many ports as it is asked for, those of brokers first. `token_secret`: of a secure
+    cluster. Raises ConfigError.
     """
     brokers = range(1, count + 1)
     if roles is Roles.COMBINED:

@@ -1,4 +1,6 @@
-"""`millstream cluster elect-leaders preferred | unclean`: partitions get their preferred leader again, or any at all (kafka-leader-election)."""
+"""`millstream cluster elect-leaders preferred | unclean`: partitions get their preferred leader again, or any
+at all (kafka-leader-election).
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ def elect_leaders(
     file: str | None,
     everything: bool,
 ) -> None:
-    """Elect leaders: preferred, the first replica where it is in sync; unclean, any replica that is up where there is no leader.
+    """Elect leaders: preferred, the first replica where it is in sync; unclean, any replica that is
+    up where there is no leader.
 
     An unclean leader may lack records that were acknowledged: those are lost.
     """

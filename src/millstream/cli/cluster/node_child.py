@@ -1,8 +1,8 @@
 """One node of a cluster as a child process: starts `millstream server`, reads what it says, and passes on signals.
 
-The child ends with its parent, also when that is killed: it stops at the end of its input, which is a pipe that only the parent holds.
-If it is paused then, the system wakes it (`cli/server/child_process.py`): with the end of the thread that started it, so that is the thread
-that waits for its end.
+The child ends with its parent, also when that is killed: it stops at the end of its input, which is a pipe that only
+the parent holds. If it is paused then, the system wakes it (`cli/server/child_process.py`): with the end of the thread
+that started it, so that is the thread that waits for its end.
 """
 
 from __future__ import annotations

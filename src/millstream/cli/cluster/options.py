@@ -1,4 +1,5 @@
-"""The options that say whom a subcommand asks, brokers or controllers; and nouns of which `describe` is the verb where none is given.
+"""The options that say whom a subcommand asks, brokers or controllers; and nouns of which `describe` is the
+verb where none is given.
 
 millstream cluster quorum                 is    millstream cluster quorum describe
 """
@@ -43,7 +44,9 @@ class AskedNodes:
         return "bootstrap_controllers" in self._settings()
 
     def admin(self) -> Admin:
-        """Raises ConfigError for a property that Admin does not have, UsageError where both brokers and controllers are named."""
+        """Raises ConfigError for a property that Admin does not have, UsageError where both brokers
+        and controllers are named.
+        """
         from millstream.clients.blocking import Admin
 
         return Admin(**self._settings())

@@ -1,4 +1,5 @@
-"""`millstream cluster quorum`: describes the quorum of the controllers, adds one to its voters, removes one (as kafka-metadata-quorum does).
+"""`millstream cluster quorum`: describes the quorum of the controllers, adds one to its voters, removes one (as
+kafka-metadata-quorum does).
 
 A controller is added by the settings that it runs with: they and its log directory say what it is.
 """
@@ -120,7 +121,8 @@ def remove_controller(
 
 
 def described_quorum(admin: Admin) -> QuorumInfo:
-    """Asks one node after another: one that is paused or cut off says nothing, and another one may know what the quorum lacks.
+    """Asks one node after another: one that is paused or cut off says nothing, and another one may
+    know what the quorum lacks.
 
     Raises NotLeaderOrFollower, with that, where nobody leads; else what the last one left.
     """
@@ -223,7 +225,10 @@ def _directory_id(text: str) -> Uuid:
 
 
 def _controller_of(file: str) -> tuple[int, Uuid, list[RaftVoterEndpoint]]:
-    """Returns id, directory and listeners of the controller that runs with these settings. Raises ConfigError and OSError."""
+    """Returns id, directory and listeners of the controller that runs with these settings.
+
+    Raises ConfigError and OSError.
+    """
     from millstream.broker.config.kraft_settings import kraft_settings
     from millstream.cli.server.settings import read_settings
     from millstream.clients.admin import RaftVoterEndpoint

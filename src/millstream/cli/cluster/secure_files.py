@@ -1,7 +1,9 @@
-"""The files that make a cluster on this machine secure: its authority, a certificate of each node, and the login of its administrator.
+"""The files that make a cluster on this machine secure: its authority, a certificate of each node, and the
+login of its administrator.
 
-Clients log in by SCRAM over TLS. Nodes know each other by certificates: brokers at a listener of their own and controllers at theirs, where
-nobody else is let in. SCRAM would not do between controllers, which know no users before they have elected a leader.
+Clients log in by SCRAM over TLS. Nodes know each other by certificates: brokers at a listener of their own and
+controllers at theirs, where nobody else is let in. SCRAM would not do between controllers, which know no users before
+they have elected a leader.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from millstream.cli.secure.stores import AUTHORITY_FILE, Stores, store_settings
 _NODE: Final = "node"
 """The name in the certificate of every node."""
 _NODES: Final = f"User:CN={_NODE}"
-"""Their principal, which may do everything. It is the whole name in the certificate: users who log in by SCRAM are not called so by chance."""
+"""Their principal, which may do everything. It is the whole name in the certificate: users who log in by
+SCRAM are not called so by chance."""
 _CERTIFICATE_REQUIRED: Final = "listener.name.{}.ssl.client.auth"
 SECURE_KEYS: Final = OWN_KEYS | {
     *ACCESS_SETTINGS, *store_settings(Path(), Path()), "ssl.principal.mapping.rules", "super.users", TOKEN_KEY,
@@ -60,7 +63,10 @@ class SecureFiles:
         return stores
 
     def ready(self, layout: ClusterLayout, *, is_new: bool) -> str:
-        """Has the administrator's file lead to the cluster. Returns lines for the operator. Raises ConfigError and OSError."""
+        """Has the administrator's file lead to the cluster. Returns lines for the operator.
+
+        Raises ConfigError and OSError.
+        """
         self._administrator.point_to(layout.bootstrap)
         return self._administrator.told(is_new=is_new)
 

@@ -1,6 +1,8 @@
-"""Starts the nodes of a cluster as child processes, watches them, and stops them in order: brokers first, controllers last.
+"""Starts the nodes of a cluster as child processes, watches them, and stops them in order:
+brokers first, controllers last.
 
-Exit code 0 when all has stopped as it was asked to, 1 when a node did not start, died or did not stop, 2 when it was used wrongly.
+Exit code 0 when all has stopped as it was asked to, 1 when a node did not start, died or did not
+stop, 2 when it was used wrongly.
 """
 
 from __future__ import annotations
@@ -63,8 +65,9 @@ class _Signalled(Exception):
 
 
 def run_cluster(options: StartOptions) -> int:
-    """Runs a cluster until a signal, and returns the exit code. Raises ConfigError, DamagedCluster, MillstreamError and OSError
-    where it does not start.
+    """Runs a cluster until a signal, and returns the exit code.
+
+    Raises ConfigError, DamagedCluster, MillstreamError and OSError where it does not start.
     """
     overrides = dict(parse_override(text) for text in options.overrides)
     directory = ClusterDirectory(options.data)
@@ -188,7 +191,10 @@ class ClusterProcesses:
         self._wait_for(set(self._children), NodeEnded)
 
     def _wait_for(self, waited_for: set[int], how: type[NodeEvent]) -> None:
-        """Until all of them have told `how`, or have ended. Kills all that live when that takes too long, or at a signal."""
+        """Until all of them have told `how`, or have ended.
+
+        Kills all that live when that takes too long, or at a signal.
+        """
         clock = SystemClock()
         deadline_ms = clock.now().monotonic_ms + _STOP_TIMEOUT_S * 1000
         while waited_for:

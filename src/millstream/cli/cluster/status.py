@@ -1,4 +1,5 @@
-"""`millstream cluster status`: the cluster on one screen: its nodes with their roles, who controls, what is behind, fenced, out of sync or without a leader.
+"""`millstream cluster status`: the cluster on one screen: its nodes with their roles, who controls, what is behind,
+fenced, out of sync or without a leader.
 
 Brokers know all of it. Controllers know no topics: what those would tell is left out.
 """

@@ -1,4 +1,6 @@
-"""Partitions that need attention: without a leader, with too few replicas in sync, with some out of sync, led by another than the first. Pure."""
+"""Partitions that need attention: without a leader, with too few replicas in sync, with some out of sync, led by
+another than the first. Pure.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ _WORST_FIRST: Final = (_OFFLINE, _UNDER_MIN_ISR, _AT_MIN_ISR, _UNDER_REPLICATED,
 def troubled_rows(
     topics: Iterable[TopicDescription], min_isr: Mapping[str, int | None]
 ) -> list[Row]:
-    """Returns a row for each partition that is not as it should be, the worst first. `min_isr` by topic; None where it is not known."""
+    """Returns a row for each partition that is not as it should be, the worst first.
+
+    `min_isr` by topic; None where it is not known.
+    """
     rows: list[Row] = []
     for topic in topics:
         for each in topic.partitions:

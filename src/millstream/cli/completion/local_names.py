@@ -45,7 +45,9 @@ def topic_config_changes(
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Returns the names that begin so, and mean nothing else to a shell: clients choose ids of groups, and a line may be run unread."""
+    """Returns the names that begin so, and mean nothing else to a shell: clients choose ids of
+    groups, and a line may be run unread.
+    """
     from click.shell_completion import CompletionItem
 
     found = (name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name))

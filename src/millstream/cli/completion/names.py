@@ -1,6 +1,7 @@
 """Names that the Tab key offers: topics, groups and settings, as the cluster tells them within a moment.
 
-What cannot be looked up offers nothing, in silence: a person who presses Tab is writing a line, and a message would stand in the middle of it.
+What cannot be looked up offers nothing, in silence: a person who presses Tab is writing a line, and a message would
+stand in the middle of it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
 
 LIMIT_MS: Final = 1_500
-"""Longer nobody waits for the Tab key. A cluster beyond an ocean (150 ms there and back) with TLS and SCRAM answers within it."""
+"""Longer nobody waits for the Tab key. A cluster beyond an ocean (150 ms there and back) with TLS
+and SCRAM answers within it."""
 
 
 def topic_names(

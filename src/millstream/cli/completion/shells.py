@@ -108,7 +108,10 @@ def installation(shell: str, home: Path, environment: Mapping[str, str]) -> Inst
 
 
 def install(wanted: Installation, text: str) -> list[Path]:
-    """Writes the files, and returns those that it changed. A second time it changes what is another text alone. Raises OSError."""
+    """Writes the files, and returns those that it changed. A second time it changes what is another text alone.
+
+    Raises OSError.
+    """
     changed = []
     if not wanted.file.exists() or wanted.file.read_text(encoding="utf-8") != text:
         wanted.file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""`millstream configs`: settings of topics, brokers, their loggers, groups and client metrics, as the cluster holds them (as kafka-configs)."""
+"""`millstream configs`: settings of topics, brokers, their loggers, groups and client metrics, as the cluster
+holds them (as kafka-configs).
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,8 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Have the change checked
 def configs() -> None:
     """Get, set and explain the settings that a cluster holds.
 
-    RESOURCE is a type and a name, as topic:orders; broker alone stands for all brokers. Types: topic, broker, logger, group, client-metrics. What a node reads from its file is
-    checked by `millstream config`.
+    RESOURCE is a type and a name, as topic:orders; broker alone stands for all brokers. Types: topic, broker, logger,
+    group, client-metrics. What a node reads from its file is checked by `millstream config`.
     """
 
 
@@ -189,7 +191,10 @@ def chosen_entries(
     *,
     all_keys: bool,
 ) -> list[ConfigEntry]:
-    """Returns the entries that are asked for; without keys what was set somewhere. Raises ConfigError for a key that is not there."""
+    """Returns the entries that are asked for; without keys what was set somewhere.
+
+    Raises ConfigError for a key that is not there.
+    """
     from millstream.cli.suggestions import or_near
 
     for key in keys:
@@ -256,7 +261,10 @@ def _alter(
 def _with_hint(
     admin: Admin, resource: ConfigResource, changes: list[AlterConfig], error: KafkaError
 ) -> KafkaError:
-    """Adds to a refusal what was perhaps meant, or where else the setting is made. Where that cannot be looked up, it is the refusal that is told."""
+    """Adds to a refusal what was perhaps meant, or where else the setting is made.
+
+    Where that cannot be looked up, it is the refusal that is told.
+    """
     if not isinstance(error, (InvalidConfig, InvalidRequest)):
         return error
     try:
@@ -271,7 +279,9 @@ def _with_hint(
 def hinted(
     resource: ConfigResource, keys: list[str], known: Mapping[str, ConfigEntry], error: KafkaError
 ) -> KafkaError:
-    """Returns the refusal with a hint for the first of the keys that its sentence names; another one may be in order."""
+    """Returns the refusal with a hint for the first of the keys that its sentence names; another
+    one may be in order.
+    """
     from millstream.cli.suggestions import or_near
 
     sentence = str(error).removeprefix(f"{resource.name}: ")

@@ -1,4 +1,6 @@
-"""Parses whose settings are meant: a type and a name, as `topic:orders` and `group:readers`; the type `broker` alone stands for all brokers."""
+"""Parses whose settings are meant: a type and a name, as `topic:orders` and `group:readers`; the type
+`broker` alone stands for all brokers.
+"""
 
 from __future__ import annotations
 

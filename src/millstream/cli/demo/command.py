@@ -44,7 +44,8 @@ def demo() -> None:
 def flights(rows: int | None, *, as_json: bool, picture: Path) -> None:
     """Send every flight that left New York City in 2013 through a topology on Apache Spark, with a broker of its own.
 
-    The exit code is 0 if every number equals the one computed directly from the files, and 1 if one differs or a step fails.
+    The exit code is 0 if every number equals the one computed directly from the files, and
+    1 if one differs or a step fails.
     """
     _require_packages()
     logging.getLogger("py4j").setLevel(

@@ -61,7 +61,9 @@ def load_side_table(name: str) -> pa.Table:
 
 
 def as_records(table: pa.Table, key_column: str) -> pa.Table:
-    """Returns the columns key (binary), value (binary: the row as JSON, without `departure_ms`) and timestamp (int64, ms)."""
+    """Returns the columns key (binary), value (binary: the row as JSON, without
+    `departure_ms`) and timestamp (int64, ms).
+    """
     import pyarrow as pa
 
     timestamps = (
@@ -80,7 +82,10 @@ def as_records(table: pa.Table, key_column: str) -> pa.Table:
 
 
 def _json_rows(table: pa.Table) -> pa.ChunkedArray:
-    """One JSON object a row. Each column has few distinct values: only those are formatted, then the texts are joined."""
+    """One JSON object a row.
+
+    Each column has few distinct values: only those are formatted, then the texts are joined.
+    """
     import orjson
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -30,7 +30,8 @@ PARTITIONS: Final = 2
 RECORDS_PER_TRIGGER: Final = 120_000
 _SLICE_ROWS: Final = 20_000
 CACHE_BYTES: Final = 10 * 1024 * 1024
-"""Kafka's default of statestore.cache.max.bytes: what goes out are the results of a micro-batch, not of every flight."""
+"""Kafka's default of statestore.cache.max.bytes: what goes out are the results of a micro-batch, not of every
+flight."""
 STARTING: Final = "start the tasks"
 RUNNING: Final = "run the topology on Spark"
 

@@ -1,4 +1,7 @@
-"""`millstream dump`: what stands in the files of a log. It reads files alone, of a stopped or a running node, ours or Kafka's."""
+"""`millstream dump`: what stands in the files of a log.
+
+It reads files alone, of a stopped or a running node, ours or Kafka's.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ _bytes_max = click.option(
 def dump() -> None:
     """Print what stands in the files of a log: batches and records, indexes, snapshots, metadata.
 
-    Files are read as they are, of Millstream or Kafka. A damaged file is said on standard error with its position, and the exit code is 1.
+    Files are read as they are, of Millstream or Kafka. A damaged file is said on standard error with its
+    position, and the exit code is 1.
     """
 
 

@@ -1,7 +1,9 @@
-"""Reads the indexes of a segment, and compares them with its log file: an index that is wrong sends readers to the wrong place.
+"""Reads the indexes of a segment, and compares them with its log file: an index that is wrong sends
+readers to the wrong place.
 
-An entry of the offset index names the last offset of the batch at its position. One of the time index says that no batch up to its
-offset has a later timestamp. One of the transaction index says which offsets of a producer were aborted.
+An entry of the offset index names the last offset of the batch at its position. One of the time
+index says that no batch up to its offset has a later timestamp. One of the transaction index says
+which offsets of a producer were aborted.
 """
 
 from __future__ import annotations
@@ -61,7 +63,10 @@ def _header_at(log: File, position: int) -> BatchHeader | None:
 def time_index_damage(
     entries: Sequence[TimestampOffset], base_offset: int, log: File
 ) -> Iterator[tuple[int, str]]:
-    """Yields the position in the index and what is wrong with the entry there. The log is read once, up to its damage. Raises OSError."""
+    """Yields the position in the index and what is wrong with the entry there. The log is read once, up to its damage.
+
+    Raises OSError.
+    """
     latest, last_offset = -1, base_offset - 1
     batches = _sound_headers(log)
     for number, entry in enumerate(entries):

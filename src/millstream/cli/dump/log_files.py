@@ -1,7 +1,8 @@
-"""Reads a log file, or a snapshot of the metadata log, batch by batch: what its headers say, and its records where they are wanted.
+"""Reads a log file, or a snapshot of the metadata log, batch by batch: what its headers say, and
+its records where they are wanted.
 
-A batch whose checksum is wrong is told and passed over; where no batch begins, the reading ends. Either is told as DamagedBytes, with its
-position, so that nobody takes a part of a file for the whole.
+A batch whose checksum is wrong is told and passed over; where no batch begins, the reading ends. Either is told as
+DamagedBytes, with its position, so that nobody takes a part of a file for the whole.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ class DamagedBytes(NamedTuple):
 
 
 class DumpedRecord(NamedTuple):
-    """One record. `sequence` is -1 where its producer is not idempotent; `control` is there for control records alone."""
+    """One record.
+
+    `sequence` is -1 where its producer is not idempotent; `control` is there for control records alone.
+    """
 
     record: Record
     sequence: int

@@ -1,4 +1,6 @@
-"""Writes what is found in files as it is found: lines for people, JSON for programs; and, at the end, what was wrong with them."""
+"""Writes what is found in files as it is found: lines for people, JSON for programs; and, at the
+end, what was wrong with them.
+"""
 
 from __future__ import annotations
 

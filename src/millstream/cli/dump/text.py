@@ -1,4 +1,7 @@
-"""Lines and JSON objects for what stands in the files of a log. The lines are those of Kafka's dump-log tool, so that scripts that read it go on."""
+"""Lines and JSON objects for what stands in the files of a log.
+
+The lines are those of Kafka's dump-log tool, so that scripts that read it go on.
+"""
 
 from __future__ import annotations
 

@@ -128,7 +128,8 @@ def describe(
 ) -> None:
     """Show offsets and lag of groups, or their members, or their states.
 
-    Of applications it also shows how many records they have dropped, as their tasks commit it with the offsets; the log says why.
+    Of applications it also shows how many records they have dropped, as their tasks commit it with the
+    offsets; the log says why.
     """
     with cluster.admin() as admin:
         wanted = wanted_groups(admin, names, more, all_groups=all_groups)

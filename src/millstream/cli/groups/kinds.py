@@ -1,4 +1,6 @@
-"""Groups of consumers, of stream threads and share groups behind one interface: the questions that verbs ask of each kind."""
+"""Groups of consumers, of stream threads and share groups behind one interface: the
+questions that verbs ask of each kind.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +61,9 @@ def is_share_group(group: GroupDescription | None) -> bool:
 class CurrentOffset(NamedTuple):
     """The offset of a group in one partition.
 
-    `lag`: where the broker knows it, of share groups, which acknowledge out of order. `dropped`: how many records an application has left
-    out, as its tasks commit it with their offsets; None for other groups, and of instances of Kafka Streams, which do not say it.
+    `lag`: where the broker knows it, of share groups, which acknowledge out of order. `dropped`: how many records an
+    application has left out, as its tasks commit it with their offsets; None for other groups, and of instances of
+    Kafka Streams, which do not say it.
     """
 
     offset: int
@@ -106,7 +109,10 @@ def forget_offsets(
     *,
     shared: bool,
 ) -> dict[TopicPartition, KafkaError]:
-    """Deletes committed offsets. `partitions` are those of `targets`; of a share group they are those of whole topics."""
+    """Deletes committed offsets.
+
+    `partitions` are those of `targets`; of a share group they are those of whole topics.
+    """
     if not shared:
         return admin.delete_consumer_group_offsets(group_id, partitions).errors()
     errors = admin.delete_share_group_offsets(group_id, targets).errors()

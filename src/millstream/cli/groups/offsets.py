@@ -125,7 +125,10 @@ def reset_offsets(
     export: bool,
     **given: Given,
 ) -> None:
-    """Change the committed offsets of groups that have no members. Only shows the new offsets unless --execute is given."""
+    """Change the committed offsets of groups that have no members.
+
+    Only shows the new offsets unless --execute is given.
+    """
     from millstream.cli.groups.reset import plan_text
 
     if execute and dry_run:
@@ -176,7 +179,10 @@ def _moved(
     *,
     execute: bool,
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, KafkaError]]:
-    """Returns the new offsets of a group, and the errors of partitions that could not be moved. Nothing moves unless `execute`."""
+    """Returns the new offsets of a group, and the errors of partitions that could not be moved.
+
+    Nothing moves unless `execute`.
+    """
     group = _without_members(admin, group_id)
     near = or_near_group(admin, group_id) if group is None else ""
     if near:
@@ -362,7 +368,10 @@ def delete_offsets(
 def planned_deletion(
     group: GroupDescription, partitions: Iterable[TopicPartition], there: Container[TopicPartition]
 ) -> tuple[dict[TopicPartition, str], dict[TopicPartition, KafkaError]]:
-    """Returns what would become of each partition, and those that would be refused since a member reads their topic. `there`: with an offset."""
+    """Returns what would become of each partition, and those that would be refused since a member reads their topic.
+
+    `there`: with an offset.
+    """
     read = {tp.topic for member in group.members for tp in member.assignment}
     results: dict[TopicPartition, str] = {}
     errors: dict[TopicPartition, KafkaError] = {}

@@ -26,7 +26,10 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class KnownOffsets:
-    """The offsets that decide. `committed` lacks partitions without a commit; `at_time` gives the end where no record is so late."""
+    """The offsets that decide.
+
+    `committed` lacks partitions without a commit; `at_time` gives the end where no record is so late.
+    """
 
     beginning: Offsets
     end: Offsets

@@ -28,7 +28,10 @@ def source_topics(group: StreamsGroupDescription) -> dict[str, tuple[str, ...]]:
 def as_group(
     group: StreamsGroupDescription, partition_counts: Mapping[str, int]
 ) -> GroupDescription:
-    """Returns the group with the partitions that the active tasks of its members read. `partition_counts` has the topics that exist."""
+    """Returns the group with the partitions that the active tasks of its members read.
+
+    `partition_counts` has the topics that exist.
+    """
     from millstream.clients.admin import GroupDescription, GroupMemberDescription, GroupType
     from millstream.model import TopicPartition
 

@@ -71,7 +71,10 @@ def latency(
     acks: str,
     output: str,
 ) -> None:
-    """Send a record to TOPIC, wait until it is read, then send the next. No other producer may write to TOPIC meanwhile."""
+    """Send a record to TOPIC, wait until it is read, then send the next.
+
+    No other producer may write to TOPIC meanwhile.
+    """
     import asyncio
 
     from millstream.clients.config import ConsumerConfig, ProducerConfig

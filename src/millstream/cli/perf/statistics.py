@@ -1,4 +1,7 @@
-"""Counts records, bytes and latencies, and formats them as Kafka's performance tools do. Takes times, reads no clock."""
+"""Counts records, bytes and latencies, and formats them as Kafka's performance tools do.
+
+Takes times, reads no clock.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ def add(
 ) -> None:
     """Keep the settings of --config, of -X and the address of -b as PROFILE.
 
-    All settings of the file are copied, the password too, into a file that only you can read: after a change of it, add the file with --replace.
+    All settings of the file are copied, the password too, into a file that only you can read: after a change
+    of it, add the file with --replace.
     """
     from millstream.errors import ConfigError
 
@@ -143,7 +144,9 @@ def remove(name: str, *, yes: bool, dry_run: bool) -> None:
 
 
 def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings with `(secret)` in place of what is secret, and of what no client knows: it may be anything."""
+    """Returns the settings with `(secret)` in place of what is secret, and of what no client knows:
+    it may be anything.
+    """
     from millstream.clients.properties_file import plain, public_names
 
     public = public_names()

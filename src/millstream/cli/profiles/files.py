@@ -1,7 +1,10 @@
-"""Named profiles: the settings of a client in a file each, below the user's folder of configuration. Nobody else can read them.
+"""Named profiles: the settings of a client in a file each, below the user's folder of configuration.
 
-$XDG_CONFIG_HOME/millstream/profiles/prod.properties    as a client.properties, its password included
-$XDG_CONFIG_HOME/millstream/profile-in-use              the name of the one that counts where nothing else names a cluster
+Nobody else can read them.
+
+$XDG_CONFIG_HOME/millstream/profiles/prod.properties    as a client.properties, its password
+included $XDG_CONFIG_HOME/millstream/profile-in-use              the name of the one that counts
+where nothing else names a cluster
 """
 
 from __future__ import annotations
@@ -50,7 +53,10 @@ class Profiles:
         return self.folder / "profiles" / f"{name}{_SUFFIX}"
 
     def settings(self, name: str) -> dict[str, str]:
-        """Returns what a profile holds. Raises ConfigError where there is none, and where others could read it: it may hold a password."""
+        """Returns what a profile holds.
+
+        Raises ConfigError where there is none, and where others could read it: it may hold a password.
+        """
         path = self.existing(name)
         try:
             mode = path.stat().st_mode
@@ -94,7 +100,10 @@ class Profiles:
             return None
 
     def use(self, name: str | None) -> None:
-        """Has a profile count where nothing else names a cluster; None: none does. Raises ConfigError where there is no such profile, OSError."""
+        """Has a profile count where nothing else names a cluster; None: none does.
+
+        Raises ConfigError where there is no such profile, OSError.
+        """
         if name is None:
             self._in_use_file.unlink(missing_ok=True)
             return
@@ -125,8 +134,8 @@ def settings_of_profile(
 ) -> dict[str, str]:
     """Returns the settings of the profile that is named, of the one that the environment names, or of the one in use.
 
-    The one in use counts only where nothing else names a cluster: its password is for its own cluster, and goes to no other because
-    somebody forgot that a profile is in use. Raises ConfigError.
+    The one in use counts only where nothing else names a cluster: its password is for its own cluster, and goes to no
+    other because somebody forgot that a profile is in use. Raises ConfigError.
     """
     chosen = name or environment.get(PROFILE_VARIABLE)
     if chosen:

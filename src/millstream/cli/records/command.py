@@ -186,8 +186,9 @@ def plan_deletion_before(
 ) -> RecordDeletion:
     """Plans to delete what lies before the first record of that time; all of a partition where there is none.
 
-    The ends are looked up before the time: a record that is produced between the two lies then beyond the end that counts, and stays.
-    The other way round "no record is that new" would take the end that comes with the new record, and delete it.
+    The ends are looked up before the time: a record that is produced between the two lies then beyond the end
+    that counts, and stays. The other way round "no record is that new" would take the end that comes with the
+    new record, and delete it.
     """
     last = list_offsets(dict.fromkeys(partitions, _LATEST))
     found = list_offsets(dict.fromkeys(last, time_ms))
@@ -202,7 +203,10 @@ def plan_deletion_before(
 
 
 def plan_deletion(ends: Mapping[TopicPartition, int], list_offsets: ListOffsets) -> RecordDeletion:
-    """Looks up what there is. An end of -1 is the high watermark; one beyond it is an error of its partition, and nothing of it goes."""
+    """Looks up what there is.
+
+    An end of -1 is the high watermark; one beyond it is an error of its partition, and nothing of it goes.
+    """
     first = list_offsets(dict.fromkeys(ends, _EARLIEST))
     last = list_offsets(dict.fromkeys(ends, _LATEST))
     errors: dict[TopicPartition, KafkaError] = first.errors() | last.errors()

@@ -31,7 +31,10 @@ class Interruption:
 
 @contextmanager
 def interruptible(consumer: Consumer) -> Iterator[Interruption]:
-    """SIGINT and SIGTERM ask to end: what was written is committed, and nothing else. A call of the consumer that waits ends."""
+    """SIGINT and SIGTERM ask to end: what was written is committed, and nothing else.
+
+    A call of the consumer that waits ends.
+    """
     asked = Interruption()
     before: dict[int, object] = {}
 
@@ -51,7 +54,10 @@ def interruptible(consumer: Consumer) -> Iterator[Interruption]:
 
 @dataclass(slots=True)
 class ConsumeLoop:
-    """`emit` takes records and flushes at `flush`. `stop` has the offset to end before, by partition, if there is one."""
+    """`emit` takes records and flushes at `flush`.
+
+    `stop` has the offset to end before, by partition, if there is one.
+    """
 
     consumer: Consumer
     emit: Callable[[ConsumerRecord], object]

@@ -132,7 +132,10 @@ def line_format(
 
 
 def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
-    """Returns a JSON object as `consume --output jsonl` writes it; `value` is enough. Objects and numbers become JSON text."""
+    """Returns a JSON object as `consume --output jsonl` writes it; `value` is enough.
+
+    Objects and numbers become JSON text.
+    """
     from json import JSONDecodeError
 
     from millstream.clients.serdes.json_text import read_exact_json

@@ -1,4 +1,7 @@
-"""Looks up the partitions that a verb is about, `TOPIC` or `TOPIC:0,2`. A misspelt topic is answered with the nearest there is."""
+"""Looks up the partitions that a verb is about, `TOPIC` or `TOPIC:0,2`.
+
+A misspelt topic is answered with the nearest there is.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def partitions_of(
     admin: Admin, names: Iterable[str], pattern: str | None, wanted: set[int] | None
 ) -> list[TopicPartition]:
-    """Returns the partitions of the topics named, or of those whose whole name matches. Raises UnknownTopicOrPartition."""
+    """Returns the partitions of the topics named, or of those whose whole name matches.
+
+    Raises UnknownTopicOrPartition.
+    """
     names = list(names)
     if pattern is not None:
         names = [name for name in admin.list_topics() if re.fullmatch(pattern, name)]

@@ -1,4 +1,6 @@
-"""The properties of Kafka's reader and formatter (`--property`), checked: one that is not known would change nothing, in silence."""
+"""The properties of Kafka's reader and formatter (`--property`), checked: one that is not known
+would change nothing, in silence.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sends what `produce` has read, and counts what came of it: what brokers have acknowledged, and what they have refused."""
+"""Sends what `produce` has read, and counts what came of it: what brokers have
+acknowledged, and what they have refused.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,10 @@ class RecordSender:
         """The place of the record that was sent last."""
 
     def write(self, lines: Iterable[Placed]) -> None:
-        """Sends all lines. An error still delivers those that were read; after an interruption whoever closes the producer does."""
+        """Sends all lines.
+
+        An error still delivers those that were read; after an interruption whoever closes the producer does.
+        """
         try:
             for place, line in lines:
                 self._send(place, line)
@@ -102,7 +107,10 @@ class RecordSender:
         self._producer.flush()
 
     def write_in_transactions(self, lines: Iterator[Placed], every: int | None) -> None:
-        """Commits a transaction for each so many records. An error aborts the one that is open; after an interruption whoever closes does."""
+        """Commits a transaction for each so many records.
+
+        An error aborts the one that is open; after an interruption whoever closes does.
+        """
         self._producer.init_transactions()
         self._committed = 0
         following = next(lines, None)
@@ -130,7 +138,9 @@ class RecordSender:
             error.add_note(f"the transaction could not be aborted either: {failure}")
 
     def summary(self, *, is_interrupted: bool = False) -> str:
-        """Returns how many records were written, and what became of the others; of an input that was not read to its end, how far it was."""
+        """Returns how many records were written, and what became of the others; of an input that was not read
+        to its end, how far it was.
+        """
         told = self._outcome()
         if self._last is None or not is_interrupted:
             return told

@@ -102,7 +102,9 @@ def _fields(null: bytes) -> Mapping[str, Write]:
 
 
 def formatted(template: str, null: str = "") -> Write:
-    """Returns a writer for kcat's -f: %s value, %S its length, %R that as four bytes, %k %K key, %T time, %h headers, %t %p %o, escapes."""
+    """Returns a writer for kcat's -f: %s value, %S its length, %R that as four bytes, %k %K key, %T time, %h
+    headers, %t %p %o, escapes.
+    """
     fields = _fields(typed_bytes(null))
     parts: list[bytes | Write] = []
     for field, code, escape, literal in _TOKEN.findall(template):
@@ -190,7 +192,10 @@ def console_format(properties: Mapping[str, str]) -> ConsoleFormat:
 
 
 def envelope(record: Shown) -> dict[str, Datum]:
-    """Returns a record as a JSON object; `produce --input jsonl` takes it back. Bytes that are no UTF-8 become {"base64": ...}."""
+    """Returns a record as a JSON object; `produce --input jsonl` takes it back.
+
+    Bytes that are no UTF-8 become {"base64": ...}.
+    """
     return {
         "topic": record.topic,
         "partition": record.partition,

@@ -30,7 +30,10 @@ Write = Callable[[str, bytes, "Headers"], bytes]
 
 
 def format_of(name: str) -> str:
-    """Returns a format's name; also the class name of one of Kafka's deserializers. Formats of windowed keys have the one of the key in theirs."""
+    """Returns a format's name; also the class name of one of Kafka's deserializers.
+
+    Formats of windowed keys have the one of the key in theirs.
+    """
     if windowed_format(name, format_of) is not None:
         return name
     short = name.rpartition(".")[2].removesuffix("Deserializer").removesuffix("Serializer").lower()

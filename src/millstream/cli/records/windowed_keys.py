@@ -1,7 +1,8 @@
-"""Keys with their windows, as Kafka Streams writes them, on the command line: `windowed:string:10s`, `session-windowed:long`. Pure.
+"""Keys with their windows, as Kafka Streams writes them, on the command line: `windowed:string:10s`,
+`session-windowed:long`. Pure.
 
-A time window is written by its start alone: its end is shown where its size was given. Text has the form of Kafka's `Windowed.toString`,
-`[key@start/end]`; JSON has an object. Both are taken back.
+A time window is written by its start alone: its end is shown where its size was given. Text has the form of Kafka's
+`Windowed.toString`, `[key@start/end]`; JSON has an object. Both are taken back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Datum: TypeAlias = Any  # Any: what the format of the key holds
 _TIME: Final = Struct(">q")
 TIME_MAX: Final = 2**63 - 1
 _KINDS: Final = {"windowed": 8, "windowed-changelog": 12, "session-windowed": 16}
-"""The bytes behind the key: the start; the start and a number, in the changelog of a window store; the end and the start."""
+"""The bytes behind the key: the start; the start and a number, in the changelog of a window
+store; the end and the start."""
 _TEXT: Final = re.compile(rb"\[?(?P<key>.*)@(?P<start>\d+)(?:/(?P<end>\d+))?\]?", re.DOTALL)
 
 
@@ -38,7 +40,9 @@ class WindowedKey:
 
 @dataclass(frozen=True, slots=True)
 class WindowedFormat:
-    """The format of a windowed key: its kind, the format of the key itself, and the size of the windows where it was given."""
+    """The format of a windowed key: its kind, the format of the key itself, and the size of the
+    windows where it was given.
+    """
 
     kind: str
     inner: str
@@ -60,7 +64,10 @@ class WindowedFormat:
         return WindowedKey(read_inner(data[:at]), first, end)
 
     def write(self, text: bytes, write_inner: Callable[[bytes], bytes]) -> bytes:
-        """Returns the bytes of a key as a user typed it, or as JSON has it. Raises SerializationError where it has no window."""
+        """Returns the bytes of a key as a user typed it, or as JSON has it.
+
+        Raises SerializationError where it has no window.
+        """
         key, start, end = _parts(text)
         is_session = self.kind == "session-windowed"
         if not _is_time(start) or not (
@@ -76,7 +83,10 @@ class WindowedFormat:
 
 
 def windowed_format(name: str, format_of: Callable[[str], str]) -> WindowedFormat | None:
-    """Returns the format that a name means; None where it is not one of windowed keys. Raises BadParameter for one without an inner format."""
+    """Returns the format that a name means; None where it is not one of windowed keys.
+
+    Raises BadParameter for one without an inner format.
+    """
     kind, *rest = name.split(":")
     short = kind.rpartition(".")[2]
     if short in {"TimeWindowedDeserializer", "SessionWindowedDeserializer"}:

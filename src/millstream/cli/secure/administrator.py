@@ -1,4 +1,6 @@
-"""The administrator of a secure node or cluster: a password that is made once, and the `client.properties` that holds it."""
+"""The administrator of a secure node or cluster: a password that is made once, and the
+`client.properties` that holds it.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,10 @@ class Administrator:
         point_client_file(self._file, bootstrap)
 
     def told(self, *, is_new: bool) -> str:
-        """Returns lines for the operator, with the password if the administrator is new. Raises ConfigError and OSError."""
+        """Returns lines for the operator, with the password if the administrator is new.
+
+        Raises ConfigError and OSError.
+        """
         if not self._file.exists():
             return ""
         words = f"\n  clients     millstream topics list --config {self._file}"

@@ -1,4 +1,6 @@
-"""The `client.properties` of a user: what a client of any language needs to log in, in one file that can be carried elsewhere."""
+"""The `client.properties` of a user: what a client of any language needs to log in, in one file
+that can be carried elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _BOOTSTRAP_LINE: Final = re.compile(
     rb"^([ \t\f]*bootstrap[._]servers[ \t\f]*[=: \t\f][ \t\f]*)(?:[^\\\r\n]|\\\r\n|\\.)*",
     re.MULTILINE | re.DOTALL,
 )
-"""However people write it: with blanks, `:`, an underscore, or on several lines. Bytes: comments may be in any encoding."""
+"""However people write it: with blanks, `:`, an underscore, or on several lines. Bytes:
+comments may be in any encoding."""
 _JAAS: Final = "sasl.jaas.config"
 
 
@@ -42,7 +45,10 @@ class UserLogin(NamedTuple):
 
 
 def write_client_file(path: Path, bootstrap: str, login: UserLogin, authority_pem: str) -> None:
-    """Writes a file for `login` over TLS. The authority stands in it, so that it needs no other file. Raises OSError."""
+    """Writes a file for `login` over TLS. The authority stands in it, so that it needs no other file.
+
+    Raises OSError.
+    """
     settings = {
         _BOOTSTRAP: bootstrap,
         "security.protocol": "SASL_SSL",
@@ -60,7 +66,10 @@ def heading(user: str) -> str:
 
 
 def point_client_file(path: Path, bootstrap: str) -> None:
-    """Has a file lead to where the cluster is now, and leaves all else as it is. Nothing to do for one that is not there any more. Raises OSError."""
+    """Has a file lead to where the cluster is now, and leaves all else as it is.
+
+    Nothing to do for one that is not there any more. Raises OSError.
+    """
     if not path.exists():
         return
     text = path.read_bytes()

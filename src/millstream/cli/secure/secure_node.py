@@ -1,8 +1,9 @@
 """A node that `millstream server --secure` runs: TLS, logins and access rules on, and one user, the administrator.
 
-What it needs lies in its data directory, beside Kafka's files: `secure.properties` (the settings, which also say that the directory is a secure
-one), the authority, the certificate of the node, and `client.properties` for the administrator. `secure.properties` is written before anything
-else: a first start that was cut off is gone on with, and keeps its password.
+What it needs lies in its data directory, beside Kafka's files: `secure.properties` (the settings, which also
+say that the directory is a secure one), the authority, the certificate of the node, and `client.properties`
+for the administrator. `secure.properties` is written before anything else: a first start that was cut off is
+gone on with, and keeps its password.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class SecureNode:
     """A node and the files that make it secure. `begin` writes them; until then nothing is changed."""
 
     def __init__(self, given: Settings, settings: dict[str, str], port: int | None) -> None:
-        """`settings`: with those of the command line; `port`: for clients. Raises ConfigError where they or the directory do not fit, and OSError.
+        """`settings`: with those of the command line; `port`: for clients.
+
+        Raises ConfigError where they or the directory do not fit, and OSError.
 
         What an earlier start was given, or somebody has written into `secure.properties`, holds until it is given anew.
         """
@@ -123,7 +126,10 @@ class SecureNode:
         }
 
     def _kept_beside(self, given: dict[str, str]) -> dict[str, str]:
-        """The settings of the file. Where its directories are not the one that holds it, it was moved, and those are left out."""
+        """The settings of the file.
+
+        Where its directories are not the one that holds it, it was moved, and those are left out.
+        """
         places = {"log.dir", "log.dirs", "metadata.log.dir"}
         found = Path(kraft_settings(self._kept | given).metadata_directory).absolute()
         if found == self._directory:
@@ -189,7 +195,10 @@ def _is_of_format(name: str) -> bool:
 
 
 def _hosts(settings: dict[str, str]) -> tuple[str, ...]:
-    """The names under which clients reach the node. Raises ConfigError for a listener where they would not log in over TLS."""
+    """The names under which clients reach the node.
+
+    Raises ConfigError for a listener where they would not log in over TLS.
+    """
     found: list[str] = []
     for key in ("listeners", "advertised.listeners"):
         entries = [each.strip() for each in settings.get(key, "").split(",") if each.strip()]

@@ -1,7 +1,8 @@
 """The authority of a secure node or cluster and the certificates of its nodes, as PEM files in one directory.
 
-Made at the first start and kept. A node's certificate is issued anew at a start that finds it near its end, or without a name of the node;
-the authority's key is needed only then, and may be kept elsewhere: until the end, or another host in the settings, the old one serves on.
+Made at the first start and kept. A node's certificate is issued anew at a start that finds it near its end, or without
+a name of the node; the authority's key is needed only then, and may be kept elsewhere: until the end, or another host
+in the settings, the old one serves on.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Stores:
     def prepare(self, node_file: str, node_name: str, hosts: Collection[str]) -> None:
         """Makes what is missing for a node that clients reach under `hosts`. Raises ConfigError and OSError.
 
-        A certificate that is to be issued anew, and cannot be without the authority's key, serves on while it is good for them.
+        A certificate that is to be issued anew, and cannot be without the authority's key, serves
+        on while it is good for them.
         """
         try:
             from millstream.cli.certs.issuing import is_good

@@ -62,7 +62,9 @@ _permission = click.option(
 def _wanted_options(
     pattern: PatternType, help_of_pattern: str
 ) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
-    """Adds options that name rules; the command gets them as one WantedRules, `wanted`, and how resources are meant as `pattern`."""
+    """Adds options that name rules; the command gets them as one WantedRules, `wanted`, and how
+    resources are meant as `pattern`.
+    """
 
     def decorate(command: Callable[..., Returned]) -> Callable[..., Returned]:
         @wraps(command)

@@ -1,7 +1,9 @@
-"""`millstream acls explain USER OPERATION RESOURCE`: whether a user may, and the rule that decides, by the code that brokers decide with.
+"""`millstream acls explain USER OPERATION RESOURCE`: whether a user may, and the rule that decides, by the
+code that brokers decide with.
 
-Exit code 0: allowed; 1: denied. Two settings of brokers decide, too, and brokers tell nobody their values, as Kafka's: `super.users` and
-`allow.everyone.if.no.acl.found`. They are read from a file of the node's settings where one is given; else it is said what they would change.
+Exit code 0: allowed; 1: denied. Two settings of brokers decide, too, and brokers tell nobody their values, as Kafka's:
+`super.users` and `allow.everyone.if.no.acl.found`. They are read from a file of the node's settings where one is given;
+else it is said what they would change.
 """
 
 from __future__ import annotations

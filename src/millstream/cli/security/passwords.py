@@ -1,4 +1,7 @@
-"""New passwords of users: typed at a prompt, read from a file or standard input, or made. Never on the command line, which others can see."""
+"""New passwords of users: typed at a prompt, read from a file or standard input, or made.
+
+Never on the command line, which others can see.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,10 @@ class PasswordOptions:
             )
 
     def read(self, user: str) -> str:
-        """Returns the password. Raises UsageError for an empty one and for one that is no text, OSError, and Abort where nobody answers."""
+        """Returns the password.
+
+        Raises UsageError for an empty one and for one that is no text, OSError, and Abort where nobody answers.
+        """
         if self.is_generated:
             from millstream.cli.secure.administrator import new_secret
 

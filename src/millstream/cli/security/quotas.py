@@ -120,8 +120,9 @@ def set_command(
 ) -> None:
     """Set quotas. The others of the same user or client stay.
 
-    producer_byte_rate and consumer_byte_rate: bytes a second. request_percentage: of one thread of a broker. controller_mutation_rate:
-    partitions created and deleted a second. connection_creation_rate: connections a second, of an address.
+    producer_byte_rate and consumer_byte_rate: bytes a second. request_percentage: of one thread of
+    a broker. controller_mutation_rate: partitions created and deleted a second.
+    connection_creation_rate: connections a second, of an address.
     """
     if not given:
         raise click.UsageError("say how much, such as producer_byte_rate=1048576")

@@ -1,4 +1,6 @@
-"""The rules that `millstream acls add` makes of its options, and the filters of `list` and `remove`; decided as by `kafka-acls`. Pure."""
+"""The rules that `millstream acls add` makes of its options, and the filters of `list` and `remove`; decided
+as by `kafka-acls`. Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`millstream tokens`: delegation tokens, with which programs log in as somebody without a password of theirs (KIP-48).
 
-A token is named by its id. Its HMAC, which is what logs in, is printed once, by `create`, and is needed for nothing here: brokers tell the
-HMACs of tokens to those whom they concern.
+A token is named by its id. Its HMAC, which is what logs in, is printed once, by `create`, and is needed for nothing
+here: brokers tell the HMACs of tokens to those whom they concern.
 """
 
 from __future__ import annotations
@@ -139,7 +139,10 @@ def expire(
     yes: bool,
     dry_run: bool,
 ) -> None:
-    """End the token with this id, at once or after a while. Nobody logs in with it any more; open sessions stay until they end."""
+    """End the token with this id, at once or after a while.
+
+    Nobody logs in with it any more; open sessions stay until they end.
+    """
     after_ms = _AT_ONCE_MS if after is None else duration_ms(after)
     with cluster.admin() as admin:
         token = _token(admin, token_id)

@@ -81,7 +81,10 @@ def list_command(names: tuple[str, ...], *, cluster: ClusterOptions, output: str
 def add(
     user: str, *, cluster: ClusterOptions, output: str, wanted: PasswordOptions, dry_run: bool
 ) -> None:
-    """Add a user, whose password is asked for, or read, or made. What the user may do say rules: see `millstream acls`."""
+    """Add a user, whose password is asked for, or read, or made.
+
+    What the user may do say rules: see `millstream acls`.
+    """
 
     def mechanisms(there: Sequence[ScramMechanism]) -> Sequence[ScramMechanism]:
         if there:
@@ -212,7 +215,10 @@ def _keep(
     wanted: PasswordOptions,
     cluster: ClusterOptions,
 ) -> None:
-    """Writes or tells the password before the cluster has it: nobody would know it if the disk were full afterwards. Raises OSError."""
+    """Writes or tells the password before the cluster has it: nobody would know it if the disk were full afterwards.
+
+    Raises OSError.
+    """
     wanted.write_client_file(cluster, UserLogin(user, text, mechanism.sasl_name))
     if wanted.client_file is not None:
         click.echo(f"{wanted.client_file}: the login of {printable(user)}", err=True)

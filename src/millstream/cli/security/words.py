@@ -1,4 +1,6 @@
-"""The words of access rules on the command line: operations, kinds of resources and patterns as `kafka-acls` writes them, and principals."""
+"""The words of access rules on the command line: operations, kinds of resources and patterns as `kafka-acls`
+writes them, and principals.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,10 @@ _RESOURCES: Final = {_plain(each.name): each for each in ResourceType if support
 
 
 def parse_resource(text: str) -> Resource:
-    """Returns the resource that `topic:orders`, `group:app`, `transactional-id:t` or `cluster` says. Raises BadParameter."""
+    """Returns the resource that `topic:orders`, `group:app`, `transactional-id:t` or `cluster` says.
+
+    Raises BadParameter.
+    """
     kind, colon, name = text.partition(":")
     found = _RESOURCES.get(_plain(kind))
     if found is ResourceType.CLUSTER and name in {"", CLUSTER_NAME}:

@@ -10,7 +10,8 @@ import sys
 from typing import Final
 
 BROKER_STOPPED: Final = "millstream stopped broker"
-"""The line on standard output of a node of `millstream cluster` whose broker has stopped, and whose controller goes on."""
+"""The line on standard output of a node of `millstream cluster` whose broker has stopped, and whose controller goes
+on."""
 _PR_SET_PDEATHSIG: Final = 1
 
 

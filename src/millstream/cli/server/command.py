@@ -68,8 +68,8 @@ def server(
 ) -> None:
     """Start a node: a broker and its controller.
 
-    CONFIG is a server.properties as for Kafka. An empty data directory is formatted. When the node is ready it prints the line
-    "millstream ready bootstrap=HOST:PORT ...".
+    CONFIG is a server.properties as for Kafka. An empty data directory is formatted. When the node is ready it prints
+    the line "millstream ready bootstrap=HOST:PORT ...".
     """
     # What is imported lives as long as the process. The collector would look at it a hundred times on the way.
     gc.disable()

@@ -1,7 +1,7 @@
 """Writes the log of a node: one line an event on standard error, to be read by people or by programs.
 
-Levels come from the variables of Kafka's official image: KAFKA_LOG4J_ROOT_LOGLEVEL=LEVEL, KAFKA_LOG4J_LOGGERS=NAME=LEVEL,...
-Owns formats and levels; what is logged is everybody's own business.
+Levels come from the variables of Kafka's official image: KAFKA_LOG4J_ROOT_LOGLEVEL=LEVEL,
+KAFKA_LOG4J_LOGGERS=NAME=LEVEL,... Owns formats and levels; what is logged is everybody's own business.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Runs a node in this process, from its settings to its exit code. Signals are its clean shutdown.
 
-The first SIGTERM, SIGINT or SIGHUP is logged by name and begins the shutdown, the second ends it at once.
-A node of `millstream cluster` says on standard output when its broker has stopped, and keeps its controller until the end of input.
+The first SIGTERM, SIGINT or SIGHUP is logged by name and begins the shutdown, the second ends it at
+once. A node of `millstream cluster` says on standard output when its broker has stopped, and keeps
+its controller until the end of input.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ class ServerOptions:
 
 
 def serve(options: ServerOptions) -> None:
-    """Serves until the node ends. Exits with 1 when it could not start or run, with 2 when its settings cannot be understood."""
+    """Serves until the node ends.
+
+    Exits with 1 when it could not start or run, with 2 when its settings cannot be understood.
+    """
     _raise_descriptor_limit()
     with _data_directory(options) as directory:
         try:
@@ -93,7 +97,9 @@ def serve(options: ServerOptions) -> None:
 
 
 def _raise_descriptor_limit() -> None:
-    """Has as many files and connections as the system allows this process, as the JVM by itself: shells give 1,024 of them at first."""
+    """Has as many files and connections as the system allows this process, as the JVM by itself:
+    shells give 1,024 of them at first.
+    """
     _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # some systems say more than they let have
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))

@@ -35,7 +35,9 @@ def read_properties(file: str | Path) -> dict[str, str]:
 
 
 def check_stays_secure(config: BrokerConfig) -> None:
-    """Raises ConfigError where a node that was begun with `--secure` would serve clients who have not proved who they are, or without rules."""
+    """Raises ConfigError where a node that was begun with `--secure` would serve clients who have not proved
+    who they are, or without rules.
+    """
     listeners = (*config.listeners, *config.controller_listeners)
     if config.authorizer_class_name and all(
         proves_clients(config, each.name) for each in listeners

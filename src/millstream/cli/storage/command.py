@@ -1,4 +1,5 @@
-"""`millstream storage`: formats the directories of a node and tells what they hold, with the options and lines of `kafka-storage`.
+"""`millstream storage`: formats the directories of a node and tells what they hold, with the options and
+lines of `kafka-storage`.
 
 Exit code 0 when it is done, 1 when it cannot be done or `info` finds a problem, 2 when it is used wrongly.
 """
@@ -32,8 +33,8 @@ _NEWEST: Final = "4.3-IV0"
 def storage() -> None:
     """Format the data directories of a node, and show what they hold.
 
-    A single node formats an empty directory by itself when it starts. A node of a cluster does not: all nodes are formatted with one
-    cluster id, and the controllers with the same first voters.
+    A single node formats an empty directory by itself when it starts. A node of a cluster does not: all nodes are
+    formatted with one cluster id, and the controllers with the same first voters.
     """
 
 

@@ -32,7 +32,8 @@ def new_cluster_levels(
 ) -> dict[str, int]:
     """Returns the level of every feature in a new cluster. Raises FormatError.
 
-    `features`: as NAME=LEVEL, of which the last counts. `dynamic`: no voters are configured. `unstable`: so are levels that are not stable.
+    `features`: as NAME=LEVEL, of which the last counts. `dynamic`: no voters are configured. `unstable`: so
+    are levels that are not stable.
     """
     asked = dict(_name_and_level(text) for text in features)
     metadata_version = _metadata_version(release, asked.get(METADATA_VERSION), unstable=unstable)

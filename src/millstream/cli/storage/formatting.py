@@ -62,7 +62,9 @@ class FormatOptions:
 
 @dataclass(frozen=True, slots=True)
 class NewCluster:
-    """The beginning of a cluster: levels of features, records of its metadata, and the first voters of a dynamic quorum."""
+    """The beginning of a cluster: levels of features, records of its metadata, and the
+    first voters of a dynamic quorum.
+    """
 
     levels: Mapping[str, int]
     records: Sequence[BootstrapRecord]
@@ -109,7 +111,8 @@ class Formatter:
         self._random = random
 
     def format(self, options: FormatOptions, cluster: NewCluster) -> Iterator[str]:
-        """Formats the directories that are not formatted, and yields what it does, as Kafka tells it, before it does it.
+        """Formats the directories that are not formatted, and yields what it does, as Kafka
+        tells it, before it does it.
 
         Raises FormatError before anything is written, DamagedFile, and OSError.
         """

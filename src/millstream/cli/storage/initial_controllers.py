@@ -1,4 +1,6 @@
-"""The first voters of a dynamic quorum on the command line: `ID@HOST:PORT:DIRECTORY,...`, the same for every node (KIP-853)."""
+"""The first voters of a dynamic quorum on the command line: `ID@HOST:PORT:DIRECTORY,...`, the same
+for every node (KIP-853).
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def _number(text: str, what: str, voter: str, highest: int) -> int:
 
 
 def _as_java_writes(host: str) -> str:
-    """An IPv6 address stands in records with all its groups, so that those of all nodes are the same, whichever tool wrote them."""
+    """An IPv6 address stands in records with all its groups, so that those of all nodes are the same,
+    whichever tool wrote them.
+    """
     try:
         address = ipaddress.IPv6Address(host)
     except ValueError:

@@ -28,7 +28,8 @@ _MECHANISMS: Final = {mechanism.sasl_name: mechanism for mechanism in ScramMecha
 def scram_record(text: str, random: Random) -> UserScramCredentialRecord:
     """Returns the record of one credential. Raises FormatError.
 
-    Keys: `name`; `password`, or `saltedpassword` with `salt`; `salt` (random) and `iterations` (4096). Values may stand in double quotes.
+    Keys: `name`; `password`, or `saltedpassword` with `salt`; `salt` (random) and `iterations` (4096). Values
+    may stand in double quotes.
     """
     mechanism, fields = _mechanism_and_fields(text.strip())
     name = fields.pop("name", None)

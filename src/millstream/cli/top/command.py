@@ -1,4 +1,6 @@
-"""`millstream top`: which topics are written to, which groups are behind and who of them is slow, again every few seconds."""
+"""`millstream top`: which topics are written to, which groups are behind and who of them is
+slow, again every few seconds.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 _INTERVAL_MIN_S: Final = 0.2
 _WINDOW_MS: Final = 15_000
-"""Consumers commit every five seconds (auto.commit.interval.ms): in less than some of these a group seems to stand still, or to leap."""
+"""Consumers commit every five seconds (auto.commit.interval.ms): in less than some of these a group
+seems to stand still, or to leap."""
 
 
 @click.command(cls=ClientCommand)
@@ -53,8 +56,8 @@ def top(
 ) -> None:
     """Show what comes into topics, how far groups are behind, and who is slow. Ctrl-C or q ends it.
 
-    Rates are those of the last 15 seconds. LAG-S is by how much a lag grows in a second, CATCHES-UP when it is gone if all goes on as it does, SLOWEST the partition that is most behind, and CLIENT-ID who reads
-    that.
+    Rates are those of the last 15 seconds. LAG-S is by how much a lag grows in a second, CATCHES-UP when it is gone if
+    all goes on as it does, SLOWEST the partition that is most behind, and CLIENT-ID who reads that.
     """
     from millstream.cli.top.sampling import sample
 

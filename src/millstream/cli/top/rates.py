@@ -1,4 +1,7 @@
-"""Rates between two looks at a cluster: what comes into topics and brokers, how fast groups read it, and who is behind. Pure."""
+"""Rates between two looks at a cluster: what comes into topics and brokers, how fast groups read it, and who is behind.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ _NEVER: Final = "never"
 
 
 class GroupSample(NamedTuple):
-    """A group at one time. `lags` by partition: where its next record is and the log ends; for share groups the broker's own count."""
+    """A group at one time.
+
+    `lags` by partition: where its next record is and the log ends; for share groups the broker's own count.
+    """
 
     state: str
     members: int
@@ -31,7 +37,10 @@ class GroupSample(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A cluster at one time. `ends` and `leaders` by partition; a partition that has no leader, or did not answer, is not among the ends."""
+    """A cluster at one time.
+
+    `ends` and `leaders` by partition; a partition that has no leader, or did not answer, is not among the ends.
+    """
 
     time_ms: int
     ends: Mapping[TopicPartition, int]
@@ -65,7 +74,10 @@ def broker_rows(before: Sample, now: Sample) -> list[Row]:
 
 
 def group_rows(before: Sample, now: Sample) -> list[Row]:
-    """Returns a row for each group, the one that is most behind first. `lag_s`: by how much the lag grows in a second."""
+    """Returns a row for each group, the one that is most behind first.
+
+    `lag_s`: by how much the lag grows in a second.
+    """
     lags = {name: sum(group.lags.values()) for name, group in now.groups.items()}
     names = sorted(lags, key=lambda name: (-lags[name], name))
     return [_group_row(name, lags[name], before, now) for name in names]

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def sample(admin: Admin, time_ms: int, topics: str | None, groups: str | None) -> Sample:
-    """`topics` and `groups`: patterns of whole names; None: all. What is deleted meanwhile is left out. Raises KafkaError where nobody answers."""
+    """`topics` and `groups`: patterns of whole names; None: all. What is deleted meanwhile is left out.
+
+    Raises KafkaError where nobody answers.
+    """
     names = [name for name in admin.list_topics() if topics is None or re.fullmatch(topics, name)]
     leaders = {
         TopicPartition(topic.name, each.partition): each.leader

@@ -34,9 +34,11 @@ _COLUMNS: Final = ("partition", "segments", "batches", "bytes", "end_offset", "r
 @output_option
 @click.option("--topic", "-t", "topics", multiple=True, help="Only partitions of this topic; may be repeated.")  # fmt: skip
 def verify(directories: tuple[str, ...], *, output: str, topics: tuple[str, ...]) -> None:
-    """Check the logs of a stopped node: every checksum, the order of offsets and epochs, indexes, snapshots of producers, checkpoints.
+    """Check the logs of a stopped node: every checksum, the order of offsets and epochs, indexes, snapshots
+    of producers, checkpoints.
 
-    DIRECTORY is a data directory (log.dirs), or that of one partition. Exit code 1: something is wrong, and it is said what to do.
+    DIRECTORY is a data directory (log.dirs), or that of one partition. Exit code 1: something is
+    wrong, and it is said what to do.
     """
     from millstream.runtime.system import SystemFileSystem
 
@@ -57,7 +59,8 @@ def verify(directories: tuple[str, ...], *, output: str, topics: tuple[str, ...]
 def _reports(
     file_system: FileSystem, directory: str, topics: tuple[str, ...]
 ) -> Iterator[tuple[str, PartitionReport]]:
-    """Yields the partitions of a directory; before them, under its own name, the data directory where its checkpoints are damaged.
+    """Yields the partitions of a directory; before them, under its own name, the data directory
+    where its checkpoints are damaged.
 
     Raises ConfigError, OSError.
     """

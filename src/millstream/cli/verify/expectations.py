@@ -1,4 +1,7 @@
-"""Reads what the checkpoints of a data directory say of its logs, against which their files are held. A file that cannot be read is a finding."""
+"""Reads what the checkpoints of a data directory say of its logs, against which their files are held.
+
+A file that cannot be read is a finding.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ Decoded = TypeVar("Decoded")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Says what is known of one log beside its own files. Without a data directory above it: nothing, and its stop counts as in order."""
+    """Says what is known of one log beside its own files.
+
+    Without a data directory above it: nothing, and its stop counts as in order.
+    """
 
     was_clean: bool = True
     """Every byte of it was on the disk when the node stopped, and its indexes were written."""
@@ -143,7 +149,9 @@ def _decode_segments(path: str, data: bytes) -> SegmentCheckpoint:
 def _exact_marks(
     file_system: FileSystem, clean_path: str, noted: SegmentCheckpoint
 ) -> Mapping[TopicPartition, LogMark]:
-    """Returns what was noted by the stop that was the last thing to happen; nothing where Apache Kafka ran since, which does not note it."""
+    """Returns what was noted by the stop that was the last thing to happen; nothing where Apache Kafka ran
+    since, which does not note it.
+    """
     try:
         broker_epoch = decode_clean_shutdown(file_system.read(clean_path))
     except (MillstreamError, OSError):

@@ -19,7 +19,8 @@ class Remedy(Enum):
         "remove .kafka_cleanshutdown, segment-checkpoint and recovery-point-offset-checkpoint from the data directory: the next start reads every "
         "log from its beginning, and makes its indexes anew"
     )
-    """Nothing tells a node that a transaction index lacks an entry: without one a segment looks as if nothing was aborted in it."""
+    """Nothing tells a node that a transaction index lacks an entry: without one a segment looks as
+    if nothing was aborted in it."""
     START = "start the node: it mends this by itself"
     UNREADABLE = (
         "see to it that this user may read the file. Where the disk refuses, move what can be read to another one, and remove there the directory of "
@@ -36,7 +37,8 @@ class Finding(NamedTuple):
     remedy: Remedy
     position: int | None = None
     is_expected: bool = False
-    """Nothing is lost by it, and a node goes on with it by itself: as a stop that was not in order leaves a log behind."""
+    """Nothing is lost by it, and a node goes on with it by itself: as a stop that was not in order leaves a log
+    behind."""
 
     def sentence(self) -> str:
         place = "" if self.position is None else f"position {self.position}: "

@@ -1,8 +1,9 @@
-"""Reads the files of one partition, and compares each with the log: checksums, the order of offsets and epochs, indexes, snapshots of producers.
+"""Reads the files of one partition, and compares each with the log: checksums, the order of offsets and epochs,
+indexes, snapshots of producers.
 
-One pass over the batches follows producers and epochs; indexes and snapshots are held against what it saw. After a stop that was not in
-order what lies beyond the recovery point and the high watermark may be torn or missing: the next start reads it, so it is told and is no
-failure.
+One pass over the batches follows producers and epochs; indexes and snapshots are held against what it saw. After a stop
+that was not in order what lies beyond the recovery point and the high watermark may be torn or missing: the next start
+reads it, so it is told and is no failure.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ _WINDOW_BYTES = 1024 * 1024
 _LACKING = frozenset({Remedy.REPLACE, Remedy.UNREADABLE})
 """What is wrong with a log of which not all could be followed."""
 _LIKE_A_HEADER = re.compile(rb"(?=\0\0.{6}\0.{7}\x02)", re.DOTALL)
-"""An offset below 2**48, less than 16 MiB, format 2: so looks every batch of a metadata log, of which the largest has 8 MiB."""
+"""An offset below 2**48, less than 16 MiB, format 2: so looks every batch of a metadata log, of
+which the largest has 8 MiB."""
 
 
 @dataclass(slots=True)
@@ -152,7 +154,9 @@ class _Verification:
     def _walk(
         self, path: str, file: File, base: int, following: int | None
     ) -> tuple[list[AbortedTransaction], set[tuple[int, int]], _Damage | None]:
-        """Returns the transactions that were aborted in the segment, producer and offset of every abort marker, and where the batches end before the file does."""
+        """Returns the transactions that were aborted in the segment, producer and offset of every abort marker, and
+        where the batches end before the file does.
+        """
         aborted: list[AbortedTransaction] = []
         aborts: set[tuple[int, int]] = set()
         position = 0
@@ -183,7 +187,9 @@ class _Verification:
         self._add(path, damage.reason, Remedy.START if is_torn else Remedy.REPLACE, damage.position, is_expected=is_torn)  # fmt: skip
 
     def _may_end_here(self, file: File, position: int, following: int | None) -> bool:
-        """Whether a stop that was not in order explains the damage. What was on the disk, or what consumers may have read, does not go by it.
+        """Whether a stop that was not in order explains the damage.
+
+        What was on the disk, or what consumers may have read, does not go by it.
 
         Of the metadata log nobody noted either: a write that was under way is the last thing in it.
         """
@@ -243,7 +249,9 @@ class _Verification:
         *,
         is_open: bool,
     ) -> None:
-        """Readers at read_committed would see aborted records that no entry names, and miss committed ones that a wrong entry names."""
+        """Readers at read_committed would see aborted records that no entry names, and miss committed ones
+        that a wrong entry names.
+        """
         if is_open:
             return
         path = segment_path(self._directory, base, TRANSACTION_INDEX_SUFFIX)
@@ -283,7 +291,10 @@ class _Verification:
         return entries
 
     def _compare_epoch(self, header: BatchHeader) -> None:
-        """Each batch has the epoch in which its offset lies. Entries before the log start may have gone; only the first disagreement is told."""
+        """Each batch has the epoch in which its offset lies.
+
+        Entries before the log start may have gone; only the first disagreement is told.
+        """
         entries = self._epochs
         if not entries or self._epochs_disagree or self._is_unsynced(header.base_offset):
             return
@@ -312,7 +323,10 @@ class _Verification:
     def _compare_snapshots(
         self, snapshots: Sequence[tuple[int, list[_Entry]]], first_base: int
     ) -> None:
-        """A snapshot of another log would let a producer write twice what it wrote once. One that lies beyond the end is left out by a start."""
+        """A snapshot of another log would let a producer write twice what it wrote once.
+
+        One that lies beyond the end is left out by a start.
+        """
         for offset, entries in snapshots:
             path = segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
             if offset > self._report.end_offset:
@@ -419,7 +433,9 @@ class _Verification:
 
 
 def _limited(expected: Expected, cut_at: int | None) -> Expected:
-    """After a crash nothing that checkpoints say beyond a cut of the log counts; a stop in order has written them after it."""
+    """After a crash nothing that checkpoints say beyond a cut of the log counts; a stop in order
+    has written them after it.
+    """
     if cut_at is None or expected.was_clean:
         return expected
     return replace(
@@ -431,7 +447,9 @@ def _limited(expected: Expected, cut_at: int | None) -> Expected:
 
 
 def sound_batch_follows(file: File, position: int, next_offset: int) -> bool:
-    """Whether a whole batch of `next_offset` or later begins anywhere from `position` on: then what lies before it is no torn end."""
+    """Whether a whole batch of `next_offset` or later begins anywhere from `position` on: then what lies
+    before it is no torn end.
+    """
     while position + BATCH_HEADER_BYTES <= file.size:
         window = file.read_at(position, _WINDOW_BYTES)
         for found in _LIKE_A_HEADER.finditer(window):

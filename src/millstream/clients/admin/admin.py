@@ -95,7 +95,10 @@ class Admin:
             await self._cluster.close()
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
-        """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        """Returns the id that the cluster knows this client by (KIP-714).
+
+        Raises IllegalState without enable_metrics_push.
+        """
         self._scope.check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 

@@ -30,7 +30,9 @@ _FIRST_WITH_ENDPOINT_TYPE: Final = 1
 async def ask_controllers(
     connection: Connection, request: MetadataRequest
 ) -> tuple[MetadataResponse, int]:
-    """Asks controllers for the answer that brokers give to Metadata: the nodes are the controllers, and there are no topics."""
+    """Asks controllers for the answer that brokers give to Metadata: the nodes are the
+    controllers, and there are no topics.
+    """
     del request
     if not connection.versions.supports(ApiKey.DESCRIBE_CLUSTER, _FIRST_WITH_ENDPOINT_TYPE):
         raise unsupported(ApiKey.DESCRIBE_CLUSTER)

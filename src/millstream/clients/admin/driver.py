@@ -59,7 +59,10 @@ class AdminApiDriver:
     async def run(
         self, call: Call[Key, Value, Response], keys: Iterable[Key], deadline_ms: int
     ) -> Results[Key, Value]:
-        """Returns a result or an error for each item. Retriable errors are those of the last attempt before the deadline."""
+        """Returns a result or an error for each item.
+
+        Retriable errors are those of the last attempt before the deadline.
+        """
         progress = CallProgress(call, keys)
         while progress.pending and self._remaining_ms(deadline_ms) > 0:
             await self._attempt(call, progress, deadline_ms)

@@ -126,7 +126,8 @@ class _Shared:
 
 
 def _call_at_exit(function: Callable[[], None]) -> None:
-    """As `atexit`, but before the pools of threads end: clients and applications that are closed then still need theirs.
+    """As `atexit`, but before the pools of threads end: clients and applications that are
+    closed then still need theirs.
 
     Python's own pools end by the same list, last first, and have no public way into it.
     """

@@ -163,7 +163,10 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Self]:
-        """A transaction as a block: committed at its end, aborted by an exception. Initializes when `init_transactions` was not called."""
+        """A transaction as a block: committed at its end, aborted by an exception.
+
+        Initializes when `init_transactions` was not called.
+        """
         block = self._client.transaction()
         self._loop.run(block.__aenter__())
         try:

@@ -54,7 +54,10 @@ class ShareConsumer(BlockingClient[share_consumer.ShareConsumer[Key, Value]], Ge
     def acknowledge(
         self, record: ConsumerRecord[Key, Value], kind: AcknowledgeType = AcknowledgeType.ACCEPT
     ) -> None:
-        """See the asyncio ShareConsumer. It runs on the caller's thread: only calls of the consumer look at what is noted here."""
+        """See the asyncio ShareConsumer.
+
+        It runs on the caller's thread: only calls of the consumer look at what is noted here.
+        """
         self.acknowledge_offset(record.topic, record.partition, record.offset, kind)
 
     def acknowledge_offset(

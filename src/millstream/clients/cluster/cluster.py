@@ -58,7 +58,8 @@ _CONNECTIONS_LOG = logging.getLogger("millstream.clients.connections")
 _CREATION_IS_OPTIONAL_VERSION = 4
 """A broker that is asked for a topic in an earlier version creates it anyway."""
 _WHILE_CREATED_MS: Final = (10, 10, 20, 40)
-"""Our brokers need about 15 ms for the topic of their coordinators, Kafka's 200; the ordinary backoff would cost each first start 100."""
+"""Our brokers need about 15 ms for the topic of their coordinators, Kafka's 200; the ordinary backoff would
+cost each first start 100."""
 _TRANSIENT_TOPIC_ERRORS = (UnknownTopicOrPartition.code, LeaderNotAvailable.code)
 """A topic that is being created answers so for a moment."""
 _REFUSED_TOPIC_ERRORS = (TopicAuthorizationFailed.code, InvalidTopic.code)
@@ -185,11 +186,15 @@ class Cluster:
         return await self._refresh.until(find, deadline_ms, otherwise)
 
     def raise_refusal(self) -> None:
-        """Raises, once, the error for which there is no metadata, for a caller that waits for something else; asks anew."""
+        """Raises, once, the error for which there is no metadata, for a caller that waits for
+        something else; asks anew.
+        """
         self._refresh.raise_refusal()
 
     def raise_refused_topic(self, topics: Iterable[str]) -> None:
-        """Raises, once for each answer about them, that one of these topics is not for us, and asks anew: for who waits for its records."""
+        """Raises, once for each answer about them, that one of these topics is not for us, and asks anew: for
+        who waits for its records.
+        """
         if not self.snapshot.topic_errors or self.metadata.version == self._refused_topic_version:
             return
         for name in topics:
@@ -295,7 +300,9 @@ class Cluster:
         return node_id
 
     async def _look_for(self, key: str, kind: CoordinatorType) -> int:
-        """Looks again soon while the brokers may just be creating the topic of these coordinators, as they do behind the first answer."""
+        """Looks again soon while the brokers may just be creating the topic of these coordinators,
+        as they do behind the first answer.
+        """
         for pause_ms in () if kind in self._kinds_found else _WHILE_CREATED_MS:
             try:
                 return await self._find_coordinator(key, kind)
@@ -384,10 +391,12 @@ class Cluster:
 
 
 async def require_listener(config: ClientConfig) -> None:
-    """Raises BrokerNotAvailable where nothing listens at any bootstrap address for `bootstrap_wait_ms`, and what refuses us for good, as a login.
+    """Raises BrokerNotAvailable where nothing listens at any bootstrap address for `bootstrap_wait_ms`, and what
+    refuses us for good, as a login.
 
-    For the start of an application whose own clients outlive a restart of the cluster. Whatever else may be wrong is theirs to
-    find out and to say: so it returns as soon as anything answers, and soon after that time where there is only silence.
+    For the start of an application whose own clients outlive a restart of the cluster. Whatever else may be
+    wrong is theirs to find out and to say: so it returns as soon as anything answers, and soon after that
+    time where there is only silence.
     """
     scope = TaskScope("first contact")
     cluster = Cluster(config, scope, system_environment())

@@ -1,4 +1,7 @@
-"""The task that keeps metadata fresh, and the callers that wait for it. When to ask, and what for, is `core.metadata_state`'s."""
+"""The task that keeps metadata fresh, and the callers that wait for it.
+
+When to ask, and what for, is `core.metadata_state`'s.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Settings of every client: where the cluster is, how long it waits before it asks again. Kafka's names in snake case, Kafka's defaults."""
+"""Settings of every client: where the cluster is, how long it waits before it asks again.
+
+Kafka's names in snake case, Kafka's defaults.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,9 @@ class ClientConfig(ConnectionConfig):
         return 300_000
 
     def default_client_id(self, number: int) -> str:
-        """Returns the name of a client that was given none; `number` counts the clients of its kind in this process from 1."""
+        """Returns the name of a client that was given none; `number` counts the clients of
+        its kind in this process from 1.
+        """
         return f"client-{number}"
 
 

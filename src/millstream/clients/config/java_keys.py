@@ -86,5 +86,7 @@ JAVA_ONLY: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def java_only(key: str) -> str | None:
-    """Says what to do instead of setting `key`; None when Java's clients do not know it either, or it is not theirs alone."""
+    """Says what to do instead of setting `key`; None when Java's clients do not know it
+    either, or it is not theirs alone.
+    """
     return JAVA_ONLY.get(key)

@@ -1,7 +1,8 @@
 """Reads a client's settings and explains them.
 
-`parse_settings` turns keyword arguments into a config, whose fields are declared with `declarations.setting`, and raises
-ConfigError before anything is connected. Keys may be written with Kafka's dots, and values as property files give them: as text.
+`parse_settings` turns keyword arguments into a config, whose fields are declared with `declarations.setting`,
+and raises ConfigError before anything is connected. Keys may be written with Kafka's dots, and values as
+property files give them: as text.
 """
 
 from __future__ import annotations

@@ -16,7 +16,11 @@ RECORD_LIMIT = "record_limit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareConsumerConfig(ClientConfig):
-    """Settings of a share consumer. These are the group's, and not the consumer's: share.auto.offset.reset, share.isolation.level, lock and delivery limits."""
+    """Settings of a share consumer.
+
+    These are the group's, and not the consumer's: share.auto.offset.reset, share.isolation.level,
+    lock and delivery limits.
+    """
 
     group_id: str = setting("", text, "Name of the share group. It is required.")
     share_acknowledgement_mode: str = setting(

@@ -1,4 +1,5 @@
-"""The positions of a consumer in the partitions that are assigned to it: moved, waited for, and compared with the ends of logs.
+"""The positions of a consumer in the partitions that are assigned to it: moved, waited for, and
+compared with the ends of logs.
 
 Records that were fetched and have not reached the application count as not read.
 """
@@ -21,7 +22,10 @@ from millstream.net.client.tasks import TaskScope
 
 
 class AssignedPositions(Generic[Key, Value]):
-    """The positions of one consumer. Methods that are given partitions raise IllegalState for one that is not assigned."""
+    """The positions of one consumer.
+
+    Methods that are given partitions raise IllegalState for one that is not assigned.
+    """
 
     def __init__(
         self,
@@ -111,7 +115,9 @@ class AssignedPositions(Generic[Key, Value]):
         return None if value < 0 else value
 
     def lag(self, partition: TopicPartition) -> int | None:
-        """Returns the number of records between the position and the end, as of the last fetch; None before the first."""
+        """Returns the number of records between the position and the end, as of the last fetch;
+        None before the first.
+        """
         state = self._subscription.state(partition)
         undelivered = self._undelivered.first_offsets()
         return self._lag(state, undelivered.get(partition, state.position))

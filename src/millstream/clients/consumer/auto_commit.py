@@ -1,6 +1,7 @@
 """Commits by themselves: in the background every `auto_commit_interval_ms`, and before partitions are given up.
 
-Always what poll() and iteration have returned, never more; called from inside poll(), which says that this is processed.
+Always what poll() and iteration have returned, never more; called from inside poll(), which
+says that this is processed.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ class AutoCommit:
             self._commits.commit_soon(returned, self._on_complete)
 
     async def commit_before_giving_up(self) -> None:
-        """Commits, and waits for the answer. Raises what is wrong with the group or the topic; being too late is only logged."""
+        """Commits, and waits for the answer.
+
+        Raises what is wrong with the group or the topic; being too late is only logged.
+        """
         deadline_ms = self._cluster.now_ms() + self._cluster.config.request_timeout_ms
         returned = self._returned()
         if not returned:

@@ -100,7 +100,9 @@ class CallGuard:
         await self._idle.wait()
 
     def _cancel(self) -> None:
-        """Cancels the call under way, but not from inside it: a task that cancels itself is cancelled at whatever it does next."""
+        """Cancels the call under way, but not from inside it: a task that cancels itself is
+        cancelled at whatever it does next.
+        """
         task = self._task
         if self._shielded or self._cancelled or task in (None, asyncio.current_task()):
             return

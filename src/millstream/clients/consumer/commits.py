@@ -1,4 +1,5 @@
-"""Commits of one consumer: one after the other, in the order they were asked for, told to the application inside poll().
+"""Commits of one consumer: one after the other, in the order they were asked for, told to the
+application inside poll().
 
 Who commits, and what the offsets are, is the consumer's; the request is `committed_offsets`'s.
 """
@@ -60,7 +61,10 @@ class Commits:
         self._finished: deque[_Finished] = deque()
 
     async def commit(self, offsets: Offsets, deadline_ms: int) -> None:
-        """Commits after the commits asked for before; retried while that may help. Raises CommitFailed and other KafkaErrors."""
+        """Commits after the commits asked for before; retried while that may help.
+
+        Raises CommitFailed and other KafkaErrors.
+        """
         remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
         try:
             async with asyncio.timeout(remaining_ms / 1000):
@@ -137,7 +141,9 @@ def _first_error(results: Mapping[TopicPartition, KafkaError | None]) -> KafkaEr
 
 
 def _explained(error: KafkaError) -> KafkaError:
-    """Returns the error for the caller of a commit, with the coordinator's own as its cause where that is another one."""
+    """Returns the error for the caller of a commit, with the coordinator's own as its cause where
+    that is another one.
+    """
     if not isinstance(error, _GROUP_WENT_ON):
         return error
     explained = CommitFailed(

@@ -112,10 +112,13 @@ async def fetch_committed(
     *,
     member: Callable[[], ConsumerGroupMetadata] | None = None,
 ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
-    """Asks for the offsets that the group has committed; partitions without a commit are left out. None asks for all partitions.
+    """Asks for the offsets that the group has committed; partitions without a commit are left out.
 
-    While a transaction is about to commit offsets it waits for the outcome, whatever the isolation level (KIP-447).
-    `member`: who asks, as of now, in a group of KIP-848. An answer that does not come from its epoch is asked for again.
+    None asks for all partitions.
+
+    While a transaction is about to commit offsets it waits for the outcome, whatever the isolation level
+    (KIP-447). `member`: who asks, as of now, in a group of KIP-848. An answer that does not come from its
+    epoch is asked for again.
     """
     wanted = None if partitions is None else list(partitions)
     if wanted is not None and not wanted:

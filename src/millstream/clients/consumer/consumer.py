@@ -1,8 +1,8 @@
 """The asyncio consumer: records and Arrow batches out of topics.
 
 Owns what the application calls, and the order of things inside poll(): callbacks, auto-commit, rebalances, records.
-Fetching runs in the background (`fetcher`). Membership is kept by `group_subscription`, positions by `assigned_positions`, and commits
-by `group_commits`.
+Fetching runs in the background (`fetcher`). Membership is kept by `group_subscription`, positions by
+`assigned_positions`, and commits by `group_commits`.
 """
 
 from __future__ import annotations
@@ -154,7 +154,10 @@ class Consumer(Generic[Key, Value]):
         return self
 
     async def __anext__(self) -> ConsumerRecord[Key, Value]:
-        """Returns the next record, and waits for it as long as it takes. Asking for it says that the one before is processed."""
+        """Returns the next record, and waits for it as long as it takes.
+
+        Asking for it says that the one before is processed.
+        """
         while (record := self._next_at_hand()) is None:
             self._collector.undelivered.add(await self.poll())
         return record
@@ -213,7 +216,8 @@ class Consumer(Generic[Key, Value]):
             self._collector.undelivered.drop_given_up()
 
     def assignment(self) -> set[TopicPartition]:
-        """Returns the partitions that are read now: those of `assign`, or those that the group had assigned by the last poll().
+        """Returns the partitions that are read now: those of `assign`, or those that the group had
+        assigned by the last poll().
 
         It is empty before the first poll() of a subscriber. A copy: changing it changes nothing. Raises ClientClosed.
         """
@@ -223,7 +227,8 @@ class Consumer(Generic[Key, Value]):
     def subscription(self) -> set[str]:
         """Returns the names of the subscribed topics; of a pattern those that it matches so far. Empty after `assign`.
 
-        It is empty, too, where the coordinator matches the pattern: `assignment()` shows which topics those are. A copy.
+        It is empty, too, where the coordinator matches the pattern: `assignment()` shows which
+        topics those are. A copy.
         """
         self._check()
         return set(self._subscription.topics)
@@ -259,11 +264,13 @@ class Consumer(Generic[Key, Value]):
         headers: bool = False,
         whole_batches_of: Collection[str] = (),
     ) -> list[ArrowRecords]:
-        """Returns everything fetched so far as Arrow batches, at least one as soon as there is any; empty after `timeout_ms`.
+        """Returns everything fetched so far as Arrow batches, at least one as soon as there is any;
+        empty after `timeout_ms`.
 
         Like `poll`, but no Python object is made per record, and deserializers and interceptors are not asked. The
-        column `headers` is there when asked for. Of the topics in `whole_batches_of` the records come that stand before the position
-        in the same record batch, too, and the columns `baseOffset`, `timestampType` and `leaderEpoch` say what batch each is of. A batch without rows tells of a position behind markers or aborted records.
+        column `headers` is there when asked for. Of the topics in `whole_batches_of` the records come that stand before
+        the position in the same record batch, too, and the columns `baseOffset`, `timestampType` and `leaderEpoch` say
+        what batch each is of. A batch without rows tells of a position behind markers or aborted records.
         """
         deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
         self._check()
@@ -279,17 +286,26 @@ class Consumer(Generic[Key, Value]):
                     return batches
 
     def wakeup(self) -> None:
-        """Ends the call that is waiting with WakeupError, or else the next one. Other tasks may call this and `close` alone."""
+        """Ends the call that is waiting with WakeupError, or else the next one.
+
+        Other tasks may call this and `close` alone.
+        """
         if not self._closing:
             self._guard.wake_up()
 
     def pause(self, partitions: Iterable[AnyPartition]) -> None:
-        """Returns nothing of these partitions until `resume`; positions and membership stay. Raises IllegalState for one not assigned."""
+        """Returns nothing of these partitions until `resume`; positions and membership stay.
+
+        Raises IllegalState for one not assigned.
+        """
         self._check()
         self._positions.pause(arguments.topic_partitions(partitions))
 
     def resume(self, partitions: Iterable[AnyPartition]) -> None:
-        """Returns records of these partitions again, from where they were paused. Raises IllegalState for one not assigned."""
+        """Returns records of these partitions again, from where they were paused.
+
+        Raises IllegalState for one not assigned.
+        """
         self._check()
         self._positions.resume(arguments.topic_partitions(partitions))
 
@@ -322,8 +338,8 @@ class Consumer(Generic[Key, Value]):
     async def position(self, partition: AnyPartition, timeout_ms: int | None = None) -> int:
         """Returns the offset of the next record that poll() returns.
 
-        Raises IllegalState for a partition not assigned, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the
-        error that keeps the position from being known, such as OffsetOutOfRange.
+        Raises IllegalState for a partition not assigned, RequestTimedOut after `timeout_ms` (default_api_timeout_ms),
+        and the error that keeps the position from being known, such as OffsetOutOfRange.
         """
         deadline_ms = self._deadline(timeout_ms)
         self._check()
@@ -347,9 +363,12 @@ class Consumer(Generic[Key, Value]):
         return self._positions.lag(arguments.topic_partition(partition))
 
     def missing_topics(self) -> set[str]:
-        """Returns the topics of assigned partitions that brokers do not know: they were deleted, or are not there yet. A copy.
+        """Returns the topics of assigned partitions that brokers do not know: they were deleted, or are not there yet.
 
-        It is as of the last metadata, and asks nobody. A consumer of such a topic raises nothing: it waits for the topic to come.
+        A copy.
+
+        It is as of the last metadata, and asks nobody. A consumer of such a topic raises nothing:
+        it waits for the topic to come.
         """
         self._check()
         return self._cluster.snapshot.missing(tp.topic for tp in self._subscription.partitions)
@@ -388,15 +407,18 @@ class Consumer(Generic[Key, Value]):
         return {tp: result if result.offset >= 0 else None for tp, result in found.items()}
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
-        """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        """Returns the id that the cluster knows this client by (KIP-714).
+
+        Raises IllegalState without enable_metrics_push.
+        """
         self._check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 
     async def partitions_for(self, topic: str, timeout_ms: int | None = None) -> list[int]:
         """Returns the numbers of the topic's partitions, 0 and up.
 
-        Raises RequestTimedOut where the topic is not there after `timeout_ms` (default_api_timeout_ms), and InvalidTopic or
-        TopicAuthorizationFailed at once.
+        Raises RequestTimedOut where the topic is not there after `timeout_ms` (default_api_timeout_ms), and
+        InvalidTopic or TopicAuthorizationFailed at once.
         """
         self._check()
         with self._guard.call():
@@ -410,10 +432,13 @@ class Consumer(Generic[Key, Value]):
         *,
         timeout_ms: int | None = None,
     ) -> None:
-        """Stores `offsets`, or the positions of everything returned so far, with the group. The Java client's commitSync.
+        """Stores `offsets`, or the positions of everything returned so far, with the group.
 
-        It works for assigned consumers, too, without membership, and retries what may pass. Raises CommitFailed when the
-        group went on without us, RebalanceInProgress when poll() must join first, and the first error of a partition.
+        The Java client's commitSync.
+
+        It works for assigned consumers, too, without membership, and retries what may pass. Raises
+        CommitFailed when the group went on without us, RebalanceInProgress when poll() must join first, and
+        the first error of a partition.
         """
         self._check()
         chosen = self._commits.chosen(offsets)
@@ -426,7 +451,9 @@ class Consumer(Generic[Key, Value]):
         offsets: Mapping[TopicPartition, AnyOffset] | None = None,
         callback: CommitCallback | None = None,
     ) -> None:
-        """Commits as `commit` does, but in the background and without a retry. A later poll(), commit() or close() runs `callback`.
+        """Commits as `commit` does, but in the background and without a retry.
+
+        A later poll(), commit() or close() runs `callback`.
 
         Commits are sent in the order they were asked for. Without a callback a failure is logged.
         """
@@ -438,8 +465,9 @@ class Consumer(Generic[Key, Value]):
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Returns the committed offset of each partition: the offset to read next, or None where there is no commit.
 
-        They need not be assigned. Waits for the outcome of a transaction that is about to commit. Raises ConfigError without
-        a group_id, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the first error of a partition.
+        They need not be assigned. Waits for the outcome of a transaction that is about to commit. Raises
+        ConfigError without a group_id, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the
+        first error of a partition.
         """
         self._check()
         wanted = arguments.topic_partitions(partitions)
@@ -450,7 +478,9 @@ class Consumer(Generic[Key, Value]):
         return {partition: found_or_raised(found.get(partition)) for partition in wanted}
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Returns the identity of this consumer in its group, for `Producer.send_offsets_to_transaction`. Raises ConfigError without a group_id.
+        """Returns the identity of this consumer in its group, for `Producer.send_offsets_to_transaction`.
+
+        Raises ConfigError without a group_id.
 
         Before the first poll() of a subscriber, and after `assign`, it is no member: generation -1.
         """

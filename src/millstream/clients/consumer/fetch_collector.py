@@ -33,7 +33,8 @@ class ArrowRecords(NamedTuple):
     partition: int
     records: pa.RecordBatch
     next_offset: int
-    """Where reading goes on; may lie beyond the last record, of which there may be none: markers and what was aborted are passed over."""
+    """Where reading goes on; may lie beyond the last record, of which there may be none: markers
+    and what was aborted are passed over."""
 
 
 class FetchCollector(Generic[Key, Value]):
@@ -57,7 +58,9 @@ class FetchCollector(Generic[Key, Value]):
         self.undelivered: Undelivered[Key, Value] = Undelivered(subscription)
 
     async def take(self, count_max: int, deadline_ms: int) -> list[ConsumerRecord[Key, Value]]:
-        """Takes the records that are there, without waiting for more; waits until the deadline for what a deserializer must look up."""
+        """Takes the records that are there, without waiting for more; waits until the deadline for what a
+        deserializer must look up.
+        """
         while not self.undelivered:
             try:
                 records = self._fetcher.records.take(count_max, self._reader)
@@ -80,7 +83,10 @@ class FetchCollector(Generic[Key, Value]):
     async def take_arrow(
         self, *, check_crcs: bool, headers: bool, whole_batches_of: Collection[str]
     ) -> list[ArrowRecords]:
-        """Returns all chunks that are there. What cannot be read ends it, and is raised when nothing stands before it."""
+        """Returns all chunks that are there.
+
+        What cannot be read ends it, and is raised when nothing stands before it.
+        """
         self.undelivered.give_back(self._subscription.partitions)
         partitions = self._subscription.partitions.values()
         before = [(state, state.position, state.leader_epoch) for state in partitions]

@@ -1,7 +1,7 @@
 """The background half of a consumer: finds positions and keeps fetches in flight.
 
-Owns the tasks and the waiting. What to fetch and what an answer means is decided in `core.fetch_planner`, whom to ask for a
-position in `core.positions`.
+Owns the tasks and the waiting. What to fetch and what an answer means is decided in `core.fetch_planner`, whom to ask
+for a position in `core.positions`.
 """
 
 from __future__ import annotations
@@ -138,7 +138,9 @@ class Fetcher:
         counters.fetch_ms_max = max(counters.fetch_ms_max, took_ms)
 
     def _learn(self, planned: PlannedFetch, response: FetchResponse) -> None:
-        """Takes over the leaders that the answer names (KIP-951): partitions that have moved are fetched from there without a look-up."""
+        """Takes over the leaders that the answer names (KIP-951): partitions that have moved are
+        fetched from there without a look-up.
+        """
         before = self._cluster.snapshot
         self._cluster.learn(planned.news(response))
         if self._cluster.snapshot is not before:

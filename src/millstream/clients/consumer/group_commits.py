@@ -1,4 +1,6 @@
-"""The commits of a consumer to its group: those that the application asks for, and those that enable_auto_commit makes by itself."""
+"""The commits of a consumer to its group: those that the application asks for, and those that
+enable_auto_commit makes by itself.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ class GroupCommits:
             )
 
     def chosen(self, offsets: Mapping[TopicPartition, AnyOffset] | None) -> Offsets:
-        """Returns the offsets that a call is to commit: those given, or what was returned. Raises ConfigError without a group_id."""
+        """Returns the offsets that a call is to commit: those given, or what was returned.
+
+        Raises ConfigError without a group_id.
+        """
         self._group.group_id()
         return self._returned() if offsets is None else arguments.positions(offsets)
 
@@ -70,7 +75,9 @@ class GroupCommits:
             self._auto_commit.poll()
 
     async def maybe_commit_before_giving_up(self) -> None:
-        """Commits what was returned of partitions that are about to be given up, if commits are made without being asked for."""
+        """Commits what was returned of partitions that are about to be given up, if commits are
+        made without being asked for.
+        """
         if self._auto_commit is not None:
             await self._auto_commit.commit_before_giving_up()
 

@@ -93,7 +93,10 @@ class GroupSubscription:
         await self._unsubscribe()
 
     def unsubscribe_soon(self) -> None:
-        """Notes a subscription to nothing. The group is left later, which takes time that a plain method does not have."""
+        """Notes a subscription to nothing.
+
+        The group is left later, which takes time that a plain method does not have.
+        """
         if self._member is None:
             self._forget()
         elif self._unsubscribe_task is None:
@@ -121,7 +124,8 @@ class GroupSubscription:
     def committing_group(self) -> ConsumerGroupMetadata:
         """Returns the group for which offsets are committed.
 
-        Raises CommitFailed for a subscriber that is not a member: the coordinator could not tell whose offsets those are.
+        Raises CommitFailed for a subscriber that is not a member: the coordinator could not
+        tell whose offsets those are.
         """
         group = self.group_metadata()
         if self._subscription.is_subscribed and group.generation_id < 0:

@@ -24,7 +24,10 @@ _FIRST_VERSION_FOR_CLIENTS = 3
 async def epoch_ends(
     cluster: Cluster, node_id: int, questions: Mapping[TopicPartition, EpochQuestion]
 ) -> dict[TopicPartition, EpochEndOffset | KafkaError] | None:
-    """Returns the ends of epochs; None when the broker does not answer consumers. Raises what the whole request fails with."""
+    """Returns the ends of epochs; None when the broker does not answer consumers.
+
+    Raises what the whole request fails with.
+    """
     connection = await cluster.connection(node_id)
     if not connection.versions.supports(ApiKey.OFFSET_FOR_LEADER_EPOCH, _FIRST_VERSION_FOR_CLIENTS):
         return None

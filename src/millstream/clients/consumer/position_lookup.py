@@ -1,4 +1,7 @@
-"""Asks coordinators and leaders for positions. What to ask, and what an answer means, is decided in `core.positions`."""
+"""Asks coordinators and leaders for positions.
+
+What to ask, and what an answer means, is decided in `core.positions`.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,9 @@ class PositionLookup:
     async def _offsets(
         self, query: ResetQuery
     ) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
-        """Returns offsets; where no record is as young as a duration says, the end as it was before the search, so that none is missed."""
+        """Returns offsets; where no record is as young as a duration says, the end as it was before the
+        search, so that none is missed.
+        """
         wall_ms = self._cluster.clock.now().wall_ms
         timestamps = {tp: reset.timestamp_at(wall_ms) for tp, reset in query.resets.items()}
         by_time = {tp for tp, timestamp in timestamps.items() if timestamp >= 0}

@@ -57,7 +57,10 @@ _LAST_VERSION_BY_NAME = 12
 
 @dataclass(slots=True)
 class _Source:
-    """The partition that a read is of. The topic is known once it has answered: metadata may be of one that was deleted before."""
+    """The partition that a read is of.
+
+    The topic is known once it has answered: metadata may be of one that was deleted before.
+    """
 
     partition: TopicPartition
     bytes_max: int
@@ -123,10 +126,10 @@ class RangeReader:
     ) -> AsyncIterator[pa.RecordBatch]:
         """Yields the records with start_offset <= offset < end_offset, in order, in batches that are not empty.
 
-        Columns: key, value (binary), offset, timestamp (int64, ms), and of `columns` headers, timestampType
-        (0 create time, 1 log append time) and leaderEpoch, the last two together, and baseOffset, with which the records
-        come that stand before the start in the same record batch, too. Offsets that hold no record (compacted, control)
-        are passed over. Waits for records that are not written yet.
+        Columns: key, value (binary), offset, timestamp (int64, ms), and of `columns` headers, timestampType (0 create
+        time, 1 log append time) and leaderEpoch, the last two together, and baseOffset, with which the records come
+        that stand before the start in the same record batch, too. Offsets that hold no record (compacted, control) are
+        passed over. Waits for records that are not written yet.
 
         Raises ConfigError for other columns, OffsetOutOfRange when the start is no longer, or not yet, in the log,
         TopicDeleted when the topic is deleted meanwhile or has another id than `topic_id`, RequestTimedOut after
@@ -169,8 +172,8 @@ class RangeReader:
     ) -> AsyncIterator[BatchSummary]:
         """Yields what the headers say of each batch that has offsets in start_offset <= offset < end_offset, in order.
 
-        The batches travel as for `read`, but no record is decompressed or parsed. Control batches, and at read_committed
-        those of aborted transactions, are among them without a time. Waits, and raises, as `read` does.
+        The batches travel as for `read`, but no record is decompressed or parsed. Control batches, and at
+        read_committed those of aborted transactions, are among them without a time. Waits, and raises, as `read` does.
         """
         topic_partition = TopicPartition(topic, partition)
         async with aclosing(
@@ -240,7 +243,9 @@ class RangeReader:
     async def offset_results(
         self, topic: str, timestamp: int, timeout_ms: int | None = None
     ) -> dict[int, int | KafkaError]:
-        """Returns the same for -1 and -2, with an error in the place of each partition whose leader does not answer in time."""
+        """Returns the same for -1 and -2, with an error in the place of each partition
+        whose leader does not answer in time.
+        """
         limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         deadline_ms = self._cluster.now_ms() + limit
         metadata = await self._cluster.topic(topic, deadline_ms)

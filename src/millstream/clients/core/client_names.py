@@ -27,7 +27,10 @@ def named(config: _Config) -> _Config:
 
 
 def described(client: object, config: ClientConfig, *, is_closed: bool, **more: object) -> str:
-    """Returns the `repr()` of a client: who it is and whom it talks to. `more` is said where it is set; never a secret."""
+    """Returns the `repr()` of a client: who it is and whom it talks to.
+
+    `more` is said where it is set; never a secret.
+    """
     told = {
         "client_id": config.client_id,
         "bootstrap_servers": ",".join(map(str, config.bootstrap_servers)),

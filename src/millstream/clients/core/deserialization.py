@@ -87,7 +87,10 @@ class RecordReader(Generic[Key, Value]):
         return record.with_data(cast("Key | None", key), cast("Value | None", value))
 
     def look_up_failed(self, error: Exception) -> RecordDeserializationError:
-        """Notes that the look-up of the last LookupNeeded failed. The record is never passed over: the next attempt may succeed."""
+        """Notes that the look-up of the last LookupNeeded failed.
+
+        The record is never passed over: the next attempt may succeed.
+        """
         assert self._asked_about is not None, "a look-up is about a record"
         return _unreadable(self._asked_about, None, error)
 

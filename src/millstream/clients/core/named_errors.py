@@ -1,4 +1,6 @@
-"""Errors that brokers answer, with a name for what they are about: an answer to a request for one thing does not repeat it. Pure."""
+"""Errors that brokers answer, with a name for what they are about: an answer to a request for one
+thing does not repeat it. Pure.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def transaction_error(
 def membership_error(
     code: int, group_id: str, topics: Collection[str], message: str | None = None
 ) -> KafkaError:
-    """The same for an answer to a member that has named topics: those of them that its user may not use are not told."""
+    """The same for an answer to a member that has named topics: those of them that its user may not
+    use are not told.
+    """
     subject = f"group {group_id!r}"
     if code == TopicAuthorizationFailed.code and topics:
         among = "topic" if len(topics) == 1 else "one of the topics"

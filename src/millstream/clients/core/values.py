@@ -23,7 +23,10 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class RecordMetadata(NamedTuple):
-    """The place of a record in the log. `offset` is -1 with acks=0, and for a retried batch whose offset the broker forgot."""
+    """The place of a record in the log.
+
+    `offset` is -1 with acks=0, and for a retried batch whose offset the broker forgot.
+    """
 
     topic: str
     partition: int
@@ -74,7 +77,9 @@ if TYPE_CHECKING:
 
         @property
         def delivery_count(self) -> int | None:
-            """The number of times that a share consumer was given the record, this time included; None for other consumers."""
+            """The number of times that a share consumer was given the record, this time included;
+            None for other consumers.
+            """
 
         def __init__(
             self,

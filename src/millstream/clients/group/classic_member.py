@@ -167,7 +167,9 @@ class ClassicMember:
             self._membership.want_rejoin("partitions of the group's topics came or went")
 
     def _snapshot(self, topics: dict[str, list[frozenset[str]]]) -> dict[str, object]:
-        """Returns what makes a leader share out anew: other partitions, and other racks if it is on one itself, as in Java."""
+        """Returns what makes a leader share out anew: other partitions, and other racks if
+        it is on one itself, as in Java.
+        """
         on_rack = self._membership.policy.rack is not None
         return {topic: racks if on_rack else len(racks) for topic, racks in topics.items()}
 

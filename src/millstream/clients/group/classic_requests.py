@@ -1,7 +1,7 @@
 """The requests of a classic member to its coordinator, wherever that is, again and again where that may help.
 
-Both kinds of classic member stand on it, consumers and stream threads. What is said is decided in `core.classic_membership`, when it is
-said and what follows is decided by the member.
+Both kinds of classic member stand on it, consumers and stream threads. What is said is decided in
+`core.classic_membership`, when it is said and what follows is decided by the member.
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ class ClassicRequests:
     async def until_joined(
         self, join_once: Callable[[], Awaitable[_Joined]], may_join: Callable[[], bool]
     ) -> _Joined | None:
-        """Returns what `join_once` returns, or None where the member may not join any more. Raises what trying again does not cure."""
+        """Returns what `join_once` returns, or None where the member may not join any more.
+
+        Raises what trying again does not cure.
+        """
         failures = 0
         while may_join():
             try:
@@ -85,7 +88,9 @@ class ClassicRequests:
         return None
 
     async def leave(self, reason: str) -> None:
-        """Leaves the group, unless the member is static. A coordinator that cannot be told finds out when the session ends.
+        """Leaves the group, unless the member is static.
+
+        A coordinator that cannot be told finds out when the session ends.
 
         Not over the group's own connection: a JoinGroup may stand there unanswered until all members have joined.
         """

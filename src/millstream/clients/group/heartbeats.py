@@ -1,4 +1,7 @@
-"""The task in which a member beats. It does what `core.heartbeat_request_manager` decides, and lets it know what came of it."""
+"""The task in which a member beats.
+
+It does what `core.heartbeat_request_manager` decides, and lets it know what came of it.
+"""
 
 from __future__ import annotations
 

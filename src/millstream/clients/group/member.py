@@ -36,7 +36,10 @@ class Member(Protocol):
         ...
 
     async def poll(self, deadline_ms: int, before_revoke: Callable[[], Awaitable[None]]) -> None:
-        """Join, or take over a new assignment, as far as it goes until the deadline. Raises what makes membership impossible."""
+        """Join, or take over a new assignment, as far as it goes until the deadline.
+
+        Raises what makes membership impossible.
+        """
 
     async def leave(self) -> None:
         """Tells the coordinator, so that the others get our partitions at once."""

@@ -1,7 +1,8 @@
 """The partitions that a member of a group holds, and how the application hears of changes.
 
-The order is Java's: what is taken away is committed and told while it is still held; what is new is told when it is held.
-A listener that fails, or is cancelled, is told again by the next poll(); but not of what is lost, which is gone at once.
+The order is Java's: what is taken away is committed and told while it is still held; what is new is
+told when it is held. A listener that fails, or is cancelled, is told again by the next poll(); but
+not of what is lost, which is gone at once.
 """
 
 from __future__ import annotations

@@ -143,7 +143,9 @@ class Producer(Generic[Key, Value]):
         timestamp_ms: int | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> Delivery:
-        """Queue one record. Await the result for its RecordMetadata; an error that no call awaited is raised by `flush`.
+        """Queue one record.
+
+        Await the result for its RecordMetadata; an error that no call awaited is raised by `flush`.
 
         Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
         `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records, unless this
@@ -165,13 +167,16 @@ class Producer(Generic[Key, Value]):
         """Queue an Arrow batch with the columns `value` and, if wanted, `key`, `timestamp` (ms) and `headers`.
 
         Without `partition` rows with a key go where their key says, the others to one partition. The order of rows
-        within a partition is kept. `batch_headers`: the first record of each record batch that is made has them before its own.
-        No Python object is made per record.
+        within a partition is kept. `batch_headers`: the first record of each record batch that is made has them before
+        its own. No Python object is made per record.
         """
         return await self._appender.append_rows(topic, records, partition, batch_headers)
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
-        """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        """Returns the id that the cluster knows this client by (KIP-714).
+
+        Raises IllegalState without enable_metrics_push.
+        """
         self._scope.check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 
@@ -205,36 +210,45 @@ class Producer(Generic[Key, Value]):
         await self._transactional.initialize()
 
     async def begin_transaction(self) -> None:
-        """Begins a transaction. Waits only when the last transaction ended so that the producer needs a new epoch (older brokers)."""
+        """Begins a transaction.
+
+        Waits only when the last transaction ended so that the producer needs a new epoch (older brokers).
+        """
         await self._transactional.begin()
 
     async def share_transaction(self) -> SharedTransaction:
         """Returns the open transaction as a value that other producers, in any process, join with `join_transaction`.
 
-        No two of them may write to the same partition: sequence numbers count from 0 for each. So the transaction must be the first
-        one after `init_transactions`, or the cluster one that gives each its own epoch. When all have flushed, this producer commits. Where any has failed, call `init_transactions()`: it aborts what all have written,
-        and fences them.
+        No two of them may write to the same partition: sequence numbers count from 0 for each. So the transaction must
+        be the first one after `init_transactions`, or the cluster one that gives each its own epoch. When all have
+        flushed, this producer commits. Where any has failed, call `init_transactions()`: it aborts what all have
+        written, and fences them.
         """
         return self._transactional.share()
 
     async def join_transaction(self, shared: SharedTransaction) -> None:
-        """Sends records in a transaction that another producer has begun, who ends it, too. `flush` says whether all are written.
+        """Sends records in a transaction that another producer has begun, who ends it, too.
 
-        For a producer with the same transactional_id that never calls `init_transactions`. Joining another transaction leaves
-        the one before.
+        `flush` says whether all are written.
+
+        For a producer with the same transactional_id that never calls `init_transactions`. Joining another
+        transaction leaves the one before.
         """
         self._transactional.join(shared)
 
     async def hand_over_transaction(self) -> SharedTransaction:
-        """Sends what is left and gives the open transaction away: a producer in any process ends it, after `take_over_transaction`.
+        """Sends what is left and gives the open transaction away: a producer in any process ends
+        it, after `take_over_transaction`.
 
-        This producer has no transaction then, and closing it aborts none; `init_transactions` comes before its next one. Raises
-        TransactionFailed when a record could not be written: abort.
+        This producer has no transaction then, and closing it aborts none; `init_transactions` comes before its next
+        one. Raises TransactionFailed when a record could not be written: abort.
         """
         return await self._transactional.hand_over()
 
     async def take_over_transaction(self, shared: SharedTransaction) -> None:
-        """Takes a transaction that another producer has handed over, to commit or to abort it. Its records are all sent.
+        """Takes a transaction that another producer has handed over, to commit or to abort it.
+
+        Its records are all sent.
 
         For a producer with the same transactional_id that has not called `init_transactions`.
         """
@@ -266,7 +280,10 @@ class Producer(Generic[Key, Value]):
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Self]:
-        """A transaction as a block: committed at its end, aborted by an exception. Initializes when `init_transactions` was not called."""
+        """A transaction as a block: committed at its end, aborted by an exception.
+
+        Initializes when `init_transactions` was not called.
+        """
         transactions = self._transactional
         if transactions.is_new:
             await transactions.initialize()

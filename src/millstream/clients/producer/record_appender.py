@@ -95,7 +95,8 @@ class RecordAppender:
         self.placed: Callable[[ProducerBatch, int, Settlements], PlacedRecord] = Delivery
         """Makes what `send` returns."""
         self.wake_from_thread: Callable[[str], object] | None = None
-        """Wakes the sender for a topic where `append` is called by threads beside the event loop; None where it is called on it."""
+        """Wakes the sender for a topic where `append` is called by threads beside the event loop;
+        None where it is called on it."""
 
     def append(  # noqa: PLR0917 - for each record, and keywords take their time
         self,
@@ -107,8 +108,9 @@ class RecordAppender:
         timestamp_ms: SupportsIndex | None,
         callback: DeliveryCallback | None,
     ) -> PlacedRecord | Waiting:
-        """Puts a record of bytes into a batch at once, or gives a coroutine that does so when it can. The coroutine is to be awaited
-        on the event loop. Threads beside the loop hold `lock` meanwhile.
+        """Puts a record of bytes into a batch at once, or gives a coroutine that does so when it can.
+
+        The coroutine is to be awaited on the event loop. Threads beside the loop hold `lock` meanwhile.
 
         Raises what is wrong with the record, or with the transaction.
         """
@@ -189,7 +191,10 @@ class RecordAppender:
                 return delivery
 
     def show(self, delivery: PlacedRecord) -> PlacedRecord | Waiting:
-        """Tells the sender of a record, if it should look. Returns a coroutine where the caller must let it run first."""
+        """Tells the sender of a record, if it should look.
+
+        Returns a coroutine where the caller must let it run first.
+        """
         if not self._accumulator.concerns_sender(delivery._batch, delivery._index):
             return delivery
         if self.wake_from_thread is None:

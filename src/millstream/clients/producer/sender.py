@@ -38,7 +38,10 @@ _IDENTITY = "the id of an idempotent producer, for which WRITE on any topic is e
 
 
 class Alarm:
-    """Wakes one task: when it rings, or after a time. Less than an `asyncio.Event` within a `timeout`: it is waited for at each request."""
+    """Wakes one task: when it rings, or after a time.
+
+    Less than an `asyncio.Event` within a `timeout`: it is waited for at each request.
+    """
 
     def __init__(self) -> None:
         self._rings = False
@@ -89,7 +92,8 @@ class Sender:
         self._failed: list[ProducerBatch] = []
         self._alarm = Alarm()
         self._delayed = 0
-        """Requests that a task sends, because a connection did not take them at once. Later ones must not overtake them."""
+        """Requests that a task sends, because a connection did not take them at once. Later
+        ones must not overtake them."""
         self._settled = asyncio.Event()
         self._hurrying = 0
         self._connecting: set[int] = set()
@@ -217,7 +221,9 @@ class Sender:
             self._alarm.ring()
 
     def _send(self, planned: PlannedProduce, connection: Connection) -> None:
-        """Sends a request at once where the connection takes it, else in a task, and those behind it likewise: the broker gets them in the order of the plan."""
+        """Sends a request at once where the connection takes it, else in a task, and those behind it likewise: the
+        broker gets them in the order of the plan.
+        """
         try:
             is_sent = (
                 planned.acks != 0
@@ -252,7 +258,9 @@ class Sender:
     async def _exchange(
         self, planned: PlannedProduce, connection: Connection
     ) -> ProduceResponse | None:
-        """Writes the request before it awaits anything: tasks start in the order of the plan, so the broker gets the requests in it."""
+        """Writes the request before it awaits anything: tasks start in the order of the plan, so
+        the broker gets the requests in it.
+        """
         if planned.acks == 0:
             await connection.send_without_response(
                 ApiKey.PRODUCE, planned.request(), version_max=planned.version_max

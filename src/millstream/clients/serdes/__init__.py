@@ -1,4 +1,6 @@
-"""Serdes: how keys and values become bytes and back, in Kafka's own formats and in JSON, Avro, Protobuf, MessagePack."""
+"""Serdes: how keys and values become bytes and back, in Kafka's own formats and in JSON, Avro,
+Protobuf, MessagePack.
+"""
 
 from millstream.clients.serdes.avro_data import avro
 from millstream.clients.serdes.extras import MissingExtra

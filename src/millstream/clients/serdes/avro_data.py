@@ -1,7 +1,7 @@
 """Avro by fastavro (extra `avro`): values without their schema, which both ends know.
 
-Values are exact: fastavro rounds a decimal of more digits than its schema has, and cuts a fraction where the schema has whole numbers.
-With a schema registry, see `serdes.registry`: there each value says which schema wrote it.
+Values are exact: fastavro rounds a decimal of more digits than its schema has, and cuts a fraction where the schema has
+whole numbers. With a schema registry, see `serdes.registry`: there each value says which schema wrote it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def write_datum(schema: Parsed, value: Datum) -> bytes:
 
 
 def _misfit(error: Datum) -> str | None:
-    """Returns the first number that is no whole number of its schema; whether it takes all else, the writer knows better."""
+    """Returns the first number that is no whole number of its schema; whether it takes all
+    else, the writer knows better.
+    """
     for each in error.errors:
         kind = each.schema.get("type") if isinstance(each.schema, dict) else each.schema
         if kind in _WHOLE and isinstance(each.datum, Number):

@@ -1,6 +1,7 @@
 """JSON by orjson: dicts, lists, text, numbers, booleans; dataclasses, dates, UUIDs and decimals are written too.
 
-Whole numbers are exact at any size. orjson makes a float of one beyond 64 bits, so text that may have one is read by Python's own parser.
+Whole numbers are exact at any size. orjson makes a float of one beyond 64 bits, so text that may have one is
+read by Python's own parser.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ def json(
 ) -> Serde[Document] | Serde[T]:
     """Returns a serde of JSON text.
 
-    `into` makes the value from what was read: a dataclass gets an object's members as keywords, anything else is
-    called with the value. `default` gets what orjson cannot write and gives what it can, or raises TypeError; without one,
-    decimals are written as numbers.
-    `immutable` promises that no function changes a value that it is given, as one does that makes a new dict: stores then keep
-    values as they are between records, which would each time be read from their text and written to it again.
-    `decimals` reads numbers with a fraction or an exponent as `decimal.Decimal`, digit for digit; else they are floats.
+    `into` makes the value from what was read: a dataclass gets an object's members as keywords, anything else is called
+    with the value. `default` gets what orjson cannot write and gives what it can, or raises TypeError; without one,
+    decimals are written as numbers. `immutable` promises that no function changes a value that it is given, as one does
+    that makes a new dict: stores then keep values as they are between records, which would each time be read from their
+    text and written to it again. `decimals` reads numbers with a fraction or an exponent as `decimal.Decimal`, digit
+    for digit; else they are floats.
     """
     if default is None:
         default = plain_decimal
@@ -98,14 +99,20 @@ _has_long_number: Final[Callable[[bytes], bool]] = load_leaf(
 
 
 def read_json(data: bytes) -> Document:
-    """Returns a document; numbers with a fraction or an exponent are floats. Raises ValueError for text that is no JSON."""
+    """Returns a document; numbers with a fraction or an exponent are floats.
+
+    Raises ValueError for text that is no JSON.
+    """
     if _has_long_number(data):
         return _WHOLE.decode(str(data, "utf-8"))
     return orjson.loads(data)
 
 
 def read_exact_json(data: bytes) -> Document:
-    """Returns a document; numbers with a fraction or an exponent are decimals. Raises ValueError for text that is no JSON."""
+    """Returns a document; numbers with a fraction or an exponent are decimals.
+
+    Raises ValueError for text that is no JSON.
+    """
     return _EXACT.decode(str(data, "utf-8"))
 
 

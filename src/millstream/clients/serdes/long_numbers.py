@@ -2,8 +2,8 @@
 # mypy: disable-error-code="valid-type"
 """Looks for numbers in text that may be beyond 64 bits.
 
-A leaf: this file runs interpreted as `long_numbers` and compiled as `long_numbers_compiled` (docs/adr/0005), and is called for each
-record of a stream. What Cython calls types is none to mypy.
+A leaf: this file runs interpreted as `long_numbers` and compiled as `long_numbers_compiled` (docs/adr/0005), and is
+called for each record of a stream. What Cython calls types is none to mypy.
 """
 
 from __future__ import annotations

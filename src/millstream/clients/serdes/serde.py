@@ -53,7 +53,10 @@ class Serde(Generic[T]):
         return [None if data is None else decode(data) for data in column]
 
     def serialize(self, topic: str, data: T, headers: Headers) -> bytes:  # noqa: ARG002 - the signature is the Serializer's
-        """Serializes a value; called by producers. Raises SerializationError that names the serde and the type of the value."""
+        """Serializes a value; called by producers.
+
+        Raises SerializationError that names the serde and the type of the value.
+        """
         try:
             return self.encode(data)
         except Exception as error:
@@ -62,7 +65,10 @@ class Serde(Generic[T]):
             ) from error
 
     def deserialize(self, topic: str, data: bytes, headers: Headers) -> T:  # noqa: ARG002 - the signature is the Deserializer's
-        """Deserializes bytes; called by consumers. Raises SerializationError that names the serde and the number of bytes."""
+        """Deserializes bytes; called by consumers.
+
+        Raises SerializationError that names the serde and the number of bytes.
+        """
         try:
             return self.decode(data)
         except Exception as error:

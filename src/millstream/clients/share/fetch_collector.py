@@ -55,7 +55,9 @@ class ShareFetchCollector(Generic[Key, Value]):
     # ---- what becomes of the last records
 
     def finish_last_poll(self) -> None:
-        """Accepts everything given out in implicit mode; in explicit mode it must have been acknowledged, or is held."""
+        """Accepts everything given out in implicit mode; in explicit mode it must have been
+        acknowledged, or is held.
+        """
         if self._is_implicit:
             self._accept_given_out()
             return

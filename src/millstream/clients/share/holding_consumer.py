@@ -1,4 +1,6 @@
-"""A share consumer for whoever works on many records at once, as the spout does: records are acknowledged when they are done."""
+"""A share consumer for whoever works on many records at once, as the spout does: records are
+acknowledged when they are done.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ LossCallback = Callable[[TopicPartition, AbstractSet[int]], None]
 
 
 class HoldingShareConsumer(ShareConsumer[Key, Value]):
-    """In explicit mode. Each poll() returns new records; those of earlier polls stay in hand until they are acknowledged.
+    """In explicit mode.
+
+    Each poll() returns new records; those of earlier polls stay in hand until they are acknowledged.
 
     RENEW keeps a record in hand, and poll() does not return it again.
     """

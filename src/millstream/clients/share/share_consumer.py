@@ -1,4 +1,6 @@
-"""The asyncio share consumer (KIP-932): a queue's reader. Members of a share group work on the same partitions together.
+"""The asyncio share consumer (KIP-932): a queue's reader.
+
+Members of a share group work on the same partitions together.
 
 Owns the order of things inside poll(): outcomes of acknowledgements, what becomes of the last poll's records, new ones.
 Requests go out in the background (`fetcher.py`), membership is kept in `member.py`.
@@ -55,8 +57,9 @@ class ShareConsumer(Generic[Key, Value]):
     only `wakeup()` and `close()` may be called while another is in a call. Keys and values are bytes unless a
     deserializer is given, as to a Consumer.
 
-    Records that were returned are accepted by the next poll() (implicit mode), or one by one with acknowledge()
-    (explicit mode). What is not acknowledged when the broker's lock runs out, or at close(), is given to a member again.
+    Records that were returned are accepted by the next poll() (implicit mode), or one by one with
+    acknowledge() (explicit mode). What is not acknowledged when the broker's lock runs out, or at
+    close(), is given to a member again.
     """
 
     _is_holding: ClassVar[bool] = False
@@ -279,14 +282,17 @@ class ShareConsumer(Generic[Key, Value]):
         return commit.results
 
     def commit_async(self) -> None:
-        """Commits as `commit` does, without waiting: the acknowledgement-commit callback hears of it in a later call."""
+        """Commits as `commit` does, without waiting: the acknowledgement-commit callback hears of
+        it in a later call.
+        """
         self._check()
         self._fetcher.commit(self._to_commit(), self._api_deadline_ms())
 
     def set_acknowledgement_commit_callback(
         self, callback: AcknowledgementCommitCallback | None
     ) -> None:
-        """Sets the callback that is called with the outcome of every acknowledgement, from poll(), commit(), commit_async() and close().
+        """Sets the callback that is called with the outcome of every acknowledgement, from poll(), commit(),
+        commit_async() and close().
 
         It must not use the consumer. What it raises is raised by the call it is called from.
         """
@@ -294,12 +300,17 @@ class ShareConsumer(Generic[Key, Value]):
         self._callback = callback
 
     def acquisition_lock_timeout_ms(self) -> int | None:
-        """Returns the time that the broker keeps records for this consumer before it gives them to another; None before the first record."""
+        """Returns the time that the broker keeps records for this consumer before it gives them to another;
+        None before the first record.
+        """
         self._check()
         return self._collector.in_hand.lock_timeout_ms
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
-        """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        """Returns the id that the cluster knows this client by (KIP-714).
+
+        Raises IllegalState without enable_metrics_push.
+        """
         self._check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 

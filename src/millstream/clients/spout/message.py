@@ -97,7 +97,10 @@ class SpoutMessage:
         return self._is_acked or self._is_failed
 
     def ack(self) -> None:
-        """Says that the value is done with. Ignored for one that was acked, and after its partition went to another owner."""
+        """Says that the value is done with.
+
+        Ignored for one that was acked, and after its partition went to another owner.
+        """
         if self._is_acked:
             return
         self._is_acked = True
@@ -113,7 +116,10 @@ class SpoutMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpoutHooks:
-    """Functions of the application. They are called on the event loop and must not block; what they raise ends the spout."""
+    """Functions of the application.
+
+    They are called on the event loop and must not block; what they raise ends the spout.
+    """
 
     on_emit: Callable[[SpoutMessage], None] | None = None
     on_ack: Callable[[MessageId], None] | None = None

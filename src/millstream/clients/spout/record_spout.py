@@ -141,7 +141,10 @@ class RecordSpout(ABC):
             await asyncio.wait(workers)
 
     def stop(self) -> None:
-        """Gives out nothing more: iteration and `run` come to their end. What is out may still be acked until `close`."""
+        """Gives out nothing more: iteration and `run` come to their end.
+
+        What is out may still be acked until `close`.
+        """
         self._is_stopped = True
         self._news.set()
 
@@ -157,7 +160,10 @@ class RecordSpout(ABC):
         self._news.set()
 
     async def close(self) -> None:
-        """Tells the cluster what is done and leaves the group. What is not acked is given to the next owner. Idempotent."""
+        """Tells the cluster what is done and leaves the group. What is not acked is given to the next owner.
+
+        Idempotent.
+        """
         if self._scope.is_closed:
             return
         self.stop()

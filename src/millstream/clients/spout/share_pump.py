@@ -1,4 +1,6 @@
-"""The one task that uses a share spout's consumer: it reads when there is room, and tells brokers what became of records."""
+"""The one task that uses a share spout's consumer: it reads when there is room, and tells
+brokers what became of records.
+"""
 
 from __future__ import annotations
 

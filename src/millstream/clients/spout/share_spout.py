@@ -1,6 +1,7 @@
 """The spout over a share group (KIP-932): its members work on the same partitions, and brokers keep what failed.
 
-What is given out next, and what brokers are told, is decided in `core.emitted_share_records`; the consumer is used by `share_pump`.
+What is given out next, and what brokers are told, is decided in `core.emitted_share_records`; the
+consumer is used by `share_pump`.
 """
 
 from __future__ import annotations

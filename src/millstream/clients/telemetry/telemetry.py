@@ -55,7 +55,10 @@ class Telemetry:
             self._task = self._scope.start(self._run(), "telemetry")
 
     async def client_instance_id(self, timeout_ms: int) -> str:
-        """Returns the id as the cluster's tools show it. Raises IllegalState when telemetry is off, RequestTimedOut, UnsupportedVersion."""
+        """Returns the id as the cluster's tools show it.
+
+        Raises IllegalState when telemetry is off, RequestTimedOut, UnsupportedVersion.
+        """
         if not self._enabled:
             raise IllegalState(
                 "there is no client instance id without telemetry: set enable_metrics_push=True"

@@ -1,4 +1,7 @@
-"""Decides, before anything listens, who may come to the console: from this machine or others, with a login, with TLS. Pure."""
+"""Decides, before anything listens, who may come to the console: from this machine or others, with a login, with TLS.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,10 @@ class DoorOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """The door as it is. `allowed_hosts`: the names under which it may be asked, so that a page of another site that has its own name
-    resolve to this machine (DNS rebinding) gets nothing.
+    """The door as it is.
+
+    `allowed_hosts`: the names under which it may be asked, so that a page of another site that has its own name resolve
+    to this machine (DNS rebinding) gets nothing.
     """
 
     asks_for_login: bool
@@ -42,7 +47,9 @@ class Door:
 
 
 def door_of(options: DoorOptions, clients: SecurityConfig) -> Door:
-    """Returns what holds where the console's clients have this config. Raises ConfigError for what would be open by accident.
+    """Returns what holds where the console's clients have this config.
+
+    Raises ConfigError for what would be open by accident.
 
     The config is what the clients have parsed: the text of a setting may be written in several ways.
     """

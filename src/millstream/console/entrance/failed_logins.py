@@ -1,7 +1,8 @@
 """Says how long who guesses passwords has to wait. Pure: times are given.
 
-Failures count by the address they come from, and by the user they name: one machine tries many users, many machines try one. A login
-counts as failed when it begins, so that ten at once are ten. A user can be made to wait seconds by others, never kept out.
+Failures count by the address they come from, and by the user they name: one machine tries many users, many
+machines try one. A login counts as failed when it begins, so that ten at once are ten. A user can be made to
+wait seconds by others, never kept out.
 """
 
 from __future__ import annotations

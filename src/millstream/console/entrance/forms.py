@@ -55,9 +55,12 @@ def form_named(request: Request) -> str:
 
 
 def _check_sender(request: Request) -> None:
-    """Raises HTTPException for a form that a page of another site has sent. Browsers say so in headers that no page can set.
+    """Raises HTTPException for a form that a page of another site has sent.
 
-    Sec-Fetch-Site comes over TLS and from this machine; Origin always. What is no browser sends neither, and has the token to bring.
+    Browsers say so in headers that no page can set.
+
+    Sec-Fetch-Site comes over TLS and from this machine; Origin always. What is no browser sends
+    neither, and has the token to bring.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:

@@ -1,9 +1,9 @@
 """The pages to log in and out, and the cookie by which a browser is known.
 
-A browser gets a cookie with the form, before it logs in, so that the form can carry a token that fits it; with the login it gets another
-one, so that a cookie that somebody has planted is worth nothing. They have two names: a link on another site leads to the form without
-the cookies that are there (SameSite=Strict), and the answer must not overwrite the session. A cookie is an id with a signature: what it
-stands for is kept here.
+A browser gets a cookie with the form, before it logs in, so that the form can carry a token that fits it; with the
+login it gets another one, so that a cookie that somebody has planted is worth nothing. They have two names: a link on
+another site leads to the form without the cookies that are there (SameSite=Strict), and the answer must not overwrite
+the session. A cookie is an id with a signature: what it stands for is kept here.
 """
 
 from __future__ import annotations
@@ -218,7 +218,9 @@ class Logins:
         return pages
 
     async def _begin(self, before: str | None, user: str, address: str, pages: Pages) -> str:
-        """Begins a session under a new id, which it returns: one that was planted in the browser before is worth nothing."""
+        """Begins a session under a new id, which it returns: one that was planted in the
+        browser before is worth nothing.
+        """
         role = Role.ADMIN if user in self._door.admins else Role.READER
         browser_id = self._secret()
         try:
@@ -286,7 +288,9 @@ class Logins:
         return self._signatures.id_of(request.cookies.get(cookie))
 
     def _onward(self, wanted: str) -> str:
-        """Returns a page of ours, whatever was asked for: a login that leads elsewhere is how passwords are fished for."""
+        """Returns a page of ours, whatever was asked for: a login that leads elsewhere is how
+        passwords are fished for.
+        """
         try:
             found = urlsplit(wanted)
         except ValueError:

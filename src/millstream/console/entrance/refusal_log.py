@@ -47,5 +47,7 @@ class RefusalLog:
 
 
 def one_line(text: str) -> str:
-    """Returns a sentence as the log shows it: names that others chose stand in it, and none begins a line of its own."""
+    """Returns a sentence as the log shows it: names that others chose stand in it, and none begins
+    a line of its own.
+    """
     return shortened(" ".join(visible(text).split()))

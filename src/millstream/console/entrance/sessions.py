@@ -1,6 +1,7 @@
 """Keeps the users who are logged in. Pure: times are given, and what ends is returned, for the caller to close.
 
-A session holds clients of the cluster, which are logged in as its user, so there are few: each is connections to every broker.
+A session holds clients of the cluster, which are logged in as its user, so there are few: each is
+connections to every broker.
 """
 
 from __future__ import annotations

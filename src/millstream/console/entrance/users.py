@@ -16,7 +16,10 @@ _LONGEST: Final = 1_024
 
 
 class ClusterUsers:
-    """Logs users in at the cluster. What a user asks of it later is asked as that user, so that its access rules decide."""
+    """Logs users in at the cluster.
+
+    What a user asks of it later is asked as that user, so that its access rules decide.
+    """
 
     def __init__(
         self,
@@ -32,7 +35,10 @@ class ClusterUsers:
         credentials_from(parse_settings(ClientConfig, self._of("user", "password")))
 
     async def log_in(self, user: str, password: str) -> ClusterReader:
-        """Returns what reads the cluster as this user. Raises SaslAuthenticationFailed, and what keeps the cluster from answering."""
+        """Returns what reads the cluster as this user.
+
+        Raises SaslAuthenticationFailed, and what keeps the cluster from answering.
+        """
         if not (_is_sayable(user) and _is_sayable(password)):
             raise SaslAuthenticationFailed("No user has such a name or password.")
         try:
@@ -51,5 +57,7 @@ class ClusterUsers:
 
 
 def _is_sayable(text: str) -> bool:
-    """NUL parts the fields of PLAIN, so that a name with it would be another name; no control character is part of any."""
+    """NUL parts the fields of PLAIN, so that a name with it would be another name; no control
+    character is part of any.
+    """
     return 0 < len(text) <= _LONGEST and text.isprintable()

@@ -1,4 +1,6 @@
-"""The page of the nodes: brokers and controllers, who leads the quorum, who is behind, fenced or cordoned, and where the logs are."""
+"""The page of the nodes: brokers and controllers, who leads the quorum, who is behind, fenced or
+cordoned, and where the logs are.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ class DirectoryRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """`state` is None of a node that is no broker. `lag` and `lag_ms` are None where the leader of the quorum has not heard of it."""
+    """`state` is None of a node that is no broker.
+
+    `lag` and `lag_ms` are None where the leader of the quorum has not heard of it.
+    """
 
     node_id: int
     roles: tuple[str, ...]
@@ -51,7 +56,9 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class BrokersView:
-    """With a `quorum_error` nothing is known of the quorum: it has no leader, or the cluster has none at all (ZooKeeper)."""
+    """With a `quorum_error` nothing is known of the quorum: it has no leader, or the
+    cluster has none at all (ZooKeeper).
+    """
 
     leader_id: int
     epoch: int

@@ -43,5 +43,8 @@ def config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
 
 
 def changed_config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
-    """Returns the configs that were set for the topic itself. Those that were set for brokers are the same on every topic."""
+    """Returns the configs that were set for the topic itself.
+
+    Those that were set for brokers are the same on every topic.
+    """
     return config_rows(entry for entry in entries if entry.source is ConfigSource.TOPIC_CONFIG)

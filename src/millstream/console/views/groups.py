@@ -50,7 +50,9 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """With a `members_error` it is not known which member reads what: the group is of a type that DescribeGroups does not cover."""
+    """With a `members_error` it is not known which member reads what: the group is of a type that
+    DescribeGroups does not cover.
+    """
 
     group_id: str
     state: str
@@ -70,7 +72,10 @@ def is_there(group: GroupDescription | KafkaError) -> bool:
 
 
 def listed_group(group_id: str, listings: Iterable[GroupListing]) -> GroupDescription:
-    """Returns a description, out of the list, of a group that `is_there` denies (KIP-848, KIP-932). Raises GroupIdNotFound."""
+    """Returns a description, out of the list, of a group that `is_there` denies (KIP-848, KIP-932).
+
+    Raises GroupIdNotFound.
+    """
     for listing in listings:
         if listing.group_id == group_id:
             return GroupDescription(group_id, listing.state, listing.protocol_type, "", [])

@@ -15,7 +15,8 @@ HEX_BYTES_MAX: Final = 256
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _CONTROLS_MAX: Final = 0.25
-"""Text has a few of these: colours of a terminal, a form feed. Lengths and magic bytes of a binary format are many, and NUL is always one."""
+"""Text has a few of these: colours of a terminal, a form feed. Lengths and magic bytes of a binary format are
+many, and NUL is always one."""
 _KEPT_SPACE = "\n\t"
 
 
@@ -30,7 +31,9 @@ class Payload:
 
 
 def show_bytes(content: bytes | None) -> Payload | None:
-    r"""Returns the bytes as text; None for a null. Text is UTF-8 without NUL, of which at most a quarter are control characters.
+    r"""Returns the bytes as text; None for a null.
+
+    Text is UTF-8 without NUL, of which at most a quarter are control characters.
 
     Characters that cannot be seen, or that turn the direction of the text around them, are written as \u escapes.
     """

@@ -1,8 +1,8 @@
 """Brokers send heartbeats, are fenced and unfenced, and leave (KIP-631).
 
-A broker starts fenced, and is unfenced by the first heartbeat that has seen its own registration. Who has sent a heartbeat when is soft
-state of this controller; everything else is records. Where a broker leaves, its partitions' changes come before its own record; where it
-comes, or begins to leave, behind it: so does Kafka.
+A broker starts fenced, and is unfenced by the first heartbeat that has seen its own registration. Who has sent a
+heartbeat when is soft state of this controller; everything else is records. Where a broker leaves, its partitions'
+changes come before its own record; where it comes, or begins to leave, behind it: so does Kafka.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class BrokerSessions:
         self._sessions: dict[BrokerId, _Session] = {}
 
     def start_all(self, image: MetadataImage, now_ms: int) -> None:
-        """The offsets of registrations are not in the image: a broker that is fenced has to read all that there is now."""
+        """The offsets of registrations are not in the image: a broker that is fenced has to read
+        all that there is now.
+        """
         self._sessions = {
             broker.broker_id: _Session(
                 broker.broker_epoch, now_ms, image.offset if broker.fenced else broker.broker_epoch
@@ -189,7 +191,9 @@ def _directory_records(
     broker: BrokerRegistration,
     planned: list[MetadataRecord],
 ) -> list[MetadataRecord]:
-    """What the heartbeat tells of directories: what was in failed ones gets other leaders, or none (KIP-858); cordoned ones get nothing new."""
+    """What the heartbeat tells of directories: what was in failed ones gets other leaders, or none (KIP-858);
+    cordoned ones get nothing new.
+    """
     records: list[MetadataRecord] = []
     offline = set(request.offline_log_dirs)
     online = [each for each in broker.log_directories if each not in offline]
@@ -220,7 +224,9 @@ def _directory_records(
 def plan_fence_expired(
     changes: PartitionChanges, sessions: BrokerSessions, context: ControllerContext
 ) -> ControllerResult[None]:
-    """Fences one broker whose session has run out; the call for the next broker sees the metadata that this one changed."""
+    """Fences one broker whose session has run out; the call for the next broker sees the
+    metadata that this one changed.
+    """
     expired = sessions.expired(changes.image, context.now.monotonic_ms)
     if not expired:
         return ControllerResult((), None)
@@ -236,7 +242,10 @@ def plan_fence_expired(
 def registered_broker(
     image: MetadataImage, broker_id: int, broker_epoch: int
 ) -> BrokerRegistration:
-    """Returns the registration that the request belongs to. Raises StaleBrokerEpoch, as Kafka does for a broker that it does not know, too."""
+    """Returns the registration that the request belongs to.
+
+    Raises StaleBrokerEpoch, as Kafka does for a broker that it does not know, too.
+    """
     found = image.brokers.get(BrokerId(broker_id))
     if found is None:
         raise StaleBrokerEpoch(f"No broker registration found for broker id {broker_id}")

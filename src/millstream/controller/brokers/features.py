@@ -1,4 +1,6 @@
-"""UpdateFeatures: levels of the cluster's features go up, and down where the client says that it means it (KIP-584, KIP-778)."""
+"""UpdateFeatures: levels of the cluster's features go up, and down where the client says that it
+means it (KIP-584, KIP-778).
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ def plan_update_features(
 ) -> ControllerResult[UpdateFeaturesResponse]:
     """Makes all updates or none. Raises InvalidUpdateVersion for the first that cannot be made.
 
-    `kraft_version` is that of the quorum, which keeps it: it is no metadata record. Results by feature are for clients up to version 1; version 2 does not carry them.
+    `kraft_version` is that of the quorum, which keeps it: it is no metadata record. Results by feature are for clients
+    up to version 1; version 2 does not carry them.
     """
     present = {KRAFT_VERSION: kraft_version, **image.features}
     updates = {update.feature: update for update in request.feature_updates}  # the last one counts
@@ -76,7 +79,9 @@ def plan_update_features(
 def min_insync_replicas_records(
     image: MetadataImage, settings: ControllerSettings
 ) -> list[MetadataRecord]:
-    """Eligible leader replicas need one min.insync.replicas for all brokers: it is set, and what brokers have of their own goes (KIP-966)."""
+    """Eligible leader replicas need one min.insync.replicas for all brokers: it is set, and what brokers have
+    of their own goes (KIP-966).
+    """
     records = []
     if _MIN_INSYNC_REPLICAS not in image.broker_default_config():
         records.append(_min_insync_replicas("", str(settings.min_insync_replicas)))

@@ -16,7 +16,10 @@ from millstream.protocol.generated.metadata_records import (
 def change_lines(
     broker: BrokerRegistration, records: Iterable[MetadataRecord], why_fenced: str
 ) -> tuple[str, ...]:
-    """Returns a line for each change of a registered broker. `why_fenced`: the reason where one of the records fences it."""
+    """Returns a line for each change of a registered broker.
+
+    `why_fenced`: the reason where one of the records fences it.
+    """
     return tuple(
         f"broker {broker.broker_id} of epoch {broker.broker_epoch} {what}"
         for record in records

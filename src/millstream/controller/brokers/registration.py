@@ -1,7 +1,8 @@
 """BrokerRegistration: a new process of a broker takes the place of the one before (KIP-631).
 
-A broker's epoch is the offset at which its registration was planned. What its last process left behind is cleaned up first: its own
-record comes last. Whether that process was stopped cleanly decides whether its replicas still hold what they held (KIP-966).
+A broker's epoch is the offset at which its registration was planned. What its last process left behind is
+cleaned up first: its own record comes last. Whether that process was stopped cleanly decides whether its
+replicas still hold what they held (KIP-966).
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ def _check_directories(request: BrokerRegistrationRequest, image: MetadataImage)
 
 
 def _check_features(request: BrokerRegistrationRequest, levels: Mapping[str, int]) -> None:
-    """A feature that the cluster does not run is at level 0; one that the broker does not name it supports at 0 only."""
+    """A feature that the cluster does not run is at level 0; one that the broker does not name it
+    supports at 0 only.
+    """
     supported = {
         f.name: SupportedVersionRange(f.min_supported_version, f.max_supported_version)
         for f in request.features

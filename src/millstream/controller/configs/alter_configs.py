@@ -1,7 +1,8 @@
-"""IncrementalAlterConfigs (KIP-339) and AlterConfigs: dynamic configurations of topics, brokers, groups and client metrics.
+"""IncrementalAlterConfigs (KIP-339) and AlterConfigs: dynamic configurations of topics, brokers,
+groups and client metrics.
 
-Each resource is changed as a whole or not at all. What a request makes of the values is in `config_changes`, what a kind of
-resource may have in `*_overrides` and in the tables of `metadata`.
+Each resource is changed as a whole or not at all. What a request makes of the values is in `config_changes`, what a
+kind of resource may have in `*_overrides` and in the tables of `metadata`.
 """
 
 from __future__ import annotations
@@ -103,7 +104,9 @@ def plan_incremental_alter_configs(
 def plan_alter_configs(
     request: whole.AlterConfigsRequest, image: MetadataImage, settings: ControllerSettings
 ) -> ControllerResult[whole.AlterConfigsResponse]:
-    """Returns the records for the older API, in which keys that a resource's request does not name go back to their defaults."""
+    """Returns the records for the older API, in which keys that a resource's request does not name
+    go back to their defaults.
+    """
 
     def after(resource: whole.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
         del known
@@ -203,7 +206,10 @@ def _check_overrides(
 def _editable_lists(
     kind: ConfigResourceType, context: _ValidationContext
 ) -> tuple[Mapping[str, ConfigKey], Mapping[str, str]]:
-    """The keys that may be lists, and what they hold where they are not set. Lists of other kinds are not edited in place."""
+    """The keys that may be lists, and what they hold where they are not set.
+
+    Lists of other kinds are not edited in place.
+    """
     image, settings = context
     if kind is ConfigResourceType.TOPIC:
         broker = BrokerSettings.of(image, settings.node_id, settings.static)

@@ -23,7 +23,9 @@ def check_broker_overrides(
     image: MetadataImage,
     settings: ControllerSettings,
 ) -> None:
-    """Checks `after`, all overrides of one broker or, under the empty name, of all brokers. Raises InvalidRequest, InvalidConfig.
+    """Checks `after`, all overrides of one broker or, under the empty name, of all brokers.
+
+    Raises InvalidRequest, InvalidConfig.
 
     An unknown key is stored: it may belong to a plugin, or to a newer release.
     """

@@ -43,7 +43,9 @@ _PARTS_MAX: Final = 100
 def plan_alter_client_quotas(
     request: AlterClientQuotasRequest, image: MetadataImage
 ) -> ControllerResult[AlterClientQuotasResponse]:
-    """The first mention of an entity counts; its result is an error when it comes again. No records with `validate_only`.
+    """The first mention of an entity counts; its result is an error when it comes again.
+
+    No records with `validate_only`.
 
     Raises PolicyViolation for too many changes at once, InvalidRequest for an entity of very many parts.
     """

@@ -22,7 +22,10 @@ def after_changes(
     table: Mapping[str, ConfigKey],
     defaults: Mapping[str, str],
 ) -> dict[str, str]:
-    """Returns all overrides when `configs` are carried out. `table` tells which keys are lists, `defaults` what an unset one holds."""
+    """Returns all overrides when `configs` are carried out.
+
+    `table` tells which keys are lists, `defaults` what an unset one holds.
+    """
     check_names_and_values(configs)
     after = dict(before)
     for config in configs:
@@ -56,7 +59,10 @@ def check_names_and_values(
 
 
 def check_values_fit(overrides: Mapping[str, str]) -> None:
-    """Checks the sizes of values. Raises InvalidConfig for one that no record can hold: a list may have grown item by item."""
+    """Checks the sizes of values.
+
+    Raises InvalidConfig for one that no record can hold: a list may have grown item by item.
+    """
     if any(len(value.encode()) > STRING_BYTES_MAX for value in overrides.values()):
         raise InvalidConfig(
             "The configuration value cannot be added because it exceeds the maximum value size of "
@@ -72,8 +78,8 @@ def config_records(
 ) -> list[ConfigRecord]:
     """Returns the records that lead from `before` to `after`. `named`: keys of the request.
 
-    A value that stays the same needs no record; but what is set for a broker is written again, for it may name a file that has another
-    content now (KAFKA-14136).
+    A value that stays the same needs no record; but what is set for a broker is written again, for it may name a file
+    that has another content now (KAFKA-14136).
     """
     again = named if resource.type is ConfigResourceType.BROKER else ()
     changed = {
@@ -89,7 +95,10 @@ def config_records(
 
 
 def known_resource(kind: int, name: str) -> ConfigResource:
-    """Returns the resource of these numbers. Raises InvalidRequest for a type of resource whose configurations are not stored."""
+    """Returns the resource of these numbers.
+
+    Raises InvalidRequest for a type of resource whose configurations are not stored.
+    """
     try:
         resource = ConfigResource(ConfigResourceType(kind), name)
     except ValueError:

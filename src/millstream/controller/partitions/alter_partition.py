@@ -1,7 +1,8 @@
-"""AlterPartition: the leader of a partition says who is in sync with it, and that it has recovered (KIP-497, KIP-704, KIP-841, KIP-903).
+"""AlterPartition: the leader of a partition says who is in sync with it, and that it has recovered (KIP-497,
+KIP-704, KIP-841, KIP-903).
 
-Owns what is refused and in which order. Versions 2 and 3: the first tells no broker epochs of the replicas. Each partition is altered or
-refused by itself; what it becomes is decided in `partition_change`.
+Owns what is refused and in which order. Versions 2 and 3: the first tells no broker epochs of the replicas. Each
+partition is altered or refused by itself; what it becomes is decided in `partition_change`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Changes partitions unasked, in the active controller: leaders go back to preferred replicas, and lost partitions get any leader.
+"""Changes partitions unasked, in the active controller: leaders go back to preferred replicas, and lost
+partitions get any leader.
 
 Owns which partitions are concerned and how many a run; when a run is due is known to the session of the controller.
 """
@@ -16,7 +17,8 @@ from millstream.metadata.image import PartitionImage, TopicImage
 from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 CHANGES_PER_RUN_MAX: Final = 1_000
-"""Kafka's bound (`ReplicationControlManager`, MAX_ELECTIONS_PER_IMBALANCE): other requests have their turn in between."""
+"""Kafka's bound (`ReplicationControlManager`, MAX_ELECTIONS_PER_IMBALANCE): other requests have their turn in
+between."""
 
 
 def plan_balance(changes: PartitionChanges) -> ControllerResult[bool]:
@@ -30,7 +32,10 @@ def plan_balance(changes: PartitionChanges) -> ControllerResult[bool]:
 
 
 def plan_unclean_elections(changes: PartitionChanges) -> ControllerResult[bool]:
-    """Elects any replica that is up for partitions without a leader, where the topic allows it. The response as that of `plan_balance`."""
+    """Elects any replica that is up for partitions without a leader, where the topic allows it.
+
+    The response as that of `plan_balance`.
+    """
     lost = (
         (topic, partition)
         for topic, partition in partitions_of(changes.image)

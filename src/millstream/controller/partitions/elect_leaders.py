@@ -65,7 +65,10 @@ def plan_elect_leaders(
 def elected(
     name: str, number: int, election: ElectionType, changes: PartitionChanges
 ) -> PartitionChangeRecord:
-    """Returns the change of one partition. Raises UnknownTopicOrPartition, ElectionNotNeeded, and an error when no replica can be elected."""
+    """Returns the change of one partition.
+
+    Raises UnknownTopicOrPartition, ElectionNotNeeded, and an error when no replica can be elected.
+    """
     topic = changes.image.topic(name)
     if topic is None:
         raise UnknownTopicOrPartition(f"No such topic as {name}")

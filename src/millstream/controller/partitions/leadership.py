@@ -33,7 +33,10 @@ def plan_broker_forgotten(
 def plan_broker_restarted(
     changes: PartitionChanges, broker_id: BrokerId, *, is_clean: bool
 ) -> list[PartitionChangeRecord]:
-    """The broker is a new process. One that was not stopped cleanly may have lost what it had: it is not eligible any more."""
+    """The broker is a new process.
+
+    One that was not stopped cleanly may have lost what it had: it is not eligible any more.
+    """
     if is_clean or not changes.keeps_eligible_replicas:
         return plan_broker_gone(changes, broker_id)
     concerned = [*_in_sync(changes.image, broker_id), *_eligible(changes.image, broker_id)]

@@ -1,8 +1,9 @@
 """Builds the record of a changed partition: the one place that decides what a partition becomes.
 
-Owns the order in which Kafka decides (its PartitionChangeBuilder): a reassignment that can be completed is, then the eligible leader
-replicas follow from the in-sync ones (KIP-966), then a leader is elected, then its epoch goes up where a replica leaves. What differs
-is written, nothing else. Knows neither topics nor configuration: who asks gives the rules of the partition.
+Owns the order in which Kafka decides (its PartitionChangeBuilder): a reassignment that can be completed is,
+then the eligible leader replicas follow from the in-sync ones (KIP-966), then a leader is elected, then its
+epoch goes up where a replica leaves. What differs is written, nothing else. Knows neither topics nor
+configuration: who asks gives the rules of the partition.
 """
 
 from __future__ import annotations
@@ -47,12 +48,16 @@ class PartitionRules:
     keeps_directories: bool = True
     """Whether the level of the cluster has directories of replicas: without them a record cannot carry any."""
     shrinks_isr_within_epoch: bool = True
-    """Whether a leader goes on in its epoch when a replica leaves the ISR; before 3.6-IV0 every one that leaves raises it."""
+    """Whether a leader goes on in its epoch when a replica leaves the ISR; before 3.6-IV0
+    every one that leaves raises it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTarget:
-    """The state that is wanted. A field that is None stays as it is, before a reassignment is completed and a leader is elected."""
+    """The state that is wanted.
+
+    A field that is None stays as it is, before a reassignment is completed and a leader is elected.
+    """
 
     isr: tuple[BrokerId, ...] | None = None
     replicas: tuple[BrokerId, ...] | None = None
@@ -111,7 +116,9 @@ class _Change:
         self._eligible = before.eligible_leader_replicas
 
     def complete_reassignment(self) -> None:
-        """Completes a reassignment once all replicas that it adds are in sync; all that stay, where it leaves fewer than there were."""
+        """Completes a reassignment once all replicas that it adds are in sync; all that stay, where
+        it leaves fewer than there were.
+        """
         adding, removing = self._adding, self._removing
         if not adding and not removing:
             return
@@ -126,9 +133,11 @@ class _Change:
         self._adding = self._removing = ()
 
     def find_eligible_replicas(self) -> None:
-        """Below min.insync.replicas, whoever leaves the ISR has all that is committed and stays eligible, unless it lost data.
+        """Below min.insync.replicas, whoever leaves the ISR has all that is committed and stays
+        eligible, unless it lost data.
 
-        Kafka keeps those eligible that a reassignment removes. One that is added again later would lead without what was written since.
+        Kafka keeps those eligible that a reassignment removes. One that is added again later would lead
+        without what was written since.
         """
         if not self._rules.keeps_eligible_replicas:
             return  # those of a time when they were kept may still be elected, and are forgotten then

@@ -1,6 +1,8 @@
-"""Changes partitions by the rules of one image: which brokers can lead, what the configuration of a topic says, where new replicas go.
+"""Changes partitions by the rules of one image: which brokers can lead, what the configuration of a topic
+says, where new replicas go.
 
-Owns where the rules of `partition_change` come from. Made anew for each plan, since the image does not change during one.
+Owns where the rules of `partition_change` come from. Made anew for each plan, since the
+image does not change during one.
 """
 
 from __future__ import annotations
@@ -87,7 +89,9 @@ class PartitionChanges:
 
 
 def default_directory(image: MetadataImage, broker_id: BrokerId) -> Uuid:
-    """Returns the directory of a new replica: the broker's only one, else whichever the broker chooses and tells (KIP-858)."""
+    """Returns the directory of a new replica: the broker's only one, else whichever the broker
+    chooses and tells (KIP-858).
+    """
     broker = image.brokers.get(broker_id)
     known = broker.log_directories if broker is not None else None
     if known is not None and len(known) == 1:

@@ -1,7 +1,8 @@
 """AlterPartitionReassignments: replicas move to other brokers, or a move is called off (KIP-455).
 
-A move first adds replicas, which then catch up; it is done once all of its target is in sync. Where that is so at once, because it
-only removes or reorders replicas, one record says it all. What a partition becomes is decided in `partition_change`.
+A move first adds replicas, which then catch up; it is done once all of its target is in sync. Where that is
+so at once, because it only removes or reorders replicas, one record says it all. What a partition becomes is
+decided in `partition_change`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,10 @@ def _planned(
 def _cancelled(
     topic: TopicImage, partition: PartitionImage, changes: PartitionChanges
 ) -> PartitionChangeRecord | None:
-    """The record that restores the replicas before the move. Raises NoReassignmentInProgress, InvalidReplicaAssignment."""
+    """The record that restores the replicas before the move.
+
+    Raises NoReassignmentInProgress, InvalidReplicaAssignment.
+    """
     if not is_reassigning(partition):
         raise NoReassignmentInProgress
     replicas = tuple(r for r in partition.replicas if r not in partition.adding_replicas)

@@ -47,7 +47,9 @@ def replication_reader(image: MetadataImage, defaults: Mapping[str, str]) -> Rep
 
 
 def reader_of_all(image: MetadataImage, defaults: Mapping[str, str]) -> ReplicationOf:
-    """Returns the same as `replication_reader`, for who asks about all topics: most of them do not say, and are not looked up one by one."""
+    """Returns the same as `replication_reader`, for who asks about all topics: most of them do not say, and
+    are not looked up one by one.
+    """
     of_brokers = _read((defaults,))
     own = {
         resource.name: _read((configs, defaults))

@@ -46,7 +46,8 @@ from millstream.security.delegation_token import (
 from millstream.security.principal import USER_TYPE
 
 _TOKENS_PER_OWNER_MAX: Final = 1_000
-"""Everybody who has logged in may create some for himself, and all nodes remember them for a week. Kafka has no such bound."""
+"""Everybody who has logged in may create some for himself, and all nodes remember them for
+a week. Kafka has no such bound."""
 
 
 def plan_create_token(
@@ -55,7 +56,10 @@ def plan_create_token(
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[CreateDelegationTokenResponse]:
-    """Creates a token. Raises DelegationTokenAuthDisabled, UnsupportedVersion, InvalidPrincipalType, PolicyViolation."""
+    """Creates a token.
+
+    Raises DelegationTokenAuthDisabled, UnsupportedVersion, InvalidPrincipalType, PolicyViolation.
+    """
     check_renewers(request)
     secret_key = _secret_key(settings, image)
     now_ms, requester = context.now.wall_ms, context.principal
@@ -115,7 +119,10 @@ def plan_renew_token(
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[RenewDelegationTokenResponse]:
-    """Gives a token a later expiry. Raises DelegationTokenAuthDisabled, UnsupportedVersion, -NotFound, -Expired, -OwnerMismatch."""
+    """Gives a token a later expiry.
+
+    Raises DelegationTokenAuthDisabled, UnsupportedVersion, -NotFound, -Expired, -OwnerMismatch.
+    """
     now_ms = context.now.wall_ms
     token = _token_with(bytes(request.hmac), image, settings)
     _check_alive(token, now_ms)

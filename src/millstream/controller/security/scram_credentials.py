@@ -49,7 +49,9 @@ class _Alteration:
 def plan_alter_scram_credentials(
     request: AlterUserScramCredentialsRequest, image: MetadataImage
 ) -> ControllerResult[AlterUserScramCredentialsResponse]:
-    """A user can be altered once in a request; the first thing wrong with a user is told, deletions before the others."""
+    """A user can be altered once in a request; the first thing wrong with a user is told, deletions
+    before the others.
+    """
     alterations = [
         *(_Alteration(asked.name, partial(_deletion, asked, image)) for asked in request.deletions),
         *(_Alteration(asked.name, partial(_upsertion, asked)) for asked in request.upsertions),

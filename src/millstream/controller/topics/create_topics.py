@@ -137,7 +137,10 @@ def _check_name(name: str, image: MetadataImage) -> None:
 
 
 def _overrides(topic: CreatableTopic, broker: BrokerSettings) -> dict[str, str]:
-    """Raises InvalidConfig for what a topic cannot have. A topic without any has what the broker's own settings allow."""
+    """Raises InvalidConfig for what a topic cannot have.
+
+    A topic without any has what the broker's own settings allow.
+    """
     overrides: dict[str, str] = {}
     for config in topic.configs:
         if config.value is None:

@@ -31,7 +31,10 @@ def plan_delete_topics(
     settings: ControllerSettings,
     context: ControllerContext,
 ) -> ControllerResult[DeleteTopicsResponse]:
-    """Plans deletions. Names stand in `topic_names` up to version 5, names or ids in `topics` from 6 on; both are served."""
+    """Plans deletions.
+
+    Names stand in `topic_names` up to version 5, names or ids in `topics` from 6 on; both are served.
+    """
     entries = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
     counts = Counter(_identity(entry) for entry in entries)
     found: dict[Uuid, list[TopicImage]] = {}

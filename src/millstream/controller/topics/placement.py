@@ -1,9 +1,9 @@
 """Places the replicas of new partitions: Kafka's striped placement, a pure function of brokers and randomness.
 
-The first replica of each partition goes to the next rack in turn, to its next broker that is up; further replicas go to the
-following racks, one each, before any rack gets a second one. Within a rack, brokers take turns, those that are up before those
-that are fenced. After as many partitions as there are brokers up, racks and brokers are shuffled, so that the same sets of
-brokers do not come again and again.
+The first replica of each partition goes to the next rack in turn, to its next broker that is up; further replicas go to
+the following racks, one each, before any rack gets a second one. Within a rack, brokers take turns, those that are up
+before those that are fenced. After as many partitions as there are brokers up, racks and brokers are shuffled, so that
+the same sets of brokers do not come again and again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The range assignor: each topic is cut into ranges, one for each member that subscribes to it.
 
-Members stand in one order for all topics, so members with the same subscriptions own the same partition numbers of topics
-with as many partitions: their streams can be joined. Static members come first, by instance id, and so keep their ranges
-when they are restarted. Not sticky beyond that.
+Members stand in one order for all topics, so members with the same subscriptions own the same partition numbers of
+topics with as many partitions: their streams can be joined. Static members come first, by instance id, and so keep
+their ranges when they are restarted. Not sticky beyond that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The simple assignor of share groups (KIP-932): partitions are shared, so that every member has work.
 
-Even first, sticky second. With fewer partitions than members each partition goes to several of them; else each to one. Members that
-subscribe to the same topics share all partitions evenly; with different subscriptions each topic is shared out by itself.
+Even first, sticky second. With fewer partitions than members each partition goes to several of them; else
+each to one. Members that subscribe to the same topics share all partitions evenly; with different
+subscriptions each topic is shared out by itself.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ class _TopicIdPartition(NamedTuple):
 
 
 def assign(group: AssignableGroup, assignable: Partitions) -> Mapping[str, Partitions]:
-    """Returns the target of each member; one without partitions is absent. `assignable`: the partitions that may be read."""
+    """Returns the target of each member; one without partitions is absent.
+
+    `assignable`: the partitions that may be read.
+    """
     subscribers: dict[Uuid, list[str]] = defaultdict(list)
     for member_id, member in sorted(group.members.items()):
         for topic_id in member.topic_ids:

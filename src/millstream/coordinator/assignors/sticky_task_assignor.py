@@ -1,8 +1,9 @@
 """The sticky task assignor of streams groups (KIP-1071): even over members, moving as few tasks as that allows.
 
-An active task stays where it was, else it goes to a member that kept a standby of it, else to the process with the least load.
-Standbys follow the same preferences and never share a process with another copy of their task; where there are not enough
-processes, fewer standbys are assigned. A process may run several members (threads); load is tasks per member.
+An active task stays where it was, else it goes to a member that kept a standby of it, else to the process
+with the least load. Standbys follow the same preferences and never share a process with another copy of their
+task; where there are not enough processes, fewer standbys are assigned. A process may run several members
+(threads); load is tasks per member.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def assign_tasks(
 
 
 class _Quota:
-    """The number of tasks that a member may hold for the assignment to stay even: the average of those who are not full yet."""
+    """The number of tasks that a member may hold for the assignment to stay even: the average of
+    those who are not full yet.
+    """
 
     def __init__(self, tasks: int, members: int) -> None:
         self._tasks = tasks

@@ -18,7 +18,9 @@ NO_TASKS: Final[frozenset[TaskId]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """`active` tasks process records, `standby` tasks follow a changelog, `warmup` tasks do so until they can take over."""
+    """`active` tasks process records, `standby` tasks follow a changelog, `warmup` tasks do so
+    until they can take over.
+    """
 
     active: frozenset[TaskId] = NO_TASKS
     standby: frozenset[TaskId] = NO_TASKS

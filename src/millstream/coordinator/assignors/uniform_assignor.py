@@ -1,8 +1,8 @@
 """The uniform assignor: members own as equally many partitions as their subscriptions allow, and keep what they can.
 
-Balance comes before stickiness. When all members subscribe to the same topics, quotas say at once who keeps how much. When
-subscriptions differ, partitions go to the member that owns least, and then move from members to others that own at least two fewer,
-until none does.
+Balance comes before stickiness. When all members subscribe to the same topics, quotas say at once who keeps how much.
+When subscriptions differ, partitions go to the member that owns least, and then move from members to others that own at
+least two fewer, until none does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from millstream.coordinator.assignors.partition_assignor import AssignableGroup,
 from millstream.model import Uuid
 
 ROUNDS_MAX: Final = 1_000
-"""Of balancing. Every move brings the group nearer to balance, so it ends by itself; the limit spares the reader the proof."""
+"""Of balancing. Every move brings the group nearer to balance, so it ends by itself; the limit
+spares the reader the proof."""
 
 
 class _Partition(NamedTuple):

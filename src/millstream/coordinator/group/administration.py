@@ -45,7 +45,10 @@ def delete_groups(context: GroupContext, request: DeleteGroupsRequest) -> Coordi
 
 
 def _delete(context: GroupContext, group_id: str) -> int:
-    """Gives the error code. Tombstones of the offsets come first: what follows a tombstone of the group would revive it."""
+    """Gives the error code.
+
+    Tombstones of the offsets come first: what follows a tombstone of the group would revive it.
+    """
     try:
         group = context.groups.get(group_id)
         group.check_may_delete()

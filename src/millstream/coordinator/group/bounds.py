@@ -1,7 +1,10 @@
-"""Bounds what clients can have one coordinator remember. Kafka has no such bounds: whoever may join any group may fill its memory.
+"""Bounds what clients can have one coordinator remember.
 
-They are far above what any application needs, and hold for requests alone: what is in the log is loaded, however much it is. A new group
-or member is refused as one for which there is no room in its group, which every client takes as final; a commit as against a policy.
+Kafka has no such bounds: whoever may join any group may fill its memory.
+
+They are far above what any application needs, and hold for requests alone: what is in the log is loaded, however much
+it is. A new group or member is refused as one for which there is no room in its group, which every client takes as
+final; a commit as against a policy.
 """
 
 from __future__ import annotations
@@ -35,11 +38,12 @@ class GroupBounds:
     groups: int = 20_000
     """Some 20 MB. A cluster has room for a million."""
     members: int = 20_000
-    """Of all groups, with those that were told an id to join with. Each has a connection, of which a broker takes 10,000."""
+    """Of all groups, with those that were told an id to join with. Each has a connection,
+    of which a broker takes 10,000."""
     member_bytes: int = 32 * 1024 * 1024
-    """The memory that members of classic groups take: 1,000 bytes each and what they say of themselves, which is in no log until they are
-    assigned partitions; 500 bytes for each id that was handed out to join with; and the ids of groups of all kinds. Of the members of one
-    group no more than `message.max.bytes` can be stored."""
+    """The memory that members of classic groups take: 1,000 bytes each and what they say of themselves, which is in no
+    log until they are assigned partitions; 500 bytes for each id that was handed out to join with; and the ids of
+    groups of all kinds. Of the members of one group no more than `message.max.bytes` can be stored."""
     offsets: int = 1_000_000
     """Some 300 MB."""
 

@@ -1,7 +1,7 @@
 """Settings that an administrator has overridden for one group (config resource GROUP), within the broker's limits.
 
-Owns reading the overrides, for groups of every kind. Which keys there are is each kind's own business; values were checked when they
-were set, and are brought back into the limits if those have been tightened since.
+Owns reading the overrides, for groups of every kind. Which keys there are is each kind's own business; values were
+checked when they were set, and are brought back into the limits if those have been tightened since.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Limited:
 
 
 def limited(key: str, default: int, lowest: int, highest: int) -> Limited:
-    """Declares a field whose default and limits are the broker's keys `group.KIND.NAME`, `group.KIND.min.NAME` and `group.KIND.max.NAME`."""
+    """Declares a field whose default and limits are the broker's keys `group.KIND.NAME`,
+    `group.KIND.min.NAME` and `group.KIND.max.NAME`.
+    """
     kind, _, name = key.partition(".")
     return from_keys(
         f"group.{key}",

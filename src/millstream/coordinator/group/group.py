@@ -1,7 +1,7 @@
 """The interface of every kind of group, whichever protocol its members speak.
 
-Owns the questions that offsets, expiry, listing and deletion ask. How members join and what they are assigned is each kind's
-own business; the code that knows a kind asks `Groups` for it by its class.
+Owns the questions that offsets, expiry, listing and deletion ask. How members join and what they are assigned is each
+kind's own business; the code that knows a kind asks `Groups` for it by its class.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ class Group(Protocol):
         ...
 
     def check_may_delete_offsets(self) -> None:
-        """Raises what the whole deletion is refused with; topics that are `subscribed_topics` are refused one by one."""
+        """Raises what the whole deletion is refused with; topics that are `subscribed_topics` are
+        refused one by one.
+        """
         ...
 
     def check_may_delete(self) -> None:
@@ -112,5 +114,7 @@ class Group(Protocol):
         ...
 
     def offset_base_timestamp(self) -> BaseTimestamp | None:
-        """Returns the function that gives the time from which an offset ages; None while no offset of this group ages."""
+        """Returns the function that gives the time from which an offset ages; None while no offset
+        of this group ages.
+        """
         ...

@@ -1,4 +1,7 @@
-"""The groups of one shard by id, of all kinds, and how much their members take. Owns the registry only: what a group does is elsewhere."""
+"""The groups of one shard by id, of all kinds, and how much their members take.
+
+Owns the registry only: what a group does is elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +39,13 @@ class Groups:
         self.member_count = 0
         """Members of all groups, and ids that clients were told to join with."""
         self.member_bytes = 0
-        """The memory that members of classic groups and ids to join with take, and the ids of all groups: a client may make one of 32 KB."""
+        """The memory that members of classic groups and ids to join with take, and the ids of all groups: a
+        client may make one of 32 KB."""
         self.is_loaded = False
         """Soft: the whole log has been replayed, so live groups may be ahead of it."""
         self.awaiting_members: set[str] = set()
-        """Soft: streams groups that wait for more members before their first assignment. One timer runs for each of them."""
+        """Soft: streams groups that wait for more members before their first assignment.
+        One timer runs for each of them."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -72,7 +77,10 @@ class Groups:
         return group
 
     def find_as(self, kind: type[GroupT], group_id: str) -> GroupT | None:
-        """Returns a group of one kind, None where there is none of that id. Raises GroupIdNotFound for a group of another kind."""
+        """Returns a group of one kind, None where there is none of that id.
+
+        Raises GroupIdNotFound for a group of another kind.
+        """
         group = self._groups.get(group_id)
         if group is None or isinstance(group, kind):
             return group
@@ -95,7 +103,9 @@ class Groups:
         self.measure(group.group_id)
 
     def remove_as(self, kind: type[Group], group_id: str) -> None:
-        """Removes the group, only if it is of that kind: a tombstone of what the group used to be leaves what it has become."""
+        """Removes the group, only if it is of that kind: a tombstone of what the group used to be
+        leaves what it has become.
+        """
         if isinstance(self._groups.get(group_id), kind):
             del self._groups[group_id]
             self.measure(group_id)

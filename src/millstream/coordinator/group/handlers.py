@@ -1,4 +1,6 @@
-"""The handlers that each kind of group gives the shard: one `HANDLERS` of this shape in the `operations` module of every kind."""
+"""The handlers that each kind of group gives the shard: one `HANDLERS` of this shape in the
+`operations` module of every kind.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ class TopicsDeleted:
 
 @dataclass(frozen=True, slots=True)
 class TransactionalCommit:
-    """A TxnOffsetCommit, whose topics are named only, with their ids as they were when it came. Answered with TxnOffsetCommitResponse."""
+    """A TxnOffsetCommit, whose topics are named only, with their ids as they were when it came.
+
+    Answered with TxnOffsetCommitResponse.
+    """
 
     commit: TxnOffsetCommitRequest
     topic_ids: Mapping[str, Uuid]

@@ -1,8 +1,8 @@
 """The group coordinator of one `__consumer_offsets` partition: the front of everything in this package.
 
-Operations may move soft state (who waits, who is expected, which session runs), which a new coordinator rebuilds by asking the members.
-Hard state (committed offsets, the stored assignment of a generation, which groups exist in the log) changes in `replay` alone, live and
-at load.
+Operations may move soft state (who waits, who is expected, which session runs), which a new coordinator rebuilds by
+asking the members. Hard state (committed offsets, the stored assignment of a generation, which groups exist in the log)
+changes in `replay` alone, live and at load.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class GroupShard:
         return self._image
 
     def apply_image(self, image: MetadataImage) -> None:
-        """Takes in a new image, before anything that happens after it. What it changes for groups is `TopicsChanged`."""
+        """Takes in a new image, before what happens after it. What it changes for groups is `TopicsChanged`."""
         if image.topics is not self._image.topics:
             self._topics_version = image.offset
         self._image = image
@@ -73,7 +73,7 @@ class GroupShard:
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Handles any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
+        """Handles any request of `operations.OPERATIONS`. Where it raises a KafkaError nothing has changed."""
         self._bounds.check(self._groups, self._offsets, request)
         result = operations.OPERATIONS[type(request)](self._context(caller, now), request)
         group_id = getattr(request, "group_id", None)
@@ -111,7 +111,10 @@ class GroupShard:
     # Hard state
 
     def replay(self, offset: Offset, record: CoordinatorRecord) -> None:
-        """Replays a record. Records of group types that are not served are passed over, as Kafka does with types it does not know."""
+        """Replays a record.
+
+        Records of group types that are not served are passed over, as Kafka does with types it does not know.
+        """
         if isinstance(record.key, OffsetCommitKey):
             offset_replay.replay(self._groups, self._offsets, offset, record)
         elif type(record.key) in operations.REPLAYS:

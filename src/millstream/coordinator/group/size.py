@@ -1,4 +1,6 @@
-"""Sizes of groups: the names, partitions, protocols and offsets that are looked at when members and their tasks are planned."""
+"""Sizes of groups: the names, partitions, protocols and offsets that are looked at when
+members and their tasks are planned.
+"""
 
 from __future__ import annotations
 
@@ -111,8 +113,8 @@ class GroupSizes:
     ) -> bool:
         """Whether a request, or a timer, is work for a thread.
 
-        That is what members of a group with very many names, partitions or protocols ask for, and the timers of such a group; and
-        whatever is done with all of very many offsets.
+        That is what members of a group with very many names, partitions or protocols ask for, and the timers of such a
+        group; and whatever is done with all of very many offsets.
         """
         touches_many = _TOUCHES_MANY_OFFSETS.get(type(asked))
         if touches_many is not None:

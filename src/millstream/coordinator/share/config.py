@@ -18,4 +18,5 @@ class ShareCoordinatorConfig:
     cold_partition_snapshot_interval_ms: int = from_keys(
         "share.coordinator.cold.partition.snapshot.interval.ms", default=300_000
     )
-    """A partition that is not written is snapshotted again after this long, so that it does not hold back the pruning."""
+    """A partition that is not written is snapshotted again after this long, so that it does not hold back the
+    pruning."""

@@ -54,7 +54,10 @@ class DeleteState:
 
 @dataclass(frozen=True, slots=True)
 class FirstNeededOffset:
-    """From which offset on the log is needed. Answered with an int, once the snapshots that make the rest redundant are committed."""
+    """From which offset on the log is needed.
+
+    Answered with an int, once the snapshots that make the rest redundant are committed.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The share coordinator of one `__share_group_state` partition: the front of everything in this package.
 
-Keeps what share groups have done with partitions, for the brokers that lead these. Operations decide and change nothing; `replay`
-alone does. The edge asks for one share partition at a time and turns a KafkaError into that partition's error.
+Keeps what share groups have done with partitions, for the brokers that lead these. Operations decide and
+change nothing; `replay` alone does. The edge asks for one share partition at a time and turns a KafkaError
+into that partition's error.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ class ShareShard:
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Handles any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
+        """Handles any request of `operations.OPERATIONS`.
+
+        A KafkaError that it raises is the answer; nothing has changed then.
+        """
         return operations.OPERATIONS[type(request)](self._context(caller, now), request)
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
@@ -73,7 +77,10 @@ class ShareShard:
         return context.result
 
     def takes_long(self, asked: object) -> bool:
-        """Tells whether a request takes long. Ranges are put over each other, written and read again; all partitions may get a snapshot."""
+        """Tells whether a request takes long.
+
+        Ranges are put over each other, written and read again; all partitions may get a snapshot.
+        """
         match asked:
             case WriteState():
                 ranges = len(asked.change.batches) + self._states.range_count(asked.key)

@@ -1,7 +1,7 @@
 """The state of one share partition as the share coordinator keeps it, and the records that carry it.
 
-Immutable: a snapshot record says all of it, an update record what changed since. Pure data; when which is written is the
-shard's business.
+Immutable: a snapshot record says all of it, an update record what changed since. Pure data; when which is
+written is the shard's business.
 """
 
 from __future__ import annotations

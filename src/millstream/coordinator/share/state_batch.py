@@ -68,7 +68,8 @@ class StateBatch(NamedTuple):
 def combined(
     current: Iterable[StateBatch], newer: Iterable[StateBatch], start_offset: int
 ) -> tuple[StateBatch, ...]:
-    """Combines both accounts into one: where they overlap the later delivery counts (more deliveries, then the higher state).
+    """Combines both accounts into one: where they overlap the later delivery counts (more
+    deliveries, then the higher state).
 
     Records below `start_offset` (-1: not known) are finished and left out. Costs O(n log n) in the number of ranges.
     """
@@ -90,7 +91,9 @@ def combined(
 
 
 def _is_one_account(batches: Sequence[StateBatch], start_offset: int) -> bool:
-    """Whether they are what `combined` gives, as a partition's first account and the one that a leader sends mostly are."""
+    """Whether they are what `combined` gives, as a partition's first account and the one
+    that a leader sends mostly are.
+    """
     begin, delivery = start_offset, None
     for first, last, state, count in batches:
         continues = first == begin and delivery == (count, state)

@@ -1,4 +1,5 @@
-"""Acknowledging: what a member says of records it has acquired, and what becomes of records it cannot speak for any more.
+"""Acknowledging: what a member says of records it has acquired, and what becomes of records it
+cannot speak for any more.
 
 Nothing changes unless all of a request may change. What changes is held by a transition until it is stored.
 """
@@ -59,7 +60,10 @@ def check_may_acknowledge(
     batches: Iterable[AcknowledgementBatch],
     limits: SharePartitionLimits,
 ) -> None:
-    """Raises InvalidRecordState, InvalidRequest. What lies below the start offset is finished whatever is said of it."""
+    """Raises InvalidRecordState, InvalidRequest.
+
+    What lies below the start offset is finished whatever is said of it.
+    """
     for batch in batches:
         if batch.last_offset < in_flight.start_offset:
             continue

@@ -1,7 +1,7 @@
 """Acquiring: which of the records that were read are handed to a member.
 
-Owns the limits of one acquisition: records, locks, and how many of those that failed often go out together. What is out with
-another member is passed over; records that no member has seen begin to be in flight.
+Owns the limits of one acquisition: records, locks, and how many of those that failed often go out together. What is out
+with another member is passed over; records that no member has seen begin to be in flight.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ class AcquiredRecords(NamedTuple):
 def acquire(
     in_flight: InFlightRecords, request: AcquireRequest, fetched: Fetched, now_ms: int
 ) -> list[AcquiredRecords]:
-    """Acquires ranges in order of offsets, locked for the member until `lock_duration_ms` from now. Empty when nothing may be had."""
+    """Acquires ranges in order of offsets, locked for the member until `lock_duration_ms` from now.
+
+    Empty when nothing may be had.
+    """
     if not fetched.batches:
         return []
     last, room = _room(in_flight, request, fetched)
@@ -97,7 +100,10 @@ def acquire(
 
 
 def _room(in_flight: InFlightRecords, request: AcquireRequest, fetched: Fetched) -> tuple[int, int]:
-    """(last offset, number of records) to stop at. With all locks taken, what is in flight already may still be had again."""
+    """(last offset, number of records) to stop at.
+
+    With all locks taken, what is in flight already may still be had again.
+    """
     last = fetched.batches[-1].last
     room = min(request.records_max, request.limits.record_locks_max - len(in_flight))
     seen = in_flight.next_offset - fetched.fetch_offset

@@ -1,7 +1,7 @@
 """The records of a share partition from its start offset on, as ranges that share a delivery state.
 
-Owns the ranges: disjoint, in order, cut only where something ends within one, joined again where nothing tells them apart.
-Between them may be holes, where the log has no records any more. Does not know which changes are allowed.
+Owns the ranges: disjoint, in order, cut only where something ends within one, joined again where nothing tells them
+apart. Between them may be holes, where the log has no records any more. Does not know which changes are allowed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ class InFlightState(NamedTuple):
 
 
 class Together(NamedTuple):
-    """The range in which records were acquired for the first time: answers and limits go by it, however often it is cut."""
+    """The range in which records were acquired for the first time: answers and limits go by
+    it, however often it is cut.
+    """
 
     first: int
     last: int
@@ -33,7 +35,10 @@ class Together(NamedTuple):
 
 @final
 class Transition:
-    """A change that is being stored. Until its end is known no other change may touch the records. Compared by identity."""
+    """A change that is being stored. Until its end is known no other change may touch the records.
+
+    Compared by identity.
+    """
 
     __slots__ = ("state_batches",)
 

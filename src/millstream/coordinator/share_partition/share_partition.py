@@ -2,12 +2,13 @@
 
     stored state ─▶ restored ─▶ acquire ─▶ records with a member ─▶ acknowledge / release / lock runs out ─▶ stored, settled
 
-Records are available, acquired by one member, or finished (acknowledged or archived). The start offset moves over finished
-records only. A change of state is held by a transition until the share coordinator has stored it; the edge stores what
-`state_change` says and then settles the transition. Locks are not stored: after a restart their records are available again.
+Records are available, acquired by one member, or finished (acknowledged or archived). The start offset moves
+over finished records only. A change of state is held by a transition until the share coordinator has stored
+it; the edge stores what `state_change` says and then settles the transition. Locks are not stored: after a
+restart their records are available again.
 
-Costs go by ranges, not by records: ranges are cut where an acknowledgement, a limit or a record batch ends, and joined again.
-Knows no clock, no log and no coordinator. Kafka: `SharePartition`.
+Costs go by ranges, not by records: ranges are cut where an acknowledgement, a limit or a record batch ends, and joined
+again. Knows no clock, no log and no coordinator. Kafka: `SharePartition`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class SharePartition:
     """One task owns it; nothing in here waits. Times are those of the monotonic clock."""
 
     def __init__(self, state: ShareState, start_offset: int, leader_epoch: int) -> None:
-        """As the share coordinator has it. `start_offset` is the stored one, or where a group that is new here begins."""
+        """As the share coordinator has it.
+
+        `start_offset` is the stored one, or where a group that is new here begins.
+        """
         self.state_epoch = state.state_epoch
         self.leader_epoch = leader_epoch
         self._in_flight = _restored(state.batches, start_offset)
@@ -91,7 +95,10 @@ class SharePartition:
         limits: SharePartitionLimits,
         now_ms: int,
     ) -> Transition:
-        """Returns the change that is to be stored, then settled. Raises InvalidRecordState, InvalidRequest; nothing has changed then."""
+        """Returns the change that is to be stored, then settled.
+
+        Raises InvalidRecordState, InvalidRequest; nothing has changed then.
+        """
         acknowledgement.check_may_acknowledge(self._in_flight, member_id, batches, limits)
         return acknowledgement.acknowledge(self._in_flight, batches, limits, now_ms)
 
@@ -141,7 +148,9 @@ class SharePartition:
 
 
 def _restored(batches: Sequence[StateBatch], start_offset: int) -> InFlightRecords:
-    """Records between stored ranges were out when the last leader went: they are available, and count as never delivered."""
+    """Records between stored ranges were out when the last leader went: they are available, and
+    count as never delivered.
+    """
     in_flight = InFlightRecords(start_offset)
     for batch in batches:
         assert batch.first_offset >= start_offset, "finished records are not stored"

@@ -17,7 +17,8 @@ from millstream.model import ProducerId
 from millstream.protocol.enums import TransactionState
 
 TakeProducerId = Callable[[], ProducerId]
-"""A producer id that no producer has had. Raises CoordinatorLoadInProgress while the next block of ids is not here yet."""
+"""A producer id that no producer has had. Raises CoordinatorLoadInProgress while the next block of ids is not here
+yet."""
 
 
 @dataclass(slots=True)
@@ -46,7 +47,9 @@ class TransactionContext(OperationContext):
         self._start_timeout(transaction, self._remaining_ms(transaction))
 
     def restart_timeout(self, transaction: TransactionMetadata) -> None:
-        """Starts the time-out anew for a transaction that could not be ended just now, so that it is not tried again at once."""
+        """Starts the time-out anew for a transaction that could not be ended just now, so that it
+        is not tried again at once.
+        """
         pause_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         self._start_timeout(transaction, max(self._remaining_ms(transaction), pause_ms))
 

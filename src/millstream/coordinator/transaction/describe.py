@@ -1,4 +1,6 @@
-"""DescribeTransactions and ListTransactions (KIP-664, KIP-994, KIP-1152): what a shard knows of its transactional ids."""
+"""DescribeTransactions and ListTransactions (KIP-664, KIP-994, KIP-1152): what a shard knows of its
+transactional ids.
+"""
 
 from __future__ import annotations
 

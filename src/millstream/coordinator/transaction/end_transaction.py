@@ -1,9 +1,9 @@
 """EndTxn: commit or abort. The decision is one record; markers follow once it is in the log, and then the completion.
 
-Two sets of rules. Clients up to version 4 keep their epoch, so a late EndTxn of theirs cannot be told from one of the next
-transaction: they get what Kafka gives them. From version 5 on (KIP-890) every end raises the epoch: an EndTxn at the epoch
-before the present one is a retry of the end that raised it, and nothing else. So it may be answered again, and can never
-touch another transaction.
+Two sets of rules. Clients up to version 4 keep their epoch, so a late EndTxn of theirs cannot be told from one of the
+next transaction: they get what Kafka gives them. From version 5 on (KIP-890) every end raises the epoch: an EndTxn at
+the epoch before the present one is a retry of the end that raised it, and nothing else. So it may be answered again,
+and can never touch another transaction.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def end_transaction(context: TransactionContext, request: EndTxnRequest) -> Coor
 
 
 def abort_for_good(context: TransactionContext, known: TransactionMetadata) -> None:
-    """The coordinator ends an open transaction itself: it timed out, or another producer takes its id. Its producer is fenced."""
+    """The coordinator ends an open transaction itself: it timed out, or another producer takes its id.
+
+    Its producer is fenced.
+    """
     if not context.level.raises_epoch:
         known = known.fenced()
         context.remember_last_epoch(known.transactional_id, NO_EPOCH)
@@ -89,7 +92,8 @@ def _check_keeping(known: TransactionMetadata, request: EndTxnRequest) -> bool:
 def _check_raising(known: TransactionMetadata, request: EndTxnRequest) -> bool:
     """From version 5 on. True for a retry of the end that raised the epoch.
 
-    What is being completed is told first: a producer that has seen its commit answered may abort at once, at the new epoch.
+    What is being completed is told first: a producer that has seen its commit answered may
+    abort at once, at the new epoch.
     """
     _check_not_prepared(known)
     missed_rotation = (

@@ -1,7 +1,8 @@
 """InitProducerId for a transactional id: who may write under it from now on (KIP-98, KIP-360).
 
-Every call raises the epoch, which fences the producer that wrote before. A transaction that is open is aborted first, under an epoch
-of its own, and the caller asks again. A producer that names the id and epoch it has is only let in if they are the newest.
+Every call raises the epoch, which fences the producer that wrote before. A transaction that is open is
+aborted first, under an epoch of its own, and the caller asks again. A producer that names the id and epoch it
+has is only let in if they are the newest.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def init_producer_id(
 ) -> CoordinatorResult:
     """Gives a producer its id and epoch.
 
-    Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress, PolicyViolation.
+    Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions,
+    CoordinatorLoadInProgress, PolicyViolation.
     """
     if not request.transactional_id:
         raise InvalidRequest(

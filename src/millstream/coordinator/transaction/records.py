@@ -1,4 +1,6 @@
-"""Transactions as records of `__transaction_state`, in Kafka 4.3's format: value version 0, or 1 from transaction.version 1 on."""
+"""Transactions as records of `__transaction_state`, in Kafka 4.3's format: value version 0, or 1 from
+transaction.version 1 on.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ from millstream.protocol.generated.transaction_records import (
 def transaction_record(
     transaction: TransactionMetadata, level: TransactionVersion
 ) -> CoordinatorRecord:
-    """Returns the record of a transaction. `level`: the finalized transaction.version, which decides the version of the value."""
+    """Returns the record of a transaction.
+
+    `level`: the finalized transaction.version, which decides the version of the value.
+    """
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
         producer_epoch=transaction.producer_epoch,

@@ -1,7 +1,7 @@
 """The transaction coordinator of one `__transaction_state` partition: the front of everything in this package.
 
-Handlers plan, `replay` changes: a transactional id is what its last record says. The one thing kept beside the log is the
-epoch before the present one (`Transactions.last_epoch`), which only lets a lost answer be given again.
+Handlers plan, `replay` changes: a transactional id is what its last record says. The one thing kept beside the log is
+the epoch before the present one (`Transactions.last_epoch`), which only lets a lost answer be given again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ class TransactionShard:
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Handles any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
+        """Handles any request of `operations.OPERATIONS`.
+
+        A KafkaError that it raises is the answer; nothing has changed then.
+        """
         return operations.OPERATIONS[type(request)](self._context(caller, now), request)
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:

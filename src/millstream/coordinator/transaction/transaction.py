@@ -1,4 +1,6 @@
-"""One transactional id as its last record says it, and the transitions to the next. Pure values: nothing is stored here.
+"""One transactional id as its last record says it, and the transitions to the next.
+
+Pure values: nothing is stored here.
 
 A transition gives a new `TransactionMetadata`; the shard writes it as a record, and its replay is what makes it true.
 """
@@ -111,7 +113,10 @@ class TransactionMetadata:
         )
 
     def completed(self, now_ms: int) -> TransactionMetadata:
-        """Returns the transaction after every marker is written. Where the epochs are used up, the next producer id takes over from epoch 0."""
+        """Returns the transaction after every marker is written.
+
+        Where the epochs are used up, the next producer id takes over from epoch 0.
+        """
         rotates = self.client_version.raises_epoch and self.next_producer_id != NO_PRODUCER_ID
         committed = self.state is TransactionState.PREPARE_COMMIT
         return self._moved(
@@ -124,7 +129,9 @@ class TransactionMetadata:
         )
 
     def fenced(self) -> TransactionMetadata:
-        """Returns the transaction with an epoch that no producer uses: so its abort is told from what its producer still sends."""
+        """Returns the transaction with an epoch that no producer uses: so its abort is told from
+        what its producer still sends.
+        """
         return replace(self, producer_epoch=min(self.producer_epoch + 1, EPOCH_MAX))
 
     def _moved(

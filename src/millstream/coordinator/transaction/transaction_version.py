@@ -39,6 +39,9 @@ def of_end_txn(api_version: int) -> TransactionVersion:
 
 
 def of_add_partitions(api_version: int) -> TransactionVersion:
-    """Returns the version of the protocol that a request uses. From version 4 on brokers add the partitions, for producers that do not."""
+    """Returns the version of the protocol that a request uses.
+
+    From version 4 on brokers add the partitions, for producers that do not.
+    """
     by_broker = api_version >= _FIRST_VERSION_OF_ADD_PARTITIONS
     return TransactionVersion.TV_2 if by_broker else TransactionVersion.TV_0

@@ -1,4 +1,7 @@
-"""The transactional ids of one shard. Hard state: only the replay of records changes it, but for the epochs that `remember_last_epoch` keeps."""
+"""The transactional ids of one shard.
+
+Hard state: only the replay of records changes it, but for the epochs that `remember_last_epoch` keeps.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from millstream.coordinator.transaction.transaction import NO_EPOCH, Transaction
 from millstream.errors import InvalidProducerIdMapping, PolicyViolation
 
 TRANSACTIONAL_IDS_MAX: Final = 100_000
-"""Of one partition of `__transaction_state`, of which there are fifty: 26 MB as measured (tracemalloc, ids of 25 characters, no partitions).
-Kafka has no such bound. An application that takes a new id for each transaction, one in ten seconds, has 60,480 when they begin to expire
-(`transactional.id.expiration.ms`, seven days by default)."""
+"""Of one partition of `__transaction_state`, of which there are fifty: 26 MB as measured (tracemalloc, ids of 25
+characters, no partitions). Kafka has no such bound. An application that takes a new id for each transaction, one in ten
+seconds, has 60,480 when they begin to expire (`transactional.id.expiration.ms`, seven days by default)."""
 
 TRANSACTIONAL_ID_BYTES_MAX: Final = 32 * 1024 * 1024
 """Of all of them: one may have 32 KB."""
@@ -61,7 +64,10 @@ class Transactions:
     # Soft state: not in the log, so a coordinator that takes over does not know it
 
     def last_epoch(self, transactional_id: str) -> int:
-        """Returns the epoch whose producer asked for the present one (KIP-360): its request may come twice. -1: none."""
+        """Returns the epoch whose producer asked for the present one (KIP-360): its request may come twice.
+
+        -1: none.
+        """
         return self._last_epochs.get(transactional_id, NO_EPOCH)
 
     def remember_last_epoch(self, transactional_id: str, epoch: int) -> None:

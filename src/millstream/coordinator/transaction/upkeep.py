@@ -1,4 +1,6 @@
-"""Work that the coordinator does by itself: it aborts what takes too long, forgets ids that are not used, completes what is decided."""
+"""Work that the coordinator does by itself: it aborts what takes too long, forgets ids that are not used,
+completes what is decided.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def resume(context: TransactionContext) -> None:
 
 
 def abort_timed_out(context: TransactionContext, timer: TransactionTimer) -> None:
-    """The transaction may have ended, and another begun, between the timer and now: then the timer was not of this one."""
+    """The transaction may have ended, and another begun, between the timer and now: then the timer
+    was not of this one.
+    """
     known = context.transactions.find(timer.transactional_id)
     if known is None or known.state is not TransactionState.ONGOING:
         return

@@ -1,7 +1,9 @@
-"""Decides what compaction keeps of a batch: all, some of its records, its header alone, or nothing (KIP-534, KIP-98). Pure.
+"""Decides what compaction keeps of a batch: all, some of its records, its header alone, or nothing (KIP-534, KIP-98).
 
-A record stays while it is the latest of its key. A tombstone goes once the delete horizon of its batch has passed, which the
-first cleaning that meets it sets. Offsets, sequences and the order of records never change.
+Pure.
+
+A record stays while it is the latest of its key. A tombstone goes once the delete horizon of its batch has passed,
+which the first cleaning that meets it sets. Offsets, sequences and the order of records never change.
 """
 
 from __future__ import annotations
@@ -49,8 +51,8 @@ class BatchFilter:
     ) -> memoryview | bytearray | None:
         """Returns the batch to write instead of `batch`; None when it goes.
 
-        The last batch of a segment stays, if only as its header, so that recovery can tell a lost segment from compacted
-        records; Kafka keeps that of the last segment only.
+        The last batch of a segment stays, if only as its header, so that recovery can tell a lost segment from
+        compacted records; Kafka keeps that of the last segment only.
         """
         is_discarded = self._transactions.is_discarded(header, batch)
         rows = None if self._drops_records(header, is_discarded) else RecordRows(header, batch)

@@ -1,7 +1,9 @@
-"""Finds the batches of transactions that compaction may drop: all of aborted ones, and markers that end nothing any more. Pure.
+"""Finds the batches of transactions that compaction may drop: all of aborted ones, and markers that
+end nothing any more. Pure.
 
-Whether a batch was aborted follows from its offset alone, so a walk may begin anywhere in the log. A marker may go only when no
-batch of its transaction is left; the entry of an aborted transaction in the transaction index stays as long as its marker must.
+Whether a batch was aborted follows from its offset alone, so a walk may begin anywhere in the log. A marker
+may go only when no batch of its transaction is left; the entry of an aborted transaction in the transaction
+index stays as long as its marker must.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ from millstream.records.record import iterate_records
 
 @final
 class AbortedTransactions:
-    """Tells of each batch which aborted transaction it belongs to. Those of one producer follow one another, so offsets tell them apart."""
+    """Tells of each batch which aborted transaction it belongs to.
+
+    Those of one producer follow one another, so offsets tell them apart.
+    """
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._by_producer: dict[int, list[AbortedTransaction]] = {}
@@ -38,7 +43,9 @@ class AbortedTransactions:
 
 @final
 class CleanedTransactions:
-    """Takes the batches of a log in order, from the first one that is there: a marker goes by what was seen before it."""
+    """Takes the batches of a log in order, from the first one that is there: a marker goes by what
+    was seen before it.
+    """
 
     def __init__(self, aborted: AbortedTransactions) -> None:
         """`aborted`: every transaction that was aborted with records in what is passed in, wherever it ended."""
@@ -49,7 +56,9 @@ class CleanedTransactions:
         self._committed: set[int] = set()
 
     def is_discarded(self, header: BatchHeader, batch: memoryview) -> bool:
-        """Tells whether nothing in the batch is needed by readers: its data was aborted, or its transaction has no batches left."""
+        """Tells whether nothing in the batch is needed by readers: its data was aborted, or its
+        transaction has no batches left.
+        """
         if header.is_control:
             return self._ends_empty_transaction(header, batch)
         if not header.is_transactional:

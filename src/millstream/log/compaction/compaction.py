@@ -1,7 +1,9 @@
-"""One cleaning of one log: reads its dirty part into a map of keys, then writes segments without what the keys replaced.
+"""One cleaning of one log: reads its dirty part into a map of keys, then writes segments
+without what the keys replaced.
 
-Runs in small steps in any one thread at a time, and touches nothing but sealed segments, which do not change, and files of
-its own, `*.cleaned`. What it made is swapped in by the log's owner (`PartitionLog.replace_segments`), who may also refuse.
+Runs in small steps in any one thread at a time, and touches nothing but sealed segments, which do not change,
+and files of its own, `*.cleaned`. What it made is swapped in by the log's owner
+(`PartitionLog.replace_segments`), who may also refuse.
 """
 
 from __future__ import annotations
@@ -58,8 +60,8 @@ class Compaction:
     ) -> None:
         """Call it as the log's owner: transaction indexes are read here, and the owner appends to the newest of them.
 
-        `io_bytes`: how much is read at once, or as much as one batch needs; and written at once, up to a step. Raises OSError,
-        CorruptIndex.
+        `io_bytes`: how much is read at once, or as much as one batch needs; and written at once, up to a
+        step. Raises OSError, CorruptIndex.
         """
         self._plan = plan
         self._aborted = AbortedTransactions(
@@ -72,7 +74,10 @@ class Compaction:
 
     @property
     def end_offset(self) -> int:
-        """The log is clean before this offset once all steps are done. It is less than planned where the map was full."""
+        """The log is clean before this offset once all steps are done.
+
+        It is less than planned where the map was full.
+        """
         return self._offsets.end_offset
 
     def steps(self) -> Iterator[CompactionStep]:

@@ -1,11 +1,13 @@
-"""Decides which part of a log is compacted, and when it is worth it; reads nothing but what segments know of themselves.
+"""Decides which part of a log is compacted, and when it is worth it; reads nothing but what
+segments know of themselves.
 
     clean          dirty, cleanable                  not cleanable
     |--------------|---------------------------------|------------------------------|
     start          first dirty offset                end offset                     end of the log
 
-Not cleanable: the active segment, what is not on the disk yet, what belongs to open transactions or is not committed, and
-what is younger than min.compaction.lag.ms. A cleaning rewrites the clean part too, against the keys of the dirty one.
+Not cleanable: the active segment, what is not on the disk yet, what belongs to open transactions or
+is not committed, and what is younger than min.compaction.lag.ms. A cleaning rewrites the clean part
+too, against the keys of the dirty one.
 """
 
 from __future__ import annotations

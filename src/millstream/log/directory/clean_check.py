@@ -1,8 +1,10 @@
-"""Looks at the logs of a data directory that was closed in order, before its broker tells the controller that it has what it had.
+"""Looks at the logs of a data directory that was closed in order, before its broker tells the
+controller that it has what it had.
 
-A clean stop means that every record a replica had is on its disk; the controller may make such a replica leader without asking others
-(KIP-966). Whether a disk that was left alone gave back what it was given is looked at as far as that is cheap: sizes of files, every
-index as a list, the last batch with its checksum, the epochs. What lies further back is found by `log.verification`, later.
+A clean stop means that every record a replica had is on its disk; the controller may make such a replica leader without
+asking others (KIP-966). Whether a disk that was left alone gave back what it was given is looked at as far as that is
+cheap: sizes of files, every index as a list, the last batch with its checksum, the epochs. What lies further back is
+found by `log.verification`, later.
 
 Reads only, and touches nothing that another thread may write, so it may run in any thread before the logs are opened.
 """
@@ -62,7 +64,9 @@ def _segments(
 
 
 def _check_end(segments: Segments, saved: SavedState) -> None:
-    """Raises MillstreamError where the last batch is damaged, or the log ends before the recovery point that its clean stop wrote."""
+    """Raises MillstreamError where the last batch is damaged, or the log ends before the recovery
+    point that its clean stop wrote.
+    """
     active = segments.active
     end_offset = active.base_offset
     last = None

@@ -1,8 +1,9 @@
 """Makes a directory a data directory, for nobody but the user of the node, and reads whose it is.
 
-Records of all topics lie there, and in the metadata log what passwords can be guessed from. So a new data directory is closed to other
-users of the machine, and whatever is written into it is (`runtime.system`). One that was formatted before keeps its rights: somebody may
-have given them on purpose, to a group that makes backups, and the operator is told of it (`broker.storage.data_directory`).
+Records of all topics lie there, and in the metadata log what passwords can be guessed from. So a new data directory is
+closed to other users of the machine, and whatever is written into it is (`runtime.system`). One that was formatted
+before keeps its rights: somebody may have given them on purpose, to a group that makes backups, and the operator is
+told of it (`broker.storage.data_directory`).
 """
 
 from __future__ import annotations

@@ -29,7 +29,10 @@ _INDEX_SUFFIXES: Final = tuple(kind for kind in SEGMENT_SUFFIXES if kind != LOG_
 
 
 def finish_interrupted_changes(file_system: FileSystem, directory: str) -> list[str]:
-    """Finishes the changes, so that the directory holds whole segments only. Returns the names in it. Raises OSError."""
+    """Finishes the changes, so that the directory holds whole segments only. Returns the names in it.
+
+    Raises OSError.
+    """
     names = file_system.list(directory)
     if not any(name.endswith(_UNFINISHED) for name in names) and not _orphans(names):
         return names

@@ -1,6 +1,7 @@
 """The data directories of a node: which of them can be used, and which one a partition's log lives in.
 
-The first directory holds the metadata log; a node cannot live without it. Decides where new logs go; opens nothing by itself.
+The first directory holds the metadata log; a node cannot live without it. Decides where new logs
+go; opens nothing by itself.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class LogDirectories:
 
     @property
     def previous_broker_epoch(self) -> int:
-        """The epoch of the broker that used these directories last; -1 unless all are there, were closed cleanly and agree on it.
+        """The epoch of the broker that used these directories last; -1 unless all are there, were
+        closed cleanly and agree on it.
 
         A replica may have lost records otherwise, and must not count as one that has them (KIP-966).
         """
@@ -102,7 +104,8 @@ class LogDirectories:
         return [each for each in self if not (self._is_apart and each is self._metadata)]
 
     def place(self, partition: TopicPartition, assigned: Uuid) -> LogDirectory | None:
-        """Returns the directory that has the log already, else the one in `assigned`, else the one with the fewest partitions.
+        """Returns the directory that has the log already, else the one in `assigned`, else the one
+        with the fewest partitions.
 
         None when no directory for partitions is left.
         """

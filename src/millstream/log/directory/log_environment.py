@@ -69,7 +69,8 @@ class SavedState:
     """The broker shut down cleanly: the files are complete as they are."""
     cleaner_checkpoint: int | None = None
     synced_to: int = 0
-    """Everything before it was on the disk, whatever the recovery point says: the metadata log has none and is recovered whole."""
+    """Everything before it was on the disk, whatever the recovery point says: the metadata log has
+    none and is recovered whole."""
     marks: tuple[SegmentMark, ...] = ()
     """What its segments held when they were noted, in order; empty where nobody noted it."""
     marks_are_exact: bool = False

@@ -55,7 +55,7 @@ def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> L
 def load_log(
     directory: str, environment: LogEnvironment, config: LogConfig, saved: SavedState
 ) -> LogState:
-    """Loads the log of a partition directory. Raises OSError when the disk refuses, DamagedFile when records are missing."""
+    """Loads a partition's log. Raises OSError when the disk refuses, DamagedFile when records are missing."""
     file_system = environment.file_system
     file_system.make_directory(directory)
     names = finish_interrupted_changes(file_system, directory)
@@ -141,7 +141,9 @@ def _recover(
 def _load_producers(
     loaded: LogState, names: Collection[str], recovery: Recovery, *, may_have_gaps: bool
 ) -> None:
-    """The newest snapshot, and the log after it, which no cleaning has touched: a marker that was cleaned away would leave its transaction open."""
+    """The newest snapshot, and the log after it, which no cleaning has touched: a marker that was cleaned away would
+    leave its transaction open.
+    """
     recovered = [segment for segment in recovery.recovered if segment in list(loaded.segments)]
     is_of_log = partial(is_snapshot_of, loaded.segments, may_have_gaps=may_have_gaps)
     loaded.snapshots.remove_after(loaded.log_end_offset)
@@ -166,7 +168,9 @@ def _load_producers(
 def _rebuild_transaction_indexes(
     loaded: LogState, rebuilt: Collection[Segment], is_of_log: SnapshotCheck
 ) -> None:
-    """Segments that were recovered or whose index cannot be trusted are replayed whole, from a snapshot before them: their markers count anew."""
+    """Segments that were recovered or whose index cannot be trusted are replayed whole, from a snapshot before them:
+    their markers count anew.
+    """
     if not rebuilt:
         return
     bases = [segment.base_offset for segment in rebuilt]
@@ -182,10 +186,11 @@ def _rebuild_transaction_indexes(
 
 
 def _sync_rebuilt_indexes(loaded: LogState, recovery: Recovery) -> None:
-    """Puts the indexes that recovery has built on the disk, but for the active segment's, which are written when it is sealed.
+    """Puts the indexes that recovery has built on the disk, but for the active segment's, which are
+    written when it is sealed.
 
-    The next flush moves the recovery point beyond these segments: a later crash would find their old indexes, or torn ones, and
-    trust them.
+    The next flush moves the recovery point beyond these segments: a later crash would find their old indexes,
+    or torn ones, and trust them.
     """
     for segment in loaded.segments:
         if segment in recovery.recovered and segment is not loaded.segments.active:

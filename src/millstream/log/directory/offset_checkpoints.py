@@ -1,7 +1,8 @@
-"""Reads and writes the checkpoints of a data directory that have one offset for each log: recovery points, starts, high watermarks, cleanings.
+"""Reads and writes the checkpoints of a data directory that have one offset for each log: recovery points,
+starts, high watermarks, cleanings.
 
-They name topics, not their ids, so what one says of a log that is gone must be out of it before the name is used again. What an
-offset means is its owner's business.
+They name topics, not their ids, so what one says of a log that is gone must be out of it before the name is used again.
+What an offset means is its owner's business.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ class OffsetCheckpoints:
         """Threads of a pool write checkpoints; the owner writes them where a new log has an old name."""
 
     def read(self, name: str) -> LogOffsets:
-        """Returns what a file says of logs that have a directory; nothing where there is no file. Raises DamagedFile, OSError."""
+        """Returns what a file says of logs that have a directory; nothing where there is no file.
+
+        Raises DamagedFile, OSError.
+        """
         path = f"{self._path}/{name}"
         if not self._file_system.exists(path):
             return {}
@@ -48,8 +52,8 @@ class OffsetCheckpoints:
     def forget_predecessor(self, partition: TopicPartition) -> None:
         """Takes out of the files what they say of a log that had the name of one that is to come. Raises OSError.
 
-        After a restart the new log would begin where the old one began, and count as recovered and cleaned as far as the old one was.
-        One write does it for all that are gone.
+        After a restart the new log would begin where the old one began, and count as recovered and cleaned as far as
+        the old one was. One write does it for all that are gone.
         """
         for name, offsets in list(self._written.items()):
             if offsets.get(partition, 0) > 0:

@@ -31,7 +31,10 @@ class Recovery:
 def recover_segments(
     segments: Segments, epochs: LeaderEpochs, recovery_point: int, *, may_have_gaps: bool
 ) -> Recovery:
-    """Recovers the segments. `may_have_gaps`: the log is compacted, so a segment need not begin where the last one ends."""
+    """Recovers the segments.
+
+    `may_have_gaps`: the log is compacted, so a segment need not begin where the last one ends.
+    """
     recovered: list[Segment] = []
     ends: list[int] = []
     """Where each of `recovered` ends."""
@@ -85,7 +88,10 @@ def _recover_segment(segment: Segment, epochs: LeaderEpochs) -> tuple[int, int]:
 def rebuild_epochs(
     epochs: LeaderEpochs, segments: Iterable[Segment], file_system: FileSystem
 ) -> None:
-    """Leader epochs from the batches, where the checkpoint is missing, damaged, or not of this log. Writes it anew. Raises OSError."""
+    """Leader epochs from the batches, where the checkpoint is missing, damaged, or not of this log. Writes it anew.
+
+    Raises OSError.
+    """
     epochs.clear()
     for segment in segments:
         for start in segment.headers():

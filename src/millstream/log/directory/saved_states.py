@@ -1,7 +1,7 @@
 """Reads what the checkpoints of a data directory have saved for its logs, when the directory is opened.
 
-A checkpoint that is damaged counts for nothing: each of them says what can be had again, if more slowly. What was found is kept
-for whoever tells the operator.
+A checkpoint that is damaged counts for nothing: each of them says what can be had again, if more slowly. What was found
+is kept for whoever tells the operator.
 """
 
 from __future__ import annotations

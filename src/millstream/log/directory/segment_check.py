@@ -1,10 +1,11 @@
-"""Compares the files of a log with what was noted of them, so that what was lost or changed while nobody looked is not served.
+"""Compares the files of a log with what was noted of them, so that what was lost or changed while
+nobody looked is not served.
 
-Log files that lack records are an error of their partition: nothing can make them anew. Transaction indexes can be made anew from the
-log, so those that are not as they were are only named here.
+Log files that lack records are an error of their partition: nothing can make them anew. Transaction indexes can be made
+anew from the log, so those that are not as they were are only named here.
 
-What was noted at a clean shutdown is exact. After a crash files may have changed for good reasons: the oldest have left by retention, the
-newest have grown and are recovered, and where a log is compacted all of them are rewritten.
+What was noted at a clean shutdown is exact. After a crash files may have changed for good reasons: the oldest have left
+by retention, the newest have grown and are recovered, and where a log is compacted all of them are rewritten.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def _lost(directory: str, base_offset: int, reason: str) -> DamagedFile:
 def distrusted_indexes(
     segments: Segments, names: Collection[str], recovered: Collection[Segment]
 ) -> list[Segment]:
-    """Returns the segments whose transaction index is not as it was noted, or, if nobody noted it, does not agree with the log.
+    """Returns the segments whose transaction index is not as it was noted, or, if nobody noted it,
+    does not agree with the log.
 
     The entries of the active segment are in memory then, unless it is among them, or recovered.
     """
@@ -152,7 +154,8 @@ def is_snapshot_of(
     *,
     may_have_gaps: bool,
 ) -> bool:
-    """Whether the log agrees with the newest batch and with the oldest open transaction of a snapshot taken at `offset`.
+    """Whether the log agrees with the newest batch and with the oldest open transaction of a
+    snapshot taken at `offset`.
 
     Looking for every producer's would read half of the log at every start; a snapshot of another log has neither.
     """

@@ -1,16 +1,17 @@
 """`segment-checkpoint`: what the segments of all logs of a data directory held when it was written.
 
-Besides the notes of cuts (`log.cut_notes`) the one file that Kafka does not know, and leaves alone. Kafka's own files cannot tell that one of them was lost:
-a transaction index that is missing looks like a segment without aborts, a log file that is shorter like one that was rolled early.
+Besides the notes of cuts (`log.cut_notes`) the one file that Kafka does not know, and leaves alone. Kafka's own files
+cannot tell that one of them was lost: a transaction index that is missing looks like a segment without aborts, a log
+file that is shorter like one that was rolled early.
 
     0                             version
     1234567890                    CRC-32C of everything below
     clean 14                      written by a clean shutdown of broker epoch 14; or `running`
     t 0 <topic id> <log start offset> <recovery point> <base offset>:<bytes>:<bytes>:<bytes>:<crc> ...
 
-One line a log, one group a segment: base offset, size of the log file and of the time index, size and checksum of the transaction
-index; the last two are left out where nothing was aborted. Those of an active segment count the entries in memory: its file is
-compared only when no recovery read the segment, so it was sealed, and must hold them.
+One line a log, one group a segment: base offset, size of the log file and of the time index, size and checksum of the
+transaction index; the last two are left out where nothing was aborted. Those of an active segment count the entries in
+memory: its file is compared only when no recovery read the segment, so it was sealed, and must hold them.
 
 Pure. A file that cannot be read is the same as none: everything in it is a second source.
 """

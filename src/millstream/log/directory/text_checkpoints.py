@@ -101,7 +101,10 @@ def encode_meta_properties(meta: MetaProperties) -> bytes:
 
 
 def decode_meta_properties(path: str, data: bytes) -> MetaProperties:
-    """Decodes `meta.properties`. Raises DamagedFile, also where the last line has no end: half a cluster id is another one."""
+    """Decodes `meta.properties`.
+
+    Raises DamagedFile, also where the last line has no end: half a cluster id is another one.
+    """
     values: dict[str, str] = {}
     for line in data.decode("utf-8", "replace").splitlines():
         match = _PROPERTY.match(line.strip())
@@ -131,7 +134,9 @@ def encode_clean_shutdown(broker_epoch: int) -> bytes:
 
 
 def decode_clean_shutdown(data: bytes) -> int:
-    """Returns the broker epoch, -1 when the file does not tell (older brokers left it empty; it is a hint, not state)."""
+    """Returns the broker epoch, -1 when the file does not tell (older brokers left it empty; it is
+    a hint, not state).
+    """
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -1,7 +1,8 @@
 """The state of the producers that write to a log: enough to drop duplicates and to refuse gaps (KIP-98, KIP-360).
 
-The `check_*` functions decide before anything is written and change nothing; `apply` follows what was written, live and when
-a log is loaded. Also knows where open transactions begin, which bounds the last stable offset, and what a marker may end.
+The `check_*` functions decide before anything is written and change nothing; `apply` follows what was
+written, live and when a log is loaded. Also knows where open transactions begin, which bounds the last stable
+offset, and what a marker may end.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ REMEMBERED_BATCHES: Final = 5
 """A producer has at most five requests in flight, so a retry is always one of its last five batches."""
 _EPOCH_MAX: Final = 2**15 - 1
 PRODUCERS_MAX: Final = 50_000
-"""That one log remembers, some 100 MB. An idempotent producer is a number that anybody makes up; Kafka remembers all of a day."""
+"""That one log remembers, some 100 MB. An idempotent producer is a number that anybody makes up;
+Kafka remembers all of a day."""
 PRODUCERS_OF_ALL_MAX: Final = 250_000
 """That the logs of a node remember together: one that writes to ten partitions counts ten times."""
 _CROWDED_EXPIRATION_MS: Final = 900_000
-"""Where there are half as many as may be, who was silent for so long is forgotten: no producer sends a batch again after its delivery timeout,
-of two minutes by default."""
+"""Where there are half as many as may be, who was silent for so long is forgotten: no producer sends a batch again
+after its delivery timeout, of two minutes by default."""
 _MAKES_ROOM_INTERVAL_MS: Final = 10_000
 """Where there is no room: to look at all producers of a node takes some 50 ms."""
 _RAISES_EPOCH: Final = 2
@@ -116,7 +118,9 @@ class Rewind(NamedTuple):
 
 @dataclass(slots=True)
 class ProducerCount:
-    """The producers that the logs of a node remember together, counted anew now and then: logs are loaded in several threads."""
+    """The producers that the logs of a node remember together, counted anew now and then: logs are
+    loaded in several threads.
+    """
 
     known: int = 0
     known_max: int = PRODUCERS_OF_ALL_MAX
@@ -129,7 +133,9 @@ class ProducerCount:
         return self.known > self.known_max // 2
 
     def has_room(self, now_ms: int) -> bool:
-        """Whether there is room for another producer, once those are forgotten, of all logs, that were silent for long."""
+        """Whether there is room for another producer, once those are forgotten, of all logs, that
+        were silent for long.
+        """
         if self.known < self.known_max:
             return True
         if _is_due(self.looked_at_ms, now_ms):
@@ -174,7 +180,9 @@ class ProducerStates:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The offset where the oldest transaction begins whose end is not committed: it could still be lost with its marker."""
+        """The offset where the oldest transaction begins whose end is not committed: it
+        could still be lost with its marker.
+        """
         still_open = self.first_open_offset
         if not self._ended:
             return still_open
@@ -221,7 +229,9 @@ class ProducerStates:
             _check_epoch(producer_id, producer_epoch, entry.producer_epoch)
 
     def check_append(self, headers: Sequence[BatchHeader], now_ms: int) -> None:
-        """Checks batches before an append. Where another producer has no room, those are forgotten that were silent for long.
+        """Checks batches before an append.
+
+        Where another producer has no room, those are forgotten that were silent for long.
 
         Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing,
         InvalidTxnState for a plain batch amid a transaction, PolicyViolation for one producer too many.
@@ -264,8 +274,9 @@ class ProducerStates:
     ) -> None:
         """The first batch of a transaction here, which the coordinator has been asked about in the meantime.
 
-        `marker_offset` is what `last_marker_offset` said before. A marker that came since belongs to this very transaction:
-        what is written now would never be ended. `sequence_from_0`: its producer begins every transaction with sequence 0.
+        `marker_offset` is what `last_marker_offset` said before. A marker that came since belongs to this
+        very transaction: what is written now would never be ended. `sequence_from_0`: its producer begins
+        every transaction with sequence 0.
         """
         if self.last_marker_offset(header.producer_id) != marker_offset:
             raise InvalidTxnState(
@@ -361,7 +372,9 @@ class ProducerStates:
     # --- after a cut
 
     def plan_rewind(self, offset: int, removed: Iterable[BatchHeader]) -> Rewind | None:
-        """Plans to go back to `offset`, where the log is cut; `removed` are the batches that are cut off. Changes nothing.
+        """Plans to go back to `offset`, where the log is cut; `removed` are the batches that are cut off.
+
+        Changes nothing.
 
         None when what was before them is not known any more: then it must be read from the log.
         """
@@ -417,7 +430,9 @@ class ProducerStates:
     # --- keeping it small
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers without an open transaction that wrote nothing for `expiration_ms`, or less where the log or the node has many; returns how many."""
+        """Forgets producers without an open transaction that wrote nothing for `expiration_ms`, or less where the log
+        or the node has many; returns how many.
+        """
         if len(self._entries) > self._producers_max // 2 or self._count.is_crowded:
             expiration_ms = min(expiration_ms, _CROWDED_EXPIRATION_MS)
         expired = [

@@ -3,8 +3,9 @@
     what is cut off is read ─▶ the producers of it go back by what is remembered of them (`ProducerStates.plan_rewind`)
     that is not enough, or too much to read ─▶ the newest snapshot before the cut, and every batch behind it
 
-Everything is read through descriptors of its own, so whoever reads the log meanwhile is not disturbed. Nobody appends to a log that is
-about to be cut: its follower waits, and what was found counts for nothing if another has begun to lead.
+Everything is read through descriptors of its own, so whoever reads the log meanwhile is not
+disturbed. Nobody appends to a log that is about to be cut: its follower waits, and what was found
+counts for nothing if another has begun to lead.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from millstream.records.batch import BatchHeader
 from millstream.runtime import File, FileSystem
 
 _REWIND_BYTES_MAX: Final = 16 * 1024 * 1024
-"""What is cut off is read for producers up to here, and where it is less than what stays: the headers of as many bytes of the
-smallest batches take 0.3 s to read, as Kafka always takes for the whole segment."""
+"""What is cut off is read for producers up to here, and where it is less than what stays: the headers of as many bytes
+of the smallest batches take 0.3 s to read, as Kafka always takes for the whole segment."""
 
 
 class _Stretch(NamedTuple):
@@ -44,7 +45,10 @@ class ProducersAtCut:
     """`read` blocks and touches nothing but files; it may be called again, and finds more then."""
 
     def __init__(self, state: LogState, file_system: FileSystem, offset: int) -> None:
-        """Looks at what there is to read. Reads of the offset index as much as a fetch does. Raises OSError, CorruptMessage."""
+        """Looks at what there is to read. Reads of the offset index as much as a fetch does.
+
+        Raises OSError, CorruptMessage.
+        """
         self._file_system = file_system
         segments = state.segments.from_offset(offset - 1)
         active, gone = segments[0], segments[1:]
@@ -79,7 +83,10 @@ class ProducersAtCut:
             self._has_failed, self._is_rewound = not self._is_rewound, False
 
     def plan(self, states: ProducerStates) -> Rewind | ProducerStates | None:
-        """Returns how `states` get to be what they were at the cut. None: it is not known before `read` was called once more."""
+        """Returns how `states` get to be what they were at the cut.
+
+        None: it is not known before `read` was called once more.
+        """
         if self._states is None and self._is_rewound and self._batches is not None:
             planned = states.plan_rewind(self._end_offset, self._batches)
             if planned is not None:

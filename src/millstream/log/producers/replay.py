@@ -21,7 +21,8 @@ from millstream.records.control import ControlType, read_control_type, read_coor
 from millstream.records.record import iterate_records
 
 _TAIL_BYTES: Final = 4 * 1024 * 1024
-"""How far back the last batches of live producers are looked for; a retry that crosses a restart is younger than that."""
+"""How far back the last batches of live producers are looked for; a retry that crosses a restart is younger than
+that."""
 
 
 def read_transaction_end(header: BatchHeader, batch: memoryview) -> TransactionEnd | None:
@@ -61,7 +62,9 @@ def restore_producers(
     rebuilt: Iterable[Segment] = (),
     is_of_log: SnapshotCheck = is_believed,
 ) -> bool:
-    """Loads the newest snapshot at or below `highest`, and applies every batch after it. Segments in `rebuilt` get their transaction index anew.
+    """Loads the newest snapshot at or below `highest`, and applies every batch after it.
+
+    Segments in `rebuilt` get their transaction index anew.
 
     False where there is no snapshot: then it applies the whole log.
     """
@@ -98,7 +101,9 @@ def _replay_segment(
 
 
 def deepen_producers(producers: ProducerStates, segments: Sequence[Segment]) -> None:
-    """Remembers the last five batches of each producer again, from the last segments of the log: of the first of them only its end is read."""
+    """Remembers the last five batches of each producer again, from the last segments of the log: of the first
+    of them only its end is read.
+    """
     if len(producers):
         first, *others = segments
         tail = first.headers(first.batch_before(first.size_bytes - _TAIL_BYTES))

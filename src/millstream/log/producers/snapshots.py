@@ -1,4 +1,6 @@
-"""The `.snapshot` files of one partition directory: written at roll and shutdown, the newest usable one read at start."""
+"""The `.snapshot` files of one partition directory: written at roll and shutdown, the newest usable
+one read at start.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from millstream.log.segments.files import SNAPSHOT_SUFFIX, offset_of, segment_pa
 from millstream.runtime import File, FileSystem
 
 SnapshotCheck = Callable[[int, Sequence[ProducerSnapshotEntry]], bool]
-"""Whether a snapshot with these entries may have been taken of a log at this offset: its checksum does not tell of which log it is."""
+"""Whether a snapshot with these entries may have been taken of a log at this offset: its checksum
+does not tell of which log it is."""
 
 
 def is_believed(_offset: int, _entries: Sequence[ProducerSnapshotEntry]) -> bool:
@@ -45,7 +48,9 @@ class ProducerSnapshots:
         return max(self._offsets, default=None)
 
     def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> list[File]:
-        """Writes a snapshot. Returns the file for the next flush to sync, to be closed afterwards; none where the same was there.
+        """Writes a snapshot.
+
+        Returns the file for the next flush to sync, to be closed afterwards; none where the same was there.
 
         A checksum tells a torn one, and the log replaces it; but not exactly where records have left the log since.
         """
@@ -66,7 +71,9 @@ class ProducerSnapshots:
     def load_latest(
         self, highest: int, is_of_log: SnapshotCheck = is_believed
     ) -> tuple[int, list[ProducerSnapshotEntry]] | None:
-        """Returns the newest readable snapshot taken at or below `highest`; those that are damaged, or of another log, are removed."""
+        """Returns the newest readable snapshot taken at or below `highest`; those that are damaged, or of
+        another log, are removed.
+        """
         for offset in reversed(self.offsets()):
             if offset <= highest:
                 try:
@@ -89,7 +96,10 @@ class ProducerSnapshots:
         self.forget_after(offset)()
 
     def forget_after(self, offset: int) -> Callable[[], None]:
-        """Does the first half of `remove_after`, in memory. The second half, which is returned, blocks, in any thread; it raises OSError."""
+        """Does the first half of `remove_after`, in memory.
+
+        The second half, which is returned, blocks, in any thread; it raises OSError.
+        """
         later = [self._path(found) for found in self.offsets() if found > offset]
         self._offsets = {found for found in self._offsets if found <= offset}
         return partial(_remove, self._file_system, self._directory, later)

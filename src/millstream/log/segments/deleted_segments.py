@@ -1,4 +1,6 @@
-"""Segments that left a log and wait for `file.delete.delay.ms`: ranges of their files may be on their way to clients."""
+"""Segments that left a log and wait for `file.delete.delay.ms`: ranges of their files may be on
+their way to clients.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ class CorruptIndex(MillstreamError):
 def read_entries(file_system: FileSystem, path: str, entry_bytes: int) -> bytes:
     """Returns all entries of `path`, without the zeroed space that Kafka preallocates.
 
-    An entry of zeros is legal in the first slot only, as in Kafka: everything from the first later one on is free space.
+    An entry of zeros is legal in the first slot only, as in Kafka: everything from the
+    first later one on is free space.
     """
     data = file_system.read(path)
     if len(data) % entry_bytes:

@@ -1,9 +1,12 @@
-"""The log file of a segment, opened when it is first needed: most partitions of a large broker are idle most of the time.
+"""The log file of a segment, opened when it is first needed: most partitions of a large
+broker are idle most of the time.
 
-Satisfies `runtime.File`. Once it is open it stays open until `close` or `release`; after `close` it is never opened again.
+Satisfies `runtime.File`. Once it is open it stays open until `close` or `release`; after
+`close` it is never opened again.
 
-What was handed out of a file that is cut must not be read after the cut, when other records may stand there: `cut_at` gives the
-open file to a successor that ends there at once, and whoever still holds this one gets EBADF. The disk follows in `settle_cut`.
+What was handed out of a file that is cut must not be read after the cut, when other records may stand there:
+`cut_at` gives the open file to a successor that ends there at once, and whoever still holds this one gets
+EBADF. The disk follows in `settle_cut`.
 """
 
 from __future__ import annotations
@@ -108,7 +111,9 @@ class LazyFile:
         return successor
 
     def settle_cut(self) -> None:
-        """Cuts what `cut_at` has made to look cut; it is on the disk when this returns. Blocks, in any thread. Raises OSError.
+        """Cuts what `cut_at` has made to look cut; it is on the disk when this returns. Blocks, in any thread.
+
+        Raises OSError.
 
         Twice is as good as once: nothing is appended in between.
         """

@@ -2,12 +2,12 @@
 
     i16 version 0 · i64 producer id · i64 first offset · i64 last offset (the abort marker) · i64 last stable offset
 
-Readers at `read_committed` get the entries that overlap what they fetch. The file exists only once something aborted, and gets the
-entries when its segment is sealed.
+Readers at `read_committed` get the entries that overlap what they fetch. The file exists only once something aborted,
+and gets the entries when its segment is sealed.
 
-An entry that is lost or wrong shows aborted records as committed, so the file is never believed for itself: its size and checksum
-are noted elsewhere (`IndexMark`, in the segment checkpoint of the data directory) and compared whenever it is read. Kafka
-believes any file that is a list of entries, and any file that is missing.
+An entry that is lost or wrong shows aborted records as committed, so the file is never believed for itself: its size
+and checksum are noted elsewhere (`IndexMark`, in the segment checkpoint of the data directory) and compared whenever it
+is read. Kafka believes any file that is a list of entries, and any file that is missing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class AbortedTransaction(NamedTuple):
 
 @final
 class TransactionIndex:
-    """The entries of an active segment are always in memory, as those of its other indexes; those of a sealed one are read when needed."""
+    """The entries of an active segment are always in memory, as those of its other indexes; those of a sealed
+    one are read when needed.
+    """
 
     def __init__(self, file_system: FileSystem, path: str, mark: IndexMark | None = None) -> None:
         """`mark`: what the file must hold; None where nobody noted it."""
@@ -49,7 +51,8 @@ class TransactionIndex:
     def mark(self) -> IndexMark:
         """Describes the entries, as far as any were added or read; without either, an empty file.
 
-        Entries that `write` has not put into the file yet count: should it fail to reach the disk, nobody may believe what is there instead.
+        Entries that `write` has not put into the file yet count: should it fail to reach the disk, nobody may
+        believe what is there instead.
         """
         return NOTHING_ABORTED if self._mark is None else self._mark
 
@@ -70,7 +73,9 @@ class TransactionIndex:
         self._is_written = False
 
     def write(self) -> File | None:
-        """Makes the file hold the entries. Returns it, for the caller to sync and close; None when there is nothing to sync.
+        """Makes the file hold the entries.
+
+        Returns it, for the caller to sync and close; None when there is nothing to sync.
 
         Whatever was there goes first, readable or not. Without entries there is no file.
         """
@@ -118,7 +123,9 @@ class TransactionIndex:
         return self._entries
 
     def read_whole(self, *, is_kept: bool) -> list[AbortedTransaction] | None:
-        """Reads the file and compares it with its mark, or, without a mark, with itself. None when it cannot be believed.
+        """Reads the file and compares it with its mark, or, without a mark, with itself.
+
+        None when it cannot be believed.
 
         The entries stay in memory if `is_kept`: most segments are never read at read_committed again. Raises OSError.
         """
@@ -168,7 +175,9 @@ def _decoded(data: bytes) -> list[AbortedTransaction] | None:
 
 
 def _is_ordered(entries: list[AbortedTransaction]) -> bool:
-    """Whether the entries may be of one segment: they come in the order of their markers, and last stable offsets never go back."""
+    """Whether the entries may be of one segment: they come in the order of their markers, and last
+    stable offsets never go back.
+    """
     return all(
         0 <= each.first_offset <= each.last_offset
         and each.producer_id >= 0

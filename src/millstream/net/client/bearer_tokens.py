@@ -1,4 +1,7 @@
-"""Bearer tokens of a client: from a function of the user's, from an OAuth endpoint, or unsecured. Kept while they last."""
+"""Bearer tokens of a client: from a function of the user's, from an OAuth endpoint, or unsecured.
+
+Kept while they last.
+"""
 
 from __future__ import annotations
 

@@ -79,7 +79,10 @@ class _Waiter:
 
 
 class Connection:
-    """Use `Dialer.dial`, which gives asyncio the methods of its protocols. All methods belong to the event loop that connected it."""
+    """Use `Dialer.dial`, which gives asyncio the methods of its protocols.
+
+    All methods belong to the event loop that connected it.
+    """
 
     def __init__(
         self,
@@ -152,10 +155,11 @@ class Connection:
         timeout_ms: int,
         version_max: int,
     ) -> bool:
-        """Sends a request now and has its answer taken as it comes, within the same turn of the loop; takes no task and no future.
+        """Sends a request now and has its answer taken as it comes, within the same turn of the
+        loop; takes no task and no future.
 
-        False where the request would have to wait: for its turn, as the broker wishes, or for authentication. Raises what
-        `request` does before it waits. What `take` raises would be the end of the connection.
+        False where the request would have to wait: for its turn, as the broker wishes, or for authentication. Raises
+        what `request` does before it waits. What `take` raises would be the end of the connection.
         """
         now = self._loop.time()
         must_authenticate = self._session_ends is not None and now >= self._session_ends
@@ -167,7 +171,10 @@ class Connection:
     async def send_without_response(
         self, key: ApiKey, request: Message, *, version_max: int
     ) -> None:
-        """Sends a request without a response: for Produce with acks=0, which no broker answers. In order with `request`."""
+        """Sends a request without a response: for Produce with acks=0, which no broker answers.
+
+        In order with `request`.
+        """
         version = self.versions.choose(key, version_max)
         async with self._turn:
             await self._wait_until_allowed()
@@ -185,7 +192,10 @@ class Connection:
         return cast("AnyResponse", await self._send(key, request, self.versions.choose(key)))
 
     async def close(self) -> None:
-        """Closes after sending what was written, if the broker takes it within a second. Cancelled, it closes all the same."""
+        """Closes after sending what was written, if the broker takes it within a second.
+
+        Cancelled, it closes all the same.
+        """
         self.begin_close()
         if self._transport is None:
             return

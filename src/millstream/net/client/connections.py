@@ -104,7 +104,10 @@ class Connections:
         return min(usable, key=lambda connection: connection.in_flight_count, default=None)
 
     async def get(self, address: Address, lane: Lane) -> Connection:
-        """Returns the open one, or a new one, after the wait that earlier failures to connect ask for. Raises as `Dialer.dial`."""
+        """Returns the open one, or a new one, after the wait that earlier failures to connect ask for.
+
+        Raises as `Dialer.dial`.
+        """
         key = (address, lane)
         connection = self.open(address, lane)
         if connection is not None:

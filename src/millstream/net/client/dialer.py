@@ -140,7 +140,10 @@ class Dialer:
 
 
 def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environment) -> Dialer:
-    """Makes the dialer for the settings of a client. Raises ConfigError when certificates cannot be read or credentials are missing."""
+    """Makes the dialer for the settings of a client.
+
+    Raises ConfigError when certificates cannot be read or credentials are missing.
+    """
     tls = None
     if config.security_protocol.endswith("SSL"):
         from millstream.net.client.tls import tls_context
@@ -177,7 +180,9 @@ def _authenticator(config: ConnectionConfig, environment: Environment) -> Authen
 
 
 async def canonical_addresses(addresses: tuple[Address, ...], network: Network) -> list[Address]:
-    """Returns each IP address of each name, by its canonical name (client_dns_lookup, KIP-235); names that fail stay."""
+    """Returns each IP address of each name, by its canonical name (client_dns_lookup, KIP-235);
+    names that fail stay.
+    """
     found: dict[Address, None] = {}
     for address in addresses:
         try:

@@ -61,7 +61,10 @@ class TaskScope:
     def start(
         self, coroutine: Coroutine[object, object, _Result], name: str, *, awaited: bool = False
     ) -> asyncio.Task[_Result]:
-        """Starts a task. `awaited`: a caller takes the result, so an error is the caller's and no failure of the client."""
+        """Starts a task.
+
+        `awaited`: a caller takes the result, so an error is the caller's and no failure of the client.
+        """
         try:
             self._check_place()
         except MillstreamError:
@@ -73,7 +76,10 @@ class TaskScope:
         return task
 
     async def close(self) -> None:
-        """Cancel every task and wait until each is gone. Raises a failure that no caller was told of. Safe to call again."""
+        """Cancel every task and wait until each is gone. Raises a failure that no caller was told of.
+
+        Safe to call again.
+        """
         if self._loop is not None:
             self._check_place()
         self._closed = True

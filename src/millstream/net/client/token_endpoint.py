@@ -1,4 +1,7 @@
-"""Bearer tokens from an OAuth endpoint for a client's id and secret (RFC 6749, section 4.4; KIP-768). Blocking HTTP, in a thread."""
+"""Bearer tokens from an OAuth endpoint for a client's id and secret (RFC 6749, section 4.4; KIP-768).
+
+Blocking HTTP, in a thread.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""Decides whether one more connection may be accepted: by how many there are, from whom, and how fast they come. Knows no socket.
+"""Decides whether one more connection may be accepted: by how many there are, from whom, and how fast they come.
 
-Too many from one address: the connection is closed at once. Too many in all or at its listener, or too fast: it waits to be accepted, as
-in Kafka, so that a client that comes at a bad moment is slowed down and not turned away. Too fast from one address: it waits, and is
-closed. The listener of brokers, where there are others beside it, is not kept waiting by the clients of those (KIP-402).
+Knows no socket.
+
+Too many from one address: the connection is closed at once. Too many in all or at its listener, or too fast: it waits
+to be accepted, as in Kafka, so that a client that comes at a bad moment is slowed down and not turned away. Too fast
+from one address: it waits, and is closed. The listener of brokers, where there are others beside it, is not kept
+waiting by the clients of those (KIP-402).
 """
 
 from __future__ import annotations
@@ -22,13 +25,19 @@ class ConnectionRates(Protocol):
     def record(
         self, listener_name: str, of_all_max: float | None, of_listener_max: float, now_ms: int
     ) -> int:
-        """Counts a connection, and returns how long it waits to be accepted. `of_all_max` None: it counts for its listener alone."""
+        """Counts a connection, and returns how long it waits to be accepted.
+
+        `of_all_max` None: it counts for its listener alone.
+        """
         ...
 
     def record_address(
         self, listener_name: str, host: str, now_ms: int, *, counts_for_all: bool
     ) -> int:
-        """Counts a connection of an address. Returns after how long it is closed, and counted for nobody; 0: it may stay."""
+        """Counts a connection of an address.
+
+        Returns after how long it is closed, and counted for nobody; 0: it may stay.
+        """
         ...
 
 
@@ -71,7 +80,10 @@ class Admission:
         return listener_name == self._limits.protected_listener
 
     def is_full(self, listener_name: str, without: str | None = None) -> bool:
-        """Whether the next connection of a listener has to wait for another one to end. `without`: if one of that listener did."""
+        """Whether the next connection of a listener has to wait for another one to end.
+
+        `without`: if one of that listener did.
+        """
         limits = self._limits
         own = limits.of_listeners.get(listener_name, _NONE).connections_max
         own_count = self._per_listener[listener_name] - (without == listener_name)
@@ -90,7 +102,9 @@ class Admission:
         return self._rates.record(listener_name, of_all, own, now_ms)
 
     def expulsion_ms(self, listener_name: str, host: str, now_ms: int) -> int:
-        """Returns after how long a connection is closed because its address has sent others just before it; 0: it may stay."""
+        """Returns after how long a connection is closed because its address has sent others just
+        before it; 0: it may stay.
+        """
         counts_for_all = not self.is_protected(listener_name)
         return self._rates.record_address(
             listener_name, host, now_ms, counts_for_all=counts_for_all

@@ -1,7 +1,8 @@
 """The client at the other end of a connection: what every request of it has in common.
 
-One object a connection, made when the connection is accepted. A login replaces its principal, when it has succeeded and before the next
-request is read: nothing asks for the principal in between, and a second login may not change who it is (KIP-368).
+One object a connection, made when the connection is accepted. A login replaces its principal, when it has
+succeeded and before the next request is read: nothing asks for the principal in between, and a second login
+may not change who it is (KIP-368).
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 
 @dataclass(slots=True, eq=False)
 class ClientConnection:
-    """The connection a request came over. The id is unique while the process lives. An authorizer is given it as who asks."""
+    """The connection a request came over. The id is unique while the process lives.
+
+    An authorizer is given it as who asks.
+    """
 
     connection_id: int
     client_host: str
@@ -24,12 +28,14 @@ class ClientConnection:
     principal: KafkaPrincipal = ANONYMOUS
     security_protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
     is_forwarded: bool = False
-    """Another broker has passed on its request. The other fields are those of that client, but for listener, protocol and port."""
+    """Another broker has passed on its request. The other fields are those of that client, but for
+    listener, protocol and port."""
     software_name: str = "unknown"
     """As the client's ApiVersions request tells it (KIP-511)."""
     software_version: str = "unknown"
     pause: Callable[[int], None] | None = None
-    """Starts no further request of this connection for so many milliseconds (KIP-219). None where requests come in envelopes."""
+    """Starts no further request of this connection for so many milliseconds (KIP-219). None where
+    requests come in envelopes."""
 
     def __str__(self) -> str:
         return f"{self.client_host}:{self.client_port} on {self.listener_name}"

@@ -1,8 +1,9 @@
 """Notes why connections are closed, so that a client that comes again and again, or a flood of them, fills no log.
 
-A line says it at once; then it is silent about that address and that reason for ten minutes. Reasons may quote what a client sent, so
-only so many different ones are told of in that time. What is not told is logged at DEBUG, and the metrics of failed logins count it.
-A refused guess of a password is told each time: it is evidence, and whoever guesses waits before each.
+A line says it at once; then it is silent about that address and that reason for ten minutes. Reasons may
+quote what a client sent, so only so many different ones are told of in that time. What is not told is logged
+at DEBUG, and the metrics of failed logins count it. A refused guess of a password is told each time: it is
+evidence, and whoever guesses waits before each.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ class Closings:
         self._lines = 0
 
     def note(self, host: str, reason: str) -> str | None:
-        """Returns what to add to the line that says it: nothing, or how often it was left out. None: it is left out this time, too."""
+        """Returns what to add to the line that says it: nothing, or how often it was left out.
+
+        None: it is left out this time, too.
+        """
         now_ms = self._now_ms()
         told = self._told.get((host, reason))
         if told is not None and now_ms - told.at_ms < _AGAIN_MS:

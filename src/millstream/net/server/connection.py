@@ -1,8 +1,9 @@
 """Serves one client connection: reads frames, hands them to the request handler, answers in order.
 
-Requests are handled one at a time, in order, as Kafka does; only requests the handler calls overlapping (produces) are started
-while earlier ones of their kind still wait. Their responses are kept back until every earlier one has been sent. While a request
-may not be started the socket is not read, apart from what one read gave, and while the client leaves answers unread none is started.
+Requests are handled one at a time, in order, as Kafka does; only requests the handler calls overlapping (produces) are
+started while earlier ones of their kind still wait. Their responses are kept back until every earlier one has been
+sent. While a request may not be started the socket is not read, apart from what one read gave, and while the client
+leaves answers unread none is started.
 
     readable -> FrameReceiver -> RequestHandler.handle -> response at once ----------------> SocketWriter -> socket
                                                        -> awaitable -> task -> _Unanswered --^
@@ -36,7 +37,8 @@ _READ_BYTES_PER_TURN: Final = 1024 * 1024
 _UNSENT_BYTES_PER_TURN: Final = 64 * 1024
 """Of answers that leave together."""
 _LAST_ANSWER_S: Final = 0.05
-"""From a last answer to the end of its connection: longer than a client on a busy machine takes to read it by itself."""
+"""From a last answer to the end of its connection: longer than a client on a busy machine takes to read it by
+itself."""
 _UNTOLD_BYTES_MAX: Final = 4096
 """Small requests are not worth the telling."""
 
@@ -68,14 +70,19 @@ class ConnectionOwner(Protocol):
         ...
 
     def hold_unsent(self, change: int) -> None:
-        """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take. May close connections."""
+        """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take.
+
+        May close connections.
+        """
         ...
 
     def on_closed(self, connection: ServerConnection) -> None: ...
 
 
 class TlsTransport(SealingSocket, Protocol):
-    """A socket with TLS on it, after its handshake (`tls_socket.TlsSocket`, which is not imported where nothing has TLS)."""
+    """A socket with TLS on it, after its handshake (`tls_socket.TlsSocket`, which is not
+    imported where nothing has TLS).
+    """
 
     must_write: bool
 
@@ -153,7 +160,10 @@ class ServerConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is unanswered and nothing unsent. What has arrived while it waits for its quota is not begun."""
+        """Whether nothing is unanswered and nothing unsent.
+
+        What has arrived while it waits for its quota is not begun.
+        """
         is_begun = self._next is not None or not self._receiver.needs_bytes
         return (
             not self._unanswered
@@ -166,7 +176,9 @@ class ServerConnection:
     def guard(
         self, frame_bytes_max: int, wait_before_refusal: Callable[[], Coroutine[None, None, None]]
     ) -> None:
-        """Takes no longer frames than those from now on, and lets a client wait that sends one, as whoever cannot log in waits."""
+        """Takes no longer frames than those from now on, and lets a client wait that sends one, as
+        whoever cannot log in waits.
+        """
         self._receiver.limit(frame_bytes_max)
         self._wait_before_refusal = wait_before_refusal
 
@@ -217,7 +229,9 @@ class ServerConnection:
         )
 
     def _read_if_wanted(self) -> None:
-        """Readers that turn out not to be wanted are removed when bytes come: most clients send none before their answer."""
+        """Readers that turn out not to be wanted are removed when bytes come: most clients send
+        none before their answer.
+        """
         if (self._hung_up or not self._reading or self._tls is not None) and self._wants_bytes():
             if self._reads_untold():
                 self._owner.turns.ask(self)
@@ -226,7 +240,9 @@ class ServerConnection:
                 self._loop.add_reader(self._socket, self._on_readable)
 
     def _reads_untold(self) -> bool:
-        """Whether the loop will not tell of what can be read: it tells only once of a connection that was reset, and never of what TLS holds."""
+        """Whether the loop will not tell of what can be read: it tells only once of a connection that was
+        reset, and never of what TLS holds.
+        """
         return self._hung_up or (self._tls is not None and self._tls.holds_bytes)
 
     def resume_reading(self) -> None:
@@ -273,9 +289,12 @@ class ServerConnection:
         return count
 
     def on_hang_up(self) -> None:
-        """Notes that the client waits for no more answers. Requests it sent before are still read: some of them want no answer.
+        """Notes that the client waits for no more answers.
 
-        So are they while it waits for a quota, which counts them: they are no more than its socket holds, and a wait may be hours.
+        Requests it sent before are still read: some of them want no answer.
+
+        So are they while it waits for a quota, which counts them: they are no more than its socket
+        holds, and a wait may be hours.
         """
         self._hung_up = True
         self._stop_pause()
@@ -498,9 +517,11 @@ class ServerConnection:
         self.close(str(error), level)
 
     def _close_after(self, response: Response, reason: str, level: int) -> None:
-        """Sends a last response, and closes a moment later: some clients drop what they read together with the end of the stream.
+        """Sends a last response, and closes a moment later: some clients drop what they read
+        together with the end of the stream.
 
-        Nothing is read meanwhile, since something is unanswered. Whoever hangs up meanwhile has its next request refused by the handler.
+        Nothing is read meanwhile, since something is unanswered. Whoever hangs up meanwhile has its next
+        request refused by the handler.
         """
         self._write(response)
         self._unanswered.append(_Unanswered(0))

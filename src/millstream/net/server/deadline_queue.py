@@ -1,4 +1,7 @@
-"""A queue of items that expire a fixed time after they were last touched, oldest first. Touching costs one dictionary move."""
+"""A queue of items that expire a fixed time after they were last touched, oldest first.
+
+Touching costs one dictionary move.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ ItemT = TypeVar("ItemT")
 
 
 class DeadlineQueue(Generic[ItemT]):
-    """A queue in which all items wait equally long, so they expire in the order of touching. Times are monotonic milliseconds."""
+    """A queue in which all items wait equally long, so they expire in the order of touching.
+
+    Times are monotonic milliseconds.
+    """
 
     def __init__(self, wait_ms: int) -> None:
         self._wait_ms = wait_ms

@@ -1,8 +1,9 @@
-"""TLS handshakes of clients that have just connected: they take turns, have a time limit, and there are only so many at once.
+"""TLS handshakes of clients that have just connected: they take turns, have a time limit, and there
+are only so many at once.
 
-A handshake costs a third to two thirds of a millisecond of the loop (docs/adr/0027). So each of its steps is a turn like those of requests,
-and however many come, sockets of others are looked at after a few of them. A client that stands still in the middle costs memory and a
-descriptor only: nobody waits for it.
+A handshake costs a third to two thirds of a millisecond of the loop (docs/adr/0027). So each of its steps is a turn
+like those of requests, and however many come, sockets of others are looked at after a few of them. A client that stands
+still in the middle costs memory and a descriptor only: nobody waits for it.
 """
 
 from __future__ import annotations
@@ -26,16 +27,20 @@ _LOGGER = logging.getLogger(__name__)
 HANDSHAKE_MS: Final = 10_000
 """A client that has not finished by then is dropped. Kafka has no such limit; clients give up after 10 s as well."""
 OPEN_MAX: Final = 512
-"""OpenSSL holds 35 KB for each. Where 2,000 begin in a second and stand still, each has a quarter of a second before it makes room."""
+"""OpenSSL holds 35 KB for each. Where 2,000 begin in a second and stand still, each has a quarter
+of a second before it makes room."""
 UNHEARD_MS: Final = 100
-"""A client that has said nothing for longer makes room when there are too many: an honest one begins with the packet after its last of TCP."""
+"""A client that has said nothing for longer makes room when there are too many: an honest one begins with the
+packet after its last of TCP."""
 SILENCE_MS: Final = 250
-"""So does one that is silent for longer later on when there are too many: a round trip round the world. In a storm of honest ones who
-wait for us, nobody pushes out another."""
+"""So does one that is silent for longer later on when there are too many: a round trip round the world. In a storm of
+honest ones who wait for us, nobody pushes out another."""
 AGE_MS: Final = 1_000
-"""So does a handshake that is older, whatever its client sends: an honest one needs milliseconds of ours and round trips of its own."""
+"""So does a handshake that is older, whatever its client sends: an honest one needs milliseconds of
+ours and round trips of its own."""
 _ROUND_S: Final = 0.001
-"""A few handshakes. In a storm of them there is always a round, which whoever has logged in waits for with each request."""
+"""A few handshakes. In a storm of them there is always a round, which whoever has logged in
+waits for with each request."""
 
 
 class TlsListener(Protocol):

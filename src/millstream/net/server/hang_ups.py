@@ -1,7 +1,7 @@
 """Tells when clients hang up, also those whose sockets are not read because a request of theirs is waited for.
 
-A read finds the end of a stream only behind all bytes before it. epoll tells of it at once (EPOLLRDHUP), whatever is unread; event
-loops do not ask for that, so this has an epoll of its own, which the loop watches like a socket.
+A read finds the end of a stream only behind all bytes before it. epoll tells of it at once (EPOLLRDHUP), whatever is
+unread; event loops do not ask for that, so this has an epoll of its own, which the loop watches like a socket.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""A small HTTP server for probes and scrapes: GET and HEAD, one request a connection, a few connections at a time, with TLS or without.
+"""A small HTTP server for probes and scrapes: GET and HEAD, one request a connection, a few connections at a
+time, with TLS or without.
 
-Where only this machine can reach it, it answers only who asks for this machine: a web page of somebody else can have its own name
-resolve to 127.0.0.1 (DNS rebinding), and would read the answers in the browser of whoever looks at it.
+Where only this machine can reach it, it answers only who asks for this machine: a web page of somebody else can have
+its own name resolve to 127.0.0.1 (DNS rebinding), and would read the answers in the browser of whoever looks at it.
 
-Owns sockets, limits and deadlines. What is said under which path is the responder's business. A probe must be answered however
-many slow clients there are, or the node would be restarted for nothing: when there are too many connections the one that has been
-silent for the longest time makes room, and if all have asked, the one that has been reading its answer for the longest time.
+Owns sockets, limits and deadlines. What is said under which path is the responder's business. A probe must be answered
+however many slow clients there are, or the node would be restarted for nothing: when there are too many connections the
+one that has been silent for the longest time makes room, and if all have asked, the one that has been reading its
+answer for the longest time.
 """
 
 from __future__ import annotations
@@ -139,7 +141,10 @@ class HttpServer:
         return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answers one request. A client that is slow, sends no valid request or goes away is dropped without an answer."""
+        """Answers one request.
+
+        A client that is slow, sends no valid request or goes away is dropped without an answer.
+        """
         try:
             async with asyncio.timeout(_REQUEST_TIMEOUT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -185,7 +190,9 @@ class HttpServer:
     async def _begun(
         self, method: str, path: str, head: bytes
     ) -> tuple[HttpResponse, bytes | None]:
-        """A response with its first piece: only then is it known whether the page can be made, and a status cannot be taken back."""
+        """A response with its first piece: only then is it known whether the page can be made, and
+        a status cannot be taken back.
+        """
         try:
             response = self._response(method, path, head)
             return response, await self._next_piece(response.body)

@@ -14,7 +14,10 @@ _UNLIMITED: Final = (1 << 63) - 1
 
 
 def connection_overrides(text: str) -> dict[str, int]:
-    """`max.connections.per.ip.overrides` by address. Raises ConfigError for anything but ADDRESS:LIMIT,ADDRESS:LIMIT."""
+    """`max.connections.per.ip.overrides` by address.
+
+    Raises ConfigError for anything but ADDRESS:LIMIT,ADDRESS:LIMIT.
+    """
     limits = {}
     for item in filter(None, (item.strip() for item in text.split(","))):
         host, colon, limit = item.rpartition(":")
@@ -57,7 +60,8 @@ class ConnectionLimits:
     protected_listener: str | None = None
     """The listener of brokers, where it is not the only one."""
     requests_in_flight_max: int = 64
-    """Overlapping requests of one connection that were started and not answered; at the limit its socket is not read."""
+    """Overlapping requests of one connection that were started and not answered; at the limit its socket is not
+    read."""
     request_bytes_held_max: int = from_keys(
         "queued.max.request.bytes",
         default=256 * 1024 * 1024,
@@ -65,7 +69,8 @@ class ConnectionLimits:
     )
     """Unanswered requests of all connections; above it those are not read that hold most of it."""
     unsent_bytes_max: int = 256 * 1024 * 1024
-    """Answers in memory that clients do not take; above it the client is dropped that has taken nothing for the longest time."""
+    """Answers in memory that clients do not take; above it the client is dropped that has taken
+    nothing for the longest time."""
     send_buffer_bytes: int = from_keys("socket.send.buffer.bytes", default=393_216)
     """SO_SNDBUF; -1 leaves it to the operating system."""
     receive_buffer_bytes: int = from_keys("socket.receive.buffer.bytes", default=-1)

@@ -11,12 +11,18 @@ from millstream.security.tls.tls_settings import TlsSettings
 
 
 class ListenerTls:
-    """Implements `handshakes.TlsListener`. Whoever reloads the stores puts another context here; open connections keep theirs."""
+    """Implements `handshakes.TlsListener`.
+
+    Whoever reloads the stores puts another context here; open connections keep theirs.
+    """
 
     def __init__(
         self, settings: TlsSettings, context: ssl.SSLContext, *, names_clients: bool
     ) -> None:
-        """`names_clients`: a certificate says who a client is. False where clients log in: then it only lets them in, as in Kafka."""
+        """`names_clients`: a certificate says who a client is.
+
+        False where clients log in: then it only lets them in, as in Kafka.
+        """
         self.context = context
         self._mapping = settings.mapping
         self._names_clients = names_clients

@@ -1,7 +1,7 @@
 """Stands before the handler of one connection until its client has logged in, and again when its session has ended.
 
-Performs what `security.login` decides: arithmetic in threads, the delay of refusals, the identity of the connection. A connection whose
-session never ends leaves the gate: its requests cost what they cost without a login.
+Performs what `security.login` decides: arithmetic in threads, the delay of refusals, the identity of the connection. A
+connection whose session never ends leaves the gate: its requests cost what they cost without a login.
 """
 
 from __future__ import annotations
@@ -189,7 +189,10 @@ class LoginGate:
         )  # fmt: skip
 
     def _note_failure(self, reason: str, connection: ClientConnection, *, is_guess: bool) -> None:
-        """Before the delay: whoever guesses and hangs up is in the log too. Who speaks another protocol is told of now and then."""
+        """Before the delay: whoever guesses and hangs up is in the log too.
+
+        Who speaks another protocol is told of now and then.
+        """
         reason, again = shortened(reason), self._session is not None
         more = "" if is_guess else self._closings.note(connection.client_host, reason)
         _LOGGER.log(

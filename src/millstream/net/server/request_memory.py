@@ -1,7 +1,8 @@
 """Bounds the memory that unanswered requests take, and decides which connections have to wait when it is reached.
 
-Only those wait who hold more than an equal share of it: a few clients that fill it slow down themselves, and the others go on.
-Of those who wait in the middle of a request one at a time may complete it, so that they cannot wait for each other.
+Only those wait who hold more than an equal share of it: a few clients that fill it slow down themselves, and
+the others go on. Of those who wait in the middle of a request one at a time may complete it, so that they
+cannot wait for each other.
 """
 
 from __future__ import annotations

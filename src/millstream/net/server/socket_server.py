@@ -1,7 +1,7 @@
 """Listens, accepts within the limits, and watches over all connections of one node.
 
-Ports are bound early, so that a wrong port fails before anything else happens and clients that connect while the node starts
-wait in the backlog; `serve` answers them.
+Ports are bound early, so that a wrong port fails before anything else happens and clients that connect while the node
+starts wait in the backlog; `serve` answers them.
 """
 
 from __future__ import annotations
@@ -41,13 +41,16 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 _OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
 _HANDSHAKES_PAUSE_S = 0.01
-"""A young handshake of an honest client is over by then, or one of another is old enough to make room. At 2,000 a second the default
-backlog of 50 holds who comes in the meantime; whom it cannot hold tries again after a second, and then after two."""
+"""A young handshake of an honest client is over by then, or one of another is old enough to make room. At
+2,000 a second the default backlog of 50 holds who comes in the meantime; whom it cannot hold tries again
+after a second, and then after two."""
 _STRANGERS_MS: Final = 3_000
-"""A login that takes longer makes room where connections are too many: an honest one needs five round trips and a tenth of a second of work."""
+"""A login that takes longer makes room where connections are too many: an honest one needs five round trips
+and a tenth of a second of work."""
 _STRANGERS_PAUSE_S: Final = 0.05
 _EXPELLED_MAX: Final = 1_000
-"""Connections that came too fast from their address and wait to be closed; of more, the oldest is closed at once. They cost a descriptor."""
+"""Connections that came too fast from their address and wait to be closed; of more, the oldest is closed at
+once. They cost a descriptor."""
 _SAID_AGAIN_MS: Final = 60_000
 """At a limit one connection comes for each that goes: that is said once a minute."""
 _OUT_OF_DESCRIPTORS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -64,7 +67,10 @@ class SocketServer:
         network: Network | None = None,
         rates: ConnectionRates | None = None,
     ) -> None:
-        """`now_s` measures how long a connection's turn takes, finer than `clock` does. `rates` measures how fast connections come."""
+        """`now_s` measures how long a connection's turn takes, finer than `clock` does.
+
+        `rates` measures how fast connections come.
+        """
         self.limits = limits
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         """Shared: a read and the cutting of its frames happen in one call of one connection."""
@@ -90,7 +96,8 @@ class SocketServer:
         self._connections: set[ServerConnection] = set()
         self._admission = Admission(limits, rates)
         self._waiting_for_room: list[Callable[[], None]] = []
-        """Called when a connection is closed: listeners that accept again, and connections that were let wait before."""
+        """Called when a connection is closed: listeners that accept again, and connections that were let wait
+        before."""
         self._held: dict[socket.socket, asyncio.TimerHandle] = {}
         """Connections that were accepted and wait, to be let in or to be closed."""
         self._expelled: OrderedDict[socket.socket, None] = OrderedDict()
@@ -149,7 +156,10 @@ class SocketServer:
             )
 
     def change_limits(self, limits: ConnectionLimits) -> None:
-        """Takes over new limits; open connections stay open. The times that connections may be silent are fixed at the start."""
+        """Takes over new limits; open connections stay open.
+
+        The times that connections may be silent are fixed at the start.
+        """
         self.limits = limits
         self._admission.change_limits(limits)
         self.request_memory.change_limit(limits.request_bytes_held_max)
@@ -279,7 +289,10 @@ class SocketServer:
         return False
 
     def _has_had_its_time(self, stranger: ServerConnection) -> bool:
-        """Closes a connection that has not logged in for a while. Else who holds all of them, and never logs in, would keep everybody out."""
+        """Closes a connection that has not logged in for a while.
+
+        Else who holds all of them, and never logs in, would keep everybody out.
+        """
         deadline_ms = self._logging_in.next_deadline_ms()
         assert deadline_ms is not None, "the queue is of this connection, at least"
         begun_ms = deadline_ms - self.limits.login_ms

@@ -1,7 +1,8 @@
 """Sends response parts over a non-blocking socket: buffers joined in one system call, long file stretches by sendfile.
 
-With TLS everything leaves in pieces that the socket seals: sendfile and sendmsg would write past TLS, in clear text. Stretches of files
-are read a piece at a time. It keeps what the socket does not take yet. Waiting for the socket is the connection's business.
+With TLS everything leaves in pieces that the socket seals: sendfile and sendmsg would write past TLS, in
+clear text. Stretches of files are read a piece at a time. It keeps what the socket does not take yet. Waiting
+for the socket is the connection's business.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ _BUFFER_TYPES: Final = (bytes, bytearray, memoryview)
 _PIECE_BYTES: Final = 64 * 1024
 """Of what TLS seals at once (`tls_socket.PIECE_BYTES`, which is not imported where nothing has TLS)."""
 _SEALED_BYTES_PER_FLUSH_MAX: Final = 1024 * 1024
-"""A client on the same machine takes them as fast as they are sealed: a millisecond of the loop, then others have their turn."""
+"""A client on the same machine takes them as fast as they are sealed: a millisecond of the loop,
+then others have their turn."""
 
 
 class SealingSocket(Protocol):
-    """A socket with TLS on it. `send` takes a whole piece, or raises BlockingIOError and is given the same piece again."""
+    """A socket with TLS on it.
+
+    `send` takes a whole piece, or raises BlockingIOError and is given the same piece again.
+    """
 
     def send(self, piece: bytes | bytearray | memoryview) -> int: ...
 
@@ -157,7 +162,9 @@ class SocketWriter:
         return not self._unsent
 
     def _next_piece(self) -> bytes | bytearray | memoryview:
-        """Takes the next bytes from the queue: of a stretch or a long buffer a part, of short buffers as many as fit."""
+        """Takes the next bytes from the queue: of a stretch or a long buffer a part, of short
+        buffers as many as fit.
+        """
         head = self._unsent[0]
         if isinstance(head, _FileStretch):
             return self._read_piece(head)

@@ -1,7 +1,9 @@
-"""A connected socket with TLS on it, as connections and writers use it: it says BlockingIOError like a plain one (ADR 0027).
+"""A connected socket with TLS on it, as connections and writers use it: it says BlockingIOError
+like a plain one (ADR 0027).
 
-OpenSSL's error queue and its two wants stay in here. What the socket sends leaves in pieces of which each is taken whole: a piece that is
-not taken must be offered again with the same bytes, since OpenSSL may have sealed and sent a part of it already.
+OpenSSL's error queue and its two wants stay in here. What the socket sends leaves in pieces of which each is
+taken whole: a piece that is not taken must be offered again with the same bytes, since OpenSSL may have
+sealed and sent a part of it already.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import ssl
 from typing import Final
 
 PIECE_BYTES: Final = 64 * 1024
-"""Four records of TLS: 16 KiB cost a system call each, and what is in work of one piece is held in memory by OpenSSL."""
+"""Four records of TLS: 16 KiB cost a system call each, and what is in work of one piece is held in memory by
+OpenSSL."""
 _UNREAD_BYTES_MAX: Final = 64 * 1024
 
 
@@ -30,13 +33,17 @@ class TlsSocket:
             raise OSError(f"the client is gone: {error}") from error
         self._has_half_a_piece = False
         self.must_write = False
-        """A read found that TLS itself has something to say first, for which the other end leaves no room (KeyUpdate)."""
+        """A read found that TLS itself has something to say first, for which the other end leaves no room
+        (KeyUpdate)."""
 
     def fileno(self) -> int:
         return self._socket.fileno()
 
     def do_handshake(self) -> None:
-        """Goes on with the handshake. Raises ssl.SSLWantReadError and ssl.SSLWantWriteError for its next turn, else OSError."""
+        """Goes on with the handshake.
+
+        Raises ssl.SSLWantReadError and ssl.SSLWantWriteError for its next turn, else OSError.
+        """
         self._socket.do_handshake()
 
     def certificate(self) -> bytes | None:
@@ -81,7 +88,9 @@ class TlsSocket:
         self._socket.close()
 
     def close(self) -> None:
-        """Says goodbye in TLS, where that is possible without waiting, so that the client sees that nothing was cut off."""
+        """Says goodbye in TLS, where that is possible without waiting, so that the client
+        sees that nothing was cut off.
+        """
         if not self._has_half_a_piece:
             with contextlib.suppress(
                 OSError, ValueError

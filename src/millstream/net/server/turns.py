@@ -1,7 +1,7 @@
 """Gives turns to connections that have more requests than one turn lets them start.
 
-Each gets its turn before one gets a second, and all of them together get so much time before the loop looks at its sockets again,
-however much a few of them have sent, and however many have sent much.
+Each gets its turn before one gets a second, and all of them together get so much time before the loop looks at its
+sockets again, however much a few of them have sent, and however many have sent much.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ class TurnTaker(Protocol):
 
 
 class Turns:
-    """The turns of connections. `now_s` is a clock that only goes forward; `call_soon` calls after other work of the loop."""
+    """The turns of connections.
+
+    `now_s` is a clock that only goes forward; `call_soon` calls after other work of the loop.
+    """
 
     def __init__(
         self,

@@ -2,8 +2,8 @@
 
     first -> (ApiVersions, once) -> SaslHandshake -> tokens, in SaslAuthenticate or (handshake v0) as they are -> logged in
 
-Frames come in and actions go out; who performs them owns the socket, the clock and the threads. What clients are told, and where a
-connection is closed without a word, is Kafka's (SaslServerAuthenticator).
+Frames come in and actions go out; who performs them owns the socket, the clock and the threads. What clients are told,
+and where a connection is closed without a word, is Kafka's (SaslServerAuthenticator).
 """
 
 from __future__ import annotations
@@ -287,7 +287,10 @@ _NAME_TOLD_MAX: Final = 64
 
 
 def _lifetime_ms(session_ms_max: int, expires_at_ms: int | None, now: Instant) -> int | None:
-    """The least of what the configuration and the credential allow; None where neither limits it. An ended credential: 0."""
+    """The least of what the configuration and the credential allow; None where neither limits it.
+
+    An ended credential: 0.
+    """
     limits = [session_ms_max] if session_ms_max > 0 else []
     if expires_at_ms is not None:
         limits.append(max(0, expires_at_ms - now.wall_ms))
@@ -311,7 +314,8 @@ def _refusal_of_any(
 ) -> list[Piece] | None:
     """The answer of another API than the one that was expected; None where it has no place for an error of all of it.
 
-    Metadata says it of each topic, as in Kafka: clients that do not look at the refusal of a bearer token ask for theirs next.
+    Metadata says it of each topic, as in Kafka: clients that do not look at the refusal of a bearer
+    token ask for theirs next.
     """
     key = ApiKey(header.request_api_key)
     answer = response_class(key)()

@@ -43,7 +43,9 @@ class SaslRefused:
 
 @dataclass(frozen=True, slots=True)
 class SaslWork:
-    """The next step takes milliseconds of arithmetic: `do` is called where it holds up nobody, and what it returns is the step."""
+    """The next step takes milliseconds of arithmetic: `do` is called where it holds up nobody, and
+    what it returns is the step.
+    """
 
     do: Callable[[], SaslChallenge | SaslAccepted | SaslRefused] = field(repr=False)
 

@@ -1,4 +1,7 @@
-"""SASL OAUTHBEARER from the server's side (RFC 7628, KIP-255, KIP-768). Owns the form of messages; who is to be believed is `validate`'s."""
+"""SASL OAUTHBEARER from the server's side (RFC 7628, KIP-255, KIP-768).
+
+Owns the form of messages; who is to be believed is `validate`'s.
+"""
 
 from __future__ import annotations
 

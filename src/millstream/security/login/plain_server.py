@@ -1,4 +1,6 @@
-"""SASL PLAIN from the server's side (RFC 4616): name and password as they are, compared with those of the listener's JAAS text."""
+"""SASL PLAIN from the server's side (RFC 4616): name and password as they are, compared with those
+of the listener's JAAS text.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """SCRAM from the server's side (RFC 5802, 7677; KIP-84), with delegation tokens (KIP-48).
 
-The arithmetic is in `security.scram`. The grammar of messages is Kafka's: 7-bit text, the header `n,` only, unknown extensions ignored.
-Two things are stricter than in Kafka, for which neither is a reason to refuse: what the client says of channel binding is compared with
-its header (RFC 5802, section 7), and a name that nobody has gets a salt too and is refused for its proof, so that names cannot be found out.
+The arithmetic is in `security.scram`. The grammar of messages is Kafka's: 7-bit text, the header `n,` only, unknown
+extensions ignored. Two things are stricter than in Kafka, for which neither is a reason to refuse: what the client says
+of channel binding is compared with its header (RFC 5802, section 7), and a name that nobody has gets a salt too and is
+refused for its proof, so that names cannot be found out.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class ScramVerifiers(Protocol):
 
     def of_user(self, mechanism: ScramMechanism, name: str) -> ScramVerifier | None: ...
     def of_anybody(self, mechanism: ScramMechanism) -> ScramVerifier | None:
-        """Returns the credential of some user, always the same while users stay: names that nobody has are to look like it."""
+        """Returns the credential of some user, always the same while users stay: names that
+        nobody has are to look like it.
+        """
         ...
 
     def of_token(
@@ -83,7 +86,9 @@ class ScramServer:
         nonce: str,
         decoy_secret: bytes,
     ) -> None:
-        """`decoy_secret`: what the salts of names are made of that nobody has; it must stay the same, and be known to nobody."""
+        """`decoy_secret`: what the salts of names are made of that nobody has; it must stay the
+        same, and be known to nobody.
+        """
         self._mechanism = mechanism
         self._verifiers = verifiers
         self._nonce = nonce
@@ -159,7 +164,10 @@ class ScramServer:
         )
 
     def _proves(self, verifier: ScramVerifier, auth_message: bytes, proof_text: str) -> bool:
-        """Whether the proof is that of the password. A decoy is compared as well, for the same time, and never proved."""
+        """Whether the proof is that of the password.
+
+        A decoy is compared as well, for the same time, and never proved.
+        """
         try:
             proof = base64.b64decode(proof_text, validate=True)
         except binascii.Error:
@@ -173,7 +181,9 @@ class ScramServer:
         return hmac.compare_digest(stored_key, verifier.stored_key) and not verifier.is_decoy
 
     def _decoy(self, name: str, like: ScramVerifier | None) -> ScramVerifier:
-        """Always the same for a name, as a real credential would be, with as long a salt and as many iterations as that of `like`."""
+        """Always the same for a name, as a real credential would be, with as long a salt and as many
+        iterations as that of `like`.
+        """
         salt_bytes = _SALT_BYTES if like is None else len(like.salt)
         iterations = ITERATIONS_MIN if like is None else like.iterations
         keys = hmac.digest(self._decoy_secret, name.encode(), "sha512")

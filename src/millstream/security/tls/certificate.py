@@ -1,7 +1,7 @@
 """Reads a certificate: its subject as Java writes it (RFC 2253), and its alternative names.
 
-Kafka's principals are Java's `X500Principal.getName()`, and access rules and mapping rules are written for exactly that text. Other
-libraries escape other characters, know other short names, or turn the order round.
+Kafka's principals are Java's `X500Principal.getName()`, and access rules and mapping rules are written for exactly that
+text. Other libraries escape other characters, know other short names, or turn the order round.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _SHORT_NAMES: Final = {
 }  # fmt: skip
 """Those of RFC 2253; Java writes every other type as its object id."""
 _ENCODINGS: Final = {0x0C: "utf-8", 0x13: "utf-8", 0x16: "utf-8", 0x14: "latin-1", 0x1B: "latin-1", 0x1E: "utf-16-be"}  # fmt: skip
-"""Of UTF8String, PrintableString, IA5String, T61String, GeneralString and BMPString. Values of other types are written in hexadecimal.
+"""Of UTF8String, PrintableString, IA5String, T61String, GeneralString and BMPString. Values of other types
+are written in hexadecimal.
 
 Java 17 reads a BMPString as UTF-8, NULs included, which no rule is written for; here it is the text that it is."""
 _ESCAPED: Final = ',=+<>#;"\\'
@@ -62,7 +63,10 @@ def read_certificate(encoded: bytes) -> Certificate:
 
 
 def distinguished_name(content: bytes) -> str:
-    """Returns the text of a name, of which `content` is the sequence of its parts: the last one first. Raises NotDer."""
+    """Returns the text of a name, of which `content` is the sequence of its parts: the last one first.
+
+    Raises NotDer.
+    """
     parts = [_relative_name(each.expect(SET).content) for each in elements(content)]
     return ",".join(reversed(parts))
 

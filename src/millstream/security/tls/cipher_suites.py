@@ -25,7 +25,8 @@ def openssl_name(suite: str) -> str:
 
 
 def split_suites(suites: Sequence[str], versions: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Returns the suites for TLS 1.2, in OpenSSL's names, and the versions that are left: one without a suite is not spoken, as in Java.
+    """Returns the suites for TLS 1.2, in OpenSSL's names, and the versions that are left: one without a suite
+    is not spoken, as in Java.
 
     Raises ConfigError for a choice among those of TLS 1.3, and where no version is left.
     """

@@ -1,6 +1,7 @@
 """Reads DER, as far as certificates need it: a tag, a length, a value, and what is inside of a value.
 
-Certificates come from clients; OpenSSL has verified them before, and still every length is checked against what is there.
+Certificates come from clients; OpenSSL has verified them before, and still every length is
+checked against what is there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""`ssl.principal.mapping.rules`: from the name in a client's certificate to the name of its principal, as Kafka's SslPrincipalMapper.
+"""`ssl.principal.mapping.rules`: from the name in a client's certificate to the name of its principal, as
+Kafka's SslPrincipalMapper.
 
-Rules are tried in order, and the first whose pattern is the whole name counts. Patterns are written for Java: what Python reads otherwise
-or does not know is refused when the rules are read, never when a client comes.
+Rules are tried in order, and the first whose pattern is the whole name counts. Patterns are written for Java: what
+Python reads otherwise or does not know is refused when the rules are read, never when a client comes.
 """
 
 from __future__ import annotations

@@ -23,7 +23,10 @@ def check_same_stores(before: StoreSettings, after: StoreSettings) -> None:
 
 
 def check_key_store_change(settings: TlsSettings, before: KeyStore, after: KeyStore) -> None:
-    """Raises ConfigError where the new certificate is for somebody else. As in Kafka only the own certificate counts, not its issuers."""
+    """Raises ConfigError where the new certificate is for somebody else.
+
+    As in Kafka only the own certificate counts, not its issuers.
+    """
     try:
         old, new = read_certificate(before.chain[0]), read_certificate(after.chain[0])
     except NotDer as error:

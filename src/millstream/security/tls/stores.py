@@ -1,7 +1,7 @@
 """The stores of a listener, which are PEM (KIP-651): which settings go together, and what a text must have in it.
 
-A key store is one private key and the chain of its certificate, the own one first; a trust store is the certificates of authorities.
-Each is a file or a text. Every refusal says what to change; none quotes a secret.
+A key store is one private key and the chain of its certificate, the own one first; a trust store is the certificates of
+authorities. Each is a file or a text. Every refusal says what to change; none quotes a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _CONVERT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """The two stores as the settings name them. `prefix` stands before their keys in sentences, such as `listener.name.tls.`."""
+    """The two stores as the settings name them.
+
+    `prefix` stands before their keys in sentences, such as `listener.name.tls.`.
+    """
 
     prefix: str = ""
     keystore_type: str = "JKS"
@@ -54,7 +57,10 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """`pem`: key and chain as text, the key as it was given; `password` opens it. `chain`: the certificates in DER, the own one first."""
+    """`pem`: key and chain as text, the key as it was given; `password` opens it.
+
+    `chain`: the certificates in DER, the own one first.
+    """
 
     pem: str = field(repr=False)
     password: str | None = field(repr=False)
@@ -79,9 +85,12 @@ def check_store_settings(settings: StoreSettings) -> None:
 
 
 def read_key_store(what: str, key: str, chain: str, password: str | None) -> KeyStore:
-    """Reads a key store of which `key` and `chain` are the texts, or the same text twice. `what` begins the sentences of refusals.
+    """Reads a key store of which `key` and `chain` are the texts, or the same text twice.
 
-    Whether the password opens the key, and whether the key is that of the certificate, is seen when both are used. Raises ConfigError.
+    `what` begins the sentences of refusals.
+
+    Whether the password opens the key, and whether the key is that of the certificate, is seen when both are
+    used. Raises ConfigError.
     """
     keys = [each for each in _BLOCK.finditer(key) if each[1].endswith(_KEY)]
     if len(keys) != 1:

@@ -1,4 +1,6 @@
-"""The settings of the TLS of one listener, for its clients and for a node that connects to others at such a listener."""
+"""The settings of the TLS of one listener, for its clients and for a node that connects to others
+at such a listener.
+"""
 
 from __future__ import annotations
 

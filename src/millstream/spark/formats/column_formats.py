@@ -38,7 +38,10 @@ REGISTERED: Final = frozenset({RowFormat.AVRO, RowFormat.PROTOBUF})
 
 @dataclass(frozen=True, slots=True)
 class ColumnFormat:
-    """The format of the column `name`, key or value. `function` names the function of `python:`; `subject` is one of the registry."""
+    """The format of the column `name`, key or value.
+
+    `function` names the function of `python:`; `subject` is one of the registry.
+    """
 
     name: str
     format: RowFormat = RowFormat.BINARY

@@ -38,7 +38,9 @@ _DECIMAL: Final = (10, 0)
 
 
 def type_of_text(option: str, text: str, *, written: str | None = None) -> spark.DataType:
-    """Returns the type that one DDL text names. Raises ConfigError for text that is none, and for types that no format has.
+    """Returns the type that one DDL text names.
+
+    Raises ConfigError for text that is none, and for types that no format has.
 
     `written`: what errors show in place of the text, if it was made of that.
     """

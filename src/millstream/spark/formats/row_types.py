@@ -1,6 +1,8 @@
-"""The Spark type of what a format gives, as DDL: of a schema in DDL, in Spark's JSON, in Avro, and of a Protobuf message.
+"""The Spark type of what a format gives, as DDL: of a schema in DDL, in Spark's JSON, in
+Avro, and of a Protobuf message.
 
-Pure. Spark's own parser reads the result; text that is DDL already is only looked through for mistakes. Every field may be null.
+Pure. Spark's own parser reads the result; text that is DDL already is only looked through for
+mistakes. Every field may be null.
 """
 
 from __future__ import annotations

@@ -29,7 +29,10 @@ def client_of(registry: Registry) -> SchemaRegistry:
 def newest_schema(
     column: ColumnFormat, registry: Registry, topics: tuple[str, ...]
 ) -> RegisteredSchema:
-    """Returns the newest of the column's subject. Raises ConfigError where topics leave it open, and SchemaRegistryError."""
+    """Returns the newest of the column's subject.
+
+    Raises ConfigError where topics leave it open, and SchemaRegistryError.
+    """
     subject = column.subject
     if subject is None:
         if len(topics) != 1:

@@ -1,7 +1,7 @@
 """Decides which tasks of a sub-topology run next, by what they have done. Pure: offsets, times and reports come in.
 
-The group's committed offsets say what is done. What a task does not know of, a topic without a commit, it decides itself in a run
-over nothing, and reports.
+The group's committed offsets say what is done. What a task does not know of, a topic without a commit, it decides
+itself in a run over nothing, and reports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from millstream.model import Offset, TopicPartition
 from millstream.streams.runtime.report import TaskReport
 
 RENEW_MS: Final = 21_600_000
-"""Offsets are committed again so long after their last commit. A group forgets them after offsets.retention.minutes, 7 days."""
+"""Offsets are committed again so long after their last commit. A group forgets them after
+offsets.retention.minutes, 7 days."""
 
 Ends = Mapping[TopicPartition, Offset]
 
@@ -61,7 +62,9 @@ class Backlog:
         self._tasks = {number: _Task() for number in self.topics}
 
     def assign(self, topics: Mapping[int, tuple[str, ...]]) -> None:
-        """Goes on with other topics: there are new tasks, and tasks with a topic more whose position is to be asked for."""
+        """Goes on with other topics: there are new tasks, and tasks with a topic more whose
+        position is to be asked for.
+        """
         self._tasks = {
             number: self._tasks[number] if self.topics.get(number) == mine else _Task()
             for number, mine in topics.items()
@@ -104,7 +107,9 @@ class Backlog:
         return self.position | held
 
     def read_up_to(self, partition: int, ends: Mapping[str, int]) -> dict[str, int]:
-        """Returns, by topic, how far a task has read when it has read up to `ends`, which leave out the topics that have nothing new for it."""
+        """Returns, by topic, how far a task has read when it has read up to `ends`, which leave out the
+        topics that have nothing new for it.
+        """
         return {**(self._tasks[partition].position or {}), **ends}
 
     def idles_until_ms(self) -> int | None:
@@ -124,7 +129,10 @@ class Backlog:
     def due(
         self, ends: Ends, now_ms: int, may_go_on: Callable[[int, Mapping[str, int]], bool] = _never
     ) -> list[DueTask]:
-        """The tasks to run now, with records up to `ends`. `may_go_on`: whether a task that holds records may take some of them now."""
+        """The tasks to run now, with records up to `ends`.
+
+        `may_go_on`: whether a task that holds records may take some of them now.
+        """
         due = []
         for number, task in self._tasks.items():
             mine = self._new(number, task, ends)
@@ -136,7 +144,9 @@ class Backlog:
         return due
 
     def next_due_ms(self) -> int | None:
-        """Returns when a task punctuates or renews its offsets although no record has come; None where nothing has run yet."""
+        """Returns when a task punctuates or renews its offsets although no record has come; None
+        where nothing has run yet.
+        """
         times = [
             time
             for task in self._tasks.values()

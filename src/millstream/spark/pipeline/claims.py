@@ -1,8 +1,9 @@
-"""The host that has a task's stores open on a machine: a file beside them names it, so that the next host can ask for them.
+"""The host that has a task's stores open on a machine: a file beside them names it, so that the
+next host can ask for them.
 
-Executors on one machine share a directory where they are not given one each. A task that moves between them finds its stores
-there, and open: RocksDB lets one process in. Without an answer, as from the host of another driver, which has another secret, the
-next host waits for the lock, and then says who has it.
+Executors on one machine share a directory where they are not given one each. A task that moves between them finds its
+stores there, and open: RocksDB lets one process in. Without an answer, as from the host of another driver, which has
+another secret, the next host waits for the lock, and then says who has it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,19 @@ CLAIM_TIMEOUT_S: Final = 10.0
 async def claim(
     directory: Path, own_socket: Path, secret: bytes, application_id: str, task_name: str
 ) -> None:
-    """Notes that the task is ours, and has it closed by the host that had it last, if that is another one and still there."""
+    """Notes that the task is ours, and has it closed by the host that had it last, if that is
+    another one and still there.
+    """
     other = _exchanged(directory / f"{task_name}.host", str(own_socket))
     if other is not None and other != str(own_socket):
         await _request_close(other, secret, CloseTask(application_id, task_name))
 
 
 def may_stand_by(directory: Path, own_socket: Path, task_name: str) -> bool:
-    """Notes that a standby of the task is ours. False where another host that is still there has the task in this directory."""
+    """Notes that a standby of the task is ours.
+
+    False where another host that is still there has the task in this directory.
+    """
     note = directory / f"{task_name}.host"
     other = note.read_text() if note.exists() else None
     if other not in {None, str(own_socket)} and Path(str(other)).exists():

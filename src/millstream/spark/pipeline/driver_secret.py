@@ -1,8 +1,10 @@
-"""Says who may talk to a task host, before anything is unpickled: processes of the same user that show the secret of the driver.
+"""Says who may talk to a task host, before anything is unpickled: processes of the same user that
+show the secret of the driver.
 
-The driver makes the secret, and Spark carries it in its jobs. A worker gives it to the hosts that it starts over a pipe, so that it is
-in no command line and no environment, and shows it first on every connection, as bytes of a fixed length. The file permissions of the
-socket keep other users out already; who gets around them, as from a container that shares the directory, is asked here.
+The driver makes the secret, and Spark carries it in its jobs. A worker gives it to the hosts that it starts over a
+pipe, so that it is in no command line and no environment, and shows it first on every connection, as bytes of a fixed
+length. The file permissions of the socket keep other users out already; who gets around them, as from a container that
+shares the directory, is asked here.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ _NAME_DIGITS: Final = 8
 
 @cache
 def secret_of_driver() -> bytes:
-    """Returns the secret of this process, as a driver: its applications share task hosts, those of other drivers do not."""
+    """Returns the secret of this process, as a driver: its applications share task hosts,
+    those of other drivers do not.
+    """
     return secrets.token_bytes(SECRET_BYTES)
 
 
@@ -44,7 +48,10 @@ def pid_of_peer(connection: socket.socket) -> int:
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
-    """Whether the process at the other end runs as the same user. Where a system does not tell, the socket's directory keeps others out."""
+    """Whether the process at the other end runs as the same user.
+
+    Where a system does not tell, the socket's directory keeps others out.
+    """
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     return _credentials(connection)[1] == os.getuid()

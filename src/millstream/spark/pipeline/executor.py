@@ -10,7 +10,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """`name` is what Spark's scheduler calls it. Name and cores are None in the driver's own process, and where they are not known."""
+    """`name` is what Spark's scheduler calls it.
+
+    Name and cores are None in the driver's own process, and where they are not known.
+    """
 
     pid: int
     name: str | None
@@ -22,7 +25,10 @@ class Executor:
 
 
 def executor_of(pid: int) -> Executor:
-    """The executor that runs as this process. The command line that Spark starts one with is the same under every cluster manager."""
+    """The executor that runs as this process.
+
+    The command line that Spark starts one with is the same under every cluster manager.
+    """
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

@@ -15,7 +15,9 @@ Executors = Mapping[tuple[int, int], str]
 
 @dataclass(frozen=True, slots=True)
 class ExplainedSubTopology:
-    """`topics`: what its tasks read and write. `stores` with their changelogs, if they have one. `tasks` with the executor of each, if known.
+    """`topics`: what its tasks read and write. `stores` with their changelogs, if they have one.
+
+    `tasks` with the executor of each, if known.
 
     `copies`: by task, the executors with standbys that are up to date.
     """

@@ -1,7 +1,7 @@
 """The tasks of one process: kept open between runs, with their stores, connections and producers.
 
-Knows neither Spark nor sockets. A task is started by its first run here, which fences it everywhere else, and closed when a run
-fails, when its application is another one, and when it has not been run for a while because it has moved.
+Knows neither Spark nor sockets. A task is started by its first run here, which fences it everywhere else, and closed
+when a run fails, when its application is another one, and when it has not been run for a while because it has moved.
 """
 
 from __future__ import annotations
@@ -46,14 +46,17 @@ from millstream.streams.runtime.task import ActiveTask
 IDLE_MS: Final = 600_000
 """A task that has not been run for so long is closed."""
 TRANSACTION_TIMEOUT_MS: Final = 30_000
-"""A transaction takes one write of outputs. Of a task that has died in it and is not started again, readers wait so long."""
+"""A transaction takes one write of outputs. Of a task that has died in it and is not
+started again, readers wait so long."""
 _LOGGER = logging.getLogger(__name__)
 
 
 MayStandBy = Callable[[Path, str], bool]
-"""Called with the directory of an application's stores and a task's name: whether no other process has that task there."""
+"""Called with the directory of an application's stores and a task's name: whether no other process has that task
+there."""
 Claim = Callable[[Path, str, str], Awaitable[None]]
-"""Called with the directory of an application's stores, its id and a task's name: has other processes close that task."""
+"""Called with the directory of an application's stores, its id and a task's name: has other processes close that
+task."""
 
 
 def may_always_stand_by(directory: Path, task_name: str) -> bool:  # noqa: ARG001  # as MayStandBy has it
@@ -154,7 +157,10 @@ class TaskHost:
         return report
 
     async def answer(self, asked: AskStore) -> Answer:
-        """Asks a store as the last commit has left it: between the runs of its task. Opens nothing. Never raises what a store raises."""
+        """Asks a store as the last commit has left it: between the runs of its task. Opens nothing.
+
+        Never raises what a store raises.
+        """
         ask = partial(answered, asked.question)
         if asked.task_name is None:
             return await self._answer_of_globals(asked, ask)

@@ -1,4 +1,6 @@
-"""A Spark worker's way to the task hosts of its executor: finds one, starts it where it is not there, ends it where it is stuck."""
+"""A Spark worker's way to the task hosts of its executor: finds one, starts it where it is not
+there, ends it where it is stuck.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ class NoAnswerInTime(Exception):
 def run_tasks(
     request: RunTasks, application: Callable[[], bytes], number: int, secret: bytes
 ) -> tuple[Reply, ...]:
-    """Has tasks run by the host of this number in this executor. Those of a host that ends meanwhile have failed, and may be repeated."""
+    """Has tasks run by the host of this number in this executor.
+
+    Those of a host that ends meanwhile have failed, and may be repeated.
+    """
     try:
         with _connected(number, secret) as host:
             answer = _ask(host, request, WORKING_TIMEOUT_S)

@@ -1,8 +1,8 @@
 """The process of a task host: `python -m millstream.spark.pipeline.host_process SOCKET PID`.
 
-Serves the workers of one executor on a Unix socket, one process a core, if they show the secret that standard input begins with. Ends
-with the executor's JVM, whose process id it is given, and on SIGTERM and SIGHUP; then open transactions are aborted and stores closed.
-A lock beside the socket keeps it the only one.
+Serves the workers of one executor on a Unix socket, one process a core, if they show the secret that standard input
+begins with. Ends with the executor's JVM, whose process id it is given, and on SIGTERM and SIGHUP; then open
+transactions are aborted and stores closed. A lock beside the socket keeps it the only one.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ class HostStandbys:
     async def catch_up(self, key: Key, make: Callable[[], Awaitable[StandbyTask | None]]) -> int:
         """Brings a standby further, and returns how many records are left.
 
-        `make` makes it, or gives None where the task itself has its stores on this disk: no copy could be more up to date. A
-        standby that fails is closed, and begins anew at the next turn.
+        `make` makes it, or gives None where the task itself has its stores on this disk: no copy could be more up to
+        date. A standby that fails is closed, and begins anew at the next turn.
         """
         left = 0
         try:

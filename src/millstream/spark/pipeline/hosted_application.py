@@ -21,7 +21,9 @@ EXECUTOR_PLACEHOLDER: Final = "{executor}"
 
 @dataclass(frozen=True, slots=True)
 class HostedApplication:
-    """`directory` holds the stores of its tasks on a machine, as `RunnerOptions` has it, and `snapshots` copies of them elsewhere."""
+    """`directory` holds the stores of its tasks on a machine, as `RunnerOptions` has it, and `snapshots`
+    copies of them elsewhere.
+    """
 
     topology: Topology
     config: StreamsConfig

@@ -1,8 +1,8 @@
 """DataFrames as inputs of a topology: a query writes each into a topic of the application, exactly once.
 
-The topic is internal, as one that a sub-topology repartitions through: it is created with the application, purged of what
-has been read, and deleted when the application is reset. The query's checkpoint is called after the topic's id, so a
-reset ends it, too.
+The topic is internal, as one that a sub-topology repartitions through: it is created with the application,
+purged of what has been read, and deleted when the application is reset. The query's checkpoint is called
+after the topic's id, so a reset ends it, too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 _Trigger = dict[str, Any]  # the arguments of pyspark's trigger() are of several types
 _LOOK_S: Final = 0.2
 READABLE_TIMEOUT_MS: Final = 2 * TRANSACTION_TIMEOUT_MS
-"""A transaction that nobody ends is aborted by the brokers after its own time-out, and they look for such ones now and then."""
+"""A transaction that nobody ends is aborted by the brokers after its own time-out, and they look
+for such ones now and then."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -52,11 +53,13 @@ class DataFrameInput:
     partitions: int = 1
     """Those of the topic between: as many tasks read it. Topics that are joined need equal numbers."""
     checkpoint: str | None = None
-    """The directory of the query's checkpoint, which must outlive the process. None: below the directory of the application."""
+    """The directory of the query's checkpoint, which must outlive the process. None: below the
+    directory of the application."""
     processing_time: str | None = None
     """The interval of the query's micro-batches, as Spark writes it (`"1 second"`). None: one after another."""
     in_time_order: bool = True
-    """Whether rows with a column `timestamp` are sorted by it, within a micro-batch and a partition of the topic between."""
+    """Whether rows with a column `timestamp` are sorted by it, within a micro-batch and a
+    partition of the topic between."""
     readable_timeout_ms: int = READABLE_TIMEOUT_MS
     """How long `run_available` waits until what was written to the topic between can be read to its end."""
 
@@ -139,7 +142,10 @@ class InputQuery:
         """The one that runs, or ran last."""
 
     def run(self, stopping: threading.Event) -> None:
-        """Feeds the topic until the application stops. Raises PipelineFailed after six attempts that came no further."""
+        """Feeds the topic until the application stops.
+
+        Raises PipelineFailed after six attempts that came no further.
+        """
         trigger: _Trigger = {}
         if self._given.processing_time is not None:
             trigger = {"processingTime": self._given.processing_time}
@@ -239,7 +245,9 @@ def _wait_for(query: StreamingQuery, stopping: threading.Event) -> None:
 
 
 def _activate(session: SparkSession) -> None:
-    """Spark looks for the format in the session that is active in the thread, and for the one of a new thread nowhere."""
+    """Spark looks for the format in the session that is active in the thread, and for the one of a
+    new thread nowhere.
+    """
     # PySpark has no method for it.
     jvm = session.sparkContext._jvm
     java_class: Any = type(session)._get_j_spark_session_class(jvm)  # py4j objects have no types

@@ -1,8 +1,8 @@
 """Spark jobs that run tasks: one job a micro-batch, one Spark task for each task host.
 
-A Spark task only carries requests to the host beside it and the replies back; what a stream task fails with is a reply, so that
-the others of the job keep their results. A host runs its tasks side by side, so a job does not grow with their number. Spark repeats
-what was lost with an executor.
+A Spark task only carries requests to the host beside it and the replies back; what a stream task fails with is a reply,
+so that the others of the job keep their results. A host runs its tasks side by side, so a job does not grow with their
+number. Spark repeats what was lost with an executor.
 """
 
 from __future__ import annotations
@@ -164,7 +164,10 @@ class TaskJobs:
         return reply
 
     def keep_standbys(self, topics: Mapping[Task, tuple[str, ...]], count: int) -> None:
-        """Has other executors than its own keep the stores of each of the tasks; `topics` are those it reads. Raises JobFailed."""
+        """Has other executors than its own keep the stores of each of the tasks; `topics` are those it reads.
+
+        Raises JobFailed.
+        """
         slots = self._slots()
         with self._lock:
             self._standbys = standbys_of(
@@ -233,7 +236,10 @@ class TaskJobs:
         return [Slot(name, n) for name, cores in sorted(executors.items()) for n in range(cores)]
 
     def close(self) -> None:
-        """Closes the tasks in the hosts, and forgets the application. Hosts that cannot be asked close them when their executor ends."""
+        """Closes the tasks in the hosts, and forgets the application.
+
+        Hosts that cannot be asked close them when their executor ends.
+        """
         try:
             close = partial(_close_tasks, self._name, self._secret, self._driver_cores)
             if rows := self._in_each_executor():
@@ -357,7 +363,10 @@ def _cores_of_driver(context: SparkContext) -> int:
 
 
 def cores_of_driver(master: str, available: Callable[[], int]) -> int:
-    """The number of task hosts beside a JVM that is driver and executor in one: one a core. 0: executors know their own."""
+    """The number of task hosts beside a JVM that is driver and executor in one: one a core.
+
+    0: executors know their own.
+    """
     found = _LOCAL.match(master)
     if found is None:
         return 0
@@ -365,7 +374,10 @@ def cores_of_driver(master: str, available: Callable[[], int]) -> int:
 
 
 def _executors(context: SparkContext) -> dict[str, int]:
-    """The cores of each executor that runs, by the name that Spark's scheduler knows it by. Empty where there is no choice."""
+    """The cores of each executor that runs, by the name that Spark's scheduler knows it by.
+
+    Empty where there is no choice.
+    """
     if _is_local(context):
         return {}
     java_context: Any = context._jsc  # py4j objects have no types

@@ -1,7 +1,8 @@
 """Waits for the markers of transactions that have ended.
 
-Apache Kafka answers a commit as soon as it is decided, and writes the markers afterwards. Until a partition has its marker, read_committed
-readers find its end before the transaction: whoever asks how far there is something to read would take it for all.
+Apache Kafka answers a commit as soon as it is decided, and writes the markers afterwards. Until a partition
+has its marker, read_committed readers find its end before the transaction: whoever asks how far there is
+something to read would take it for all.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ async def await_ends(
 ) -> list[TopicPartition]:
     """Waits until no transaction lies behind the last stable offset of any partition, or until the application stops.
 
-    Returns the partitions where one still does at the time limit; none otherwise. Fit for topics that only the application writes.
-    Raises what the cluster answers.
+    Returns the partitions where one still does at the time limit; none otherwise. Fit for topics that only the
+    application writes. Raises what the cluster answers.
     """
     now_s = asyncio.get_running_loop().time
     deadline_s = now_s() + timeout_ms / 1000

@@ -15,23 +15,30 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One run of a task, up to `ends` by input topic. `topics` are all that it reads; it is started anew where it has read others."""
+    """One run of a task, up to `ends` by input topic.
+
+    `topics` are all that it reads; it is started anew where it has read others.
+    """
 
     sub_topology: int
     partition: int
     topics: tuple[str, ...]
     ends: Mapping[str, int]
     lags: Mapping[str, int] | None = None
-    """By input topic, the records behind its end; None where tasks do not wait for topics that have none (max.task.idle.ms)."""
+    """By input topic, the records behind its end; None where tasks do not wait for topics
+    that have none (max.task.idle.ms)."""
     renew: bool = False
     """The offsets are committed again although they are the same, so that the group does not forget them."""
     reached: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-    """By repartition topic that is read in the order of time, how far the tasks have come that write it, by their partitions."""
+    """By repartition topic that is read in the order of time, how far the tasks have come that
+    write it, by their partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunTasks:
-    """Asks for runs of tasks of one application, all at the same time. `application_digest` names what the application was made from.
+    """Asks for runs of tasks of one application, all at the same time.
+
+    `application_digest` names what the application was made from.
 
     The answer is a tuple of replies, in the order of `runs`.
     """
@@ -65,7 +72,10 @@ class Standby:
 
 @dataclass(frozen=True, slots=True)
 class KeepStandbys:
-    """Asks a host to keep the standbys of an application, until it is asked no more. The answer comes at once: StandbysKept."""
+    """Asks a host to keep the standbys of an application, until it is asked no more.
+
+    The answer comes at once: StandbysKept.
+    """
 
     application_id: str
     application_digest: str
@@ -74,7 +84,9 @@ class KeepStandbys:
 
 @dataclass(frozen=True, slots=True)
 class StandbysKept:
-    """Of the standbys that were asked for, those that lack so little that their task may come: sub-topologies and partitions."""
+    """Of the standbys that were asked for, those that lack so little that their task may come:
+    sub-topologies and partitions.
+    """
 
     ready: tuple[tuple[int, int], ...]
 
@@ -116,7 +128,10 @@ class Working:
 
 @dataclass(frozen=True, slots=True)
 class TaskFailed:
-    """A run that has failed. `is_retriable`: the next attempt may succeed, since the cause lies outside of the application."""
+    """A run that has failed.
+
+    `is_retriable`: the next attempt may succeed, since the cause lies outside of the application.
+    """
 
     task: str
     text: str

@@ -1,4 +1,5 @@
-"""The micro-batches of one sub-topology: look what has come, choose how far to read, run the tasks, note what they have done.
+"""The micro-batches of one sub-topology: look what has come, choose how far to read, run the tasks,
+note what they have done.
 
 Runs in a thread of the driver with connections of its own. Keeps nothing that matters: whoever goes on asks the group.
 """
@@ -59,7 +60,10 @@ class PipelineFailed(MillstreamError):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One micro-batch. Numbers of records, but for `tasks`; `lag`: input records that lay behind it when it was planned."""
+    """One micro-batch.
+
+    Numbers of records, but for `tasks`; `lag`: input records that lay behind it when it was planned.
+    """
 
     sub_topology: int
     batch_id: int
@@ -72,12 +76,16 @@ class Progress:
     dropped_records: int = 0
     lag: int = 0
     dropped: tuple[DroppedRecords, ...] = ()
-    """What was dropped, by node, topic partition and reason; `dropped_records` counts a record that is late for three windows three times."""
+    """What was dropped, by node, topic partition and reason; `dropped_records` counts a record that is late
+    for three windows three times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplicationDriver:
-    """The things that all sub-topologies of an application share in the driver. `observe` is called by several threads."""
+    """The things that all sub-topologies of an application share in the driver.
+
+    `observe` is called by several threads.
+    """
 
     application_id: str
     kafka: KafkaSettings
@@ -126,8 +134,8 @@ class MicroBatches:
     def run_available(self) -> bool:
         """Works until everything that is available has been processed, and returns whether that was anything.
 
-        When it is called again, it goes on with what the application itself has written since. What it has written can be read when it
-        returns. Raises PipelineFailed.
+        When it is called again, it goes on with what the application itself has written since. What it has written can
+        be read when it returns. Raises PipelineFailed.
         """
         read = self._read
         self._fix_available()
@@ -137,7 +145,10 @@ class MicroBatches:
         return self._read > read
 
     def run_slice(self) -> bool:
-        """Works on the next slice of time of what is available, and returns whether there was one. What it has written can be read then."""
+        """Works on the next slice of time of what is available, and returns whether there was one.
+
+        What it has written can be read then.
+        """
         if self._driver.stopping.is_set() or self._reads_own_outputs:
             return False  # these would have no end where the application feeds itself
         if not self._step(self._more_available()):
@@ -224,7 +235,9 @@ class MicroBatches:
         return is_aligned or self._driver.max_task_idle_ms > 0
 
     def _look_at_upstreams(self, readable: Offsets) -> Offsets:
-        """Looks how far upstream tasks have come, and returns what is readable after that: all that they have written by then, if nothing is open."""
+        """Looks how far upstream tasks have come, and returns what is readable after that: all that they have written
+        by then, if nothing is open.
+        """
         looking = self._upstreams.look(
             self._admin_client(),
             self._driver.plan.last,

@@ -1,7 +1,8 @@
 """The pause of an application: by its own `pause()`, or from elsewhere by a topic that stands for it.
 
-`millstream pipeline pause` creates the topic and `resume` deletes it: every tool that can reach the cluster can do so and see it, no record is to be
-read, it outlives drivers and brokers, and an application that is started meanwhile is paused, too.
+`millstream pipeline pause` creates the topic and `resume` deletes it: every tool that can reach the cluster
+can do so and see it, no record is to be read, it outlives drivers and brokers, and an application that is
+started meanwhile is paused, too.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class Pausing:
         return is_paused
 
     def watch(self, stopping: threading.Event) -> None:
-        """Looks every second until the application stops. What was seen last counts while the cluster cannot be asked."""
+        """Looks every second until the application stops.
+
+        What was seen last counts while the cluster cannot be asked.
+        """
         with asyncio.Runner() as runner:
             admin = runner.run(_made(self._kafka))
             try:

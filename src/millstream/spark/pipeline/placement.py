@@ -1,8 +1,9 @@
 """The task host that each task is sent to. Pure.
 
-A task stays where it is, since its stores are open there. It moves when its executor is gone, and one by one when another host
-has so much less to do that moving evens it out: executors come and go, and the first one to be there gets everything at first.
-What is evened out first is each sub-topology, whose tasks run at the same time, then the whole; hosts first, then executors.
+A task stays where it is, since its stores are open there. It moves when its executor is gone, and one by one when
+another host has so much less to do that moving evens it out: executors come and go, and the first one to be there gets
+everything at first. What is evened out first is each sub-topology, whose tasks run at the same time, then the whole;
+hosts first, then executors.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ Task = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A task host: its number among those of an executor. None: of the executor that Spark chooses, or of the only one there is."""
+    """A task host: its number among those of an executor.
+
+    None: of the executor that Spark chooses, or of the only one there is.
+    """
 
     executor: str | None
     number: int
@@ -35,8 +39,8 @@ def placed(
 ) -> dict[Task, Slot]:
     """Returns one of the slots for each of the tasks. `assigned`: the slots of all tasks of the application.
 
-    `copies`: of tasks that have standbys, where their stores are kept up to date; such a task moves to one of these, and to another
-    slot only when it has to.
+    `copies`: of tasks that have standbys, where their stores are kept up to date; such a task moves to one of these,
+    and to another slot only when it has to.
     """
     load: Counter[object] = Counter()
     for task, slot in assigned.items():
@@ -73,7 +77,8 @@ def standbys_of(
     known: Mapping[Task, Sequence[Slot]],
     count: int,
 ) -> dict[Task, tuple[Slot, ...]]:
-    """Returns up to `count` slots for each of the tasks that has a slot, each of another executor than the task and the others.
+    """Returns up to `count` slots for each of the tasks that has a slot, each of another executor
+    than the task and the others.
 
     Those that are `known` stay.
     """

@@ -26,7 +26,8 @@ _LOGGER = logging.getLogger(__name__)
 class CurrentPlan:
     """Several threads may ask; one looks at the cluster. Internal topics that are missing are created with each look.
 
-    Looking raises ConfigError where an internal topic has become too small, TopologyError, and what the cluster answers.
+    Looking raises ConfigError where an internal topic has become too small, TopologyError,
+    and what the cluster answers.
     """
 
     def __init__(
@@ -53,7 +54,10 @@ class CurrentPlan:
         """As it was at the last look."""
 
     def of(self, sub_topology: int, *, at_once: bool = False) -> SubTopologyPlan:
-        """Returns the plan of a sub-topology. Looks again where the last look is older than the interval, or `at_once`."""
+        """Returns the plan of a sub-topology.
+
+        Looks again where the last look is older than the interval, or `at_once`.
+        """
         plan = self.looked_at(0 if at_once else self.interval_ms)
         return next(each for each in plan.sub_topologies if each.id == sub_topology)
 
@@ -101,7 +105,10 @@ class CurrentPlan:
 
 
 async def create(admin: Admin, topics: Sequence[NewTopic]) -> None:
-    """Creates topics. One that exists already is no error: a broker hears later than its controller, and there may be two drivers."""
+    """Creates topics.
+
+    One that exists already is no error: a broker hears later than its controller, and there may be two drivers.
+    """
     for error in (await admin.create_topics(topics)).errors().values():
         if not isinstance(error, TopicAlreadyExists):
             raise error

@@ -1,4 +1,6 @@
-"""The line that says how long a catch-up still takes, shown where a person is looking: on a terminal, or in a notebook. Never in a file or a log.
+"""The line that says how long a catch-up still takes, shown where a person is looking: on a terminal, or in a notebook.
+
+Never in a file or a log.
 
 What the line says is decided purely: the figures of micro-batches come in, a line of text comes out.
 """

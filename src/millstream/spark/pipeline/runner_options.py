@@ -23,7 +23,8 @@ class RunnerOptions:
 
     bootstrap_servers: str
     directory: str | None = None
-    """Holds the stores on each machine; losing it costs the time to restore them. None: below the system's temporary directory.
+    """Holds the stores on each machine; losing it costs the time to restore them. None: below the
+    system's temporary directory.
 
     `{executor}` in it is the number of the executor: executors on one machine then share no disk space.
     """
@@ -34,15 +35,16 @@ class RunnerOptions:
     client_settings: Mapping[str, str | int | bool] = field(default_factory=dict, repr=False)
     """Of all clients, by Kafka's names: `{"security.protocol": "SASL_SSL", …}`. Secrets are shown nowhere.
 
-    With Kafka Streams' prefixes of one kind: `main.consumer.`, `restore.consumer.`, `global.consumer.`, `consumer.`, `producer.`, `admin.`.
-    Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
+    With Kafka Streams' prefixes of one kind: `main.consumer.`, `restore.consumer.`, `global.consumer.`, `consumer.`,
+    `producer.`, `admin.`. Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
     """
 
     discovery_interval_ms: int = DISCOVERY_INTERVAL_MS
     """How soon new topics of a pattern and new partitions are noticed while the application runs."""
 
     checkpoint_directory: str | None = None
-    """On storage that all machines see under this path: snapshots of large stores, with which tasks begin that have moved."""
+    """On storage that all machines see under this path: snapshots of large stores, with
+    which tasks begin that have moved."""
 
     checkpoint_interval_ms: int = INTERVAL_MS
     """How often a task takes a snapshot, if there is enough new in its stores."""
@@ -56,7 +58,8 @@ class RunnerOptions:
         file: str | Path,
         **options: Any,  # Any: the other fields, which are checked as ever
     ) -> Self:
-        """Returns the options for the cluster and the login in a `client.properties`, without what the runner decides itself. Settings of one kind of client have Kafka Streams' prefixes.
+        """Returns the options for the cluster and the login in a `client.properties`, without what the runner decides
+        itself. Settings of one kind of client have Kafka Streams' prefixes.
 
         Raises ConfigError for a file that cannot be used.
         """

@@ -1,7 +1,8 @@
 """The end of an application on Spark by SIGINT or SIGTERM, in the main thread of its driver.
 
-A call that waits for the application (`await_termination`, `run_available`) ends after the micro-batches under way. Whatever else the main
-thread does is ended with 128 and the number of the signal, as after Ctrl-C in Python, so that a `with` block closes the application.
+A call that waits for the application (`await_termination`, `run_available`) ends after the micro-batches under way.
+Whatever else the main thread does is ended with 128 and the number of the signal, as after Ctrl-C in Python, so that a
+`with` block closes the application.
 """
 
 from __future__ import annotations

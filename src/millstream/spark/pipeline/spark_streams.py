@@ -69,8 +69,8 @@ _LOGGER = logging.getLogger(__name__)
 class SparkStreams(Queryable):
     """A topology on Spark. `run_available` works through what is there; `start` goes on until `close`.
 
-    Exactly once unless the configuration says at_least_once. The application's group holds what is done, so that any session may
-    go on with it, on any machine. A context manager.
+    Exactly once unless the configuration says at_least_once. The application's group holds what is done, so that any
+    session may go on with it, on any machine. A context manager.
     """
 
     def __init__(
@@ -83,7 +83,9 @@ class SparkStreams(Queryable):
         inputs: Mapping[str, DataFrameInput] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Creates the internal topics that are missing. `inputs`: DataFrames that stand for source topics of these names.
+        """Creates the internal topics that are missing.
+
+        `inputs`: DataFrames that stand for source topics of these names.
 
         Raises ConfigError, TopologyError, BrokerNotAvailable where nothing listens, and what the cluster answers.
         """
@@ -179,7 +181,8 @@ class SparkStreams(Queryable):
         return explanation.as_html(self._title(), self._explained())
 
     def metrics(self) -> dict[MetricName, float]:
-        """Returns the metrics of all tasks by Kafka Streams' names, those of processors included, as their last runs have reported them.
+        """Returns the metrics of all tasks by Kafka Streams' names, those of processors included, as their
+        last runs have reported them.
 
         Each has its task's id among its tags. They count from the start of the task in its host.
         """
@@ -204,7 +207,8 @@ class SparkStreams(Queryable):
         return {name: query for name, query in queries.items() if query is not None}
 
     def read_stream(self, topic: str, **options: str) -> DataFrame:
-        """Returns what the topology writes to a topic as a streaming DataFrame: only what is committed, from the start on.
+        """Returns what the topology writes to a topic as a streaming DataFrame: only what is
+        committed, from the start on.
 
         `options` are those of the source. Raises ConfigError for a topic that is no output of the topology.
         """
@@ -221,9 +225,10 @@ class SparkStreams(Queryable):
     def run_available(self, observe: Callable[[Progress], object] | None = None) -> None:
         """Processes everything that is readable in the source topics now, writers before readers, then returns.
 
-        What it has written can then be read with read_committed: it waits for the markers of its transactions.
-        `observe` is called after each micro-batch. Raises PipelineFailed, and IllegalState for an application that is paused from
-        elsewhere. May be called again and again. SIGINT and SIGTERM end it, and the program, after the micro-batches under way.
+        What it has written can then be read with read_committed: it waits for the markers of its
+        transactions. `observe` is called after each micro-batch. Raises PipelineFailed, and IllegalState for
+        an application that is paused from elsewhere. May be called again and again. SIGINT and SIGTERM end
+        it, and the program, after the micro-batches under way.
         """
         if self._state is not State.CREATED:
             raise IllegalState(f"run_available is for an application that is not {self._state}")
@@ -282,7 +287,10 @@ class SparkStreams(Queryable):
         self._pausing.pause(is_paused=True)
 
     def resume(self) -> None:
-        """Goes on after `pause`, within a second. What `millstream pipeline pause` has paused, `millstream pipeline resume` resumes."""
+        """Goes on after `pause`, within a second.
+
+        What `millstream pipeline pause` has paused, `millstream pipeline resume` resumes.
+        """
         self._pausing.pause(is_paused=False)
 
     @property
@@ -290,7 +298,9 @@ class SparkStreams(Queryable):
         return self._pausing.is_on.is_set()
 
     def await_termination(self, timeout_s: float | None = None) -> bool:
-        """Waits until the application has been closed, in the main thread also by SIGINT or SIGTERM. False at the time limit.
+        """Waits until the application has been closed, in the main thread also by SIGINT or SIGTERM.
+
+        False at the time limit.
 
         Raises PipelineFailed as soon as it has failed.
         """
@@ -466,7 +476,9 @@ def _begin(groups: Sequence[MicroBatches]) -> None:
 
 
 def _run_in_slices(groups: Sequence[MicroBatches]) -> None:
-    """Has all sub-topologies come forward in time together, so that none has to hold back much of what those before it have written."""
+    """Has all sub-topologies come forward in time together, so that none has to hold back much of
+    what those before it have written.
+    """
     has_more = True
     while has_more:
         moved = [each.run_slice() for each in groups]

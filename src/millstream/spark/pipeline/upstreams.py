@@ -1,4 +1,5 @@
-"""The order of time across the repartition topics that a sub-topology reads (ADR 0021): the driver finds out how far its upstream tasks have come.
+"""The order of time across the repartition topics that a sub-topology reads (ADR 0021): the driver finds out how far
+its upstream tasks have come.
 
 A micro-batch takes what may go on; a task keeps the rest, which it has read, for the next one. Pure but for the look.
 """
@@ -26,8 +27,9 @@ _LOGGER = logging.getLogger(__name__)
 class TimeOrder:
     """The things that all sub-topologies of an application share about the order of time.
 
-    `alignment`: the repartition topics that are read in it. `timeout_ms`: upstream_timeout_ms. `available`: the ends to which source topics are
-    read, where not to those that they have by now. `at_work`: the sub-topologies that run a micro-batch now.
+    `alignment`: the repartition topics that are read in it. `timeout_ms`: upstream_timeout_ms. `available`:
+    the ends to which source topics are read, where not to those that they have by now. `at_work`: the
+    sub-topologies that run a micro-batch now.
     """
 
     alignment: Alignment
@@ -72,7 +74,9 @@ class UpstreamTasks:
         return self.sub_topology in self.alignment.writers.values()
 
     async def look(self, admin: Admin, plan: TopologyPlan, *, is_read_committed: bool) -> None:
-        """Looks at the cluster. Ends that are `available` count instead of those that a topic has by now: nobody is to read further.
+        """Looks at the cluster.
+
+        Ends that are `available` count instead of those that a topic has by now: nobody is to read further.
 
         It looks as often as there are sub-topologies on the way: each look tells of one more that has nothing left.
         """
@@ -96,7 +100,9 @@ class UpstreamTasks:
         *,
         is_waiting: bool,
     ) -> Reached:
-        """Returns how far the upstream tasks of a task have come that reads its `topics` up to `ends`. That holds where nothing is left behind them.
+        """Returns how far the upstream tasks of a task have come that reads its `topics` up to `ends`.
+
+        That holds where nothing is left behind them.
 
         `now_ms` is monotonic. `is_waiting`: the task holds records, and no upstream task is at work.
         """

@@ -1,7 +1,7 @@
 """A listener that knows the metrics of each running query with a source of ours, and hands them on.
 
-Owns the last progress of each query. Spark calls it in a thread of its own, after the micro-batch: it delays none, and nothing
-that fails in it ends a query.
+Owns the last progress of each query. Spark calls it in a thread of its own, after the micro-batch: it delays none, and
+nothing that fails in it ends a query.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class _Seen:
 class QueryMetricsListener(StreamingQueryListener):
     """`session.streams.addListener(QueryMetricsListener())`.
 
-    Each of the `outlets` is called with the metrics of a query whenever they have changed: `print`, a MetricsTopic, any function.
+    Each of the `outlets` is called with the metrics of a query whenever they have changed: `print`, a
+    MetricsTopic, any function.
     """
 
     def __init__(self, *outlets: Outlet) -> None:

@@ -1,7 +1,7 @@
 """From Spark's progress of a query to its metrics. Pure.
 
-Progress is posted after a micro-batch is in the commit log. It has the ends of what was read, and under `latestOffset` the report
-of each source of ours: see `millstream.spark.source.report`.
+Progress is posted after a micro-batch is in the commit log. It has the ends of what was read, and under `latestOffset`
+the report of each source of ours: see `millstream.spark.source.report`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _NOT_COUNTED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Adds up over the micro-batches of a run: the rows of each source, the time when it has last given some, and the rows of the sink."""
+    """Adds up over the micro-batches of a run: the rows of each source, the time when it has last given some,
+    and the rows of the sink.
+    """
 
     records_in: tuple[int, ...] = ()
     last_input_ms: tuple[int, ...] = ()
@@ -169,7 +171,9 @@ def _distance(start: int, end: int | None) -> int | None:
 
 
 def _watermark_lag_ms(progress: Mapping[str, Any], now_ms: int) -> int | None:  # JSON
-    """Spark's watermark is 1970 until a micro-batch had records, and may be of a year that Python's calendar has not."""
+    """Spark's watermark is 1970 until a micro-batch had records, and may be of a year that Python's
+    calendar has not.
+    """
     text = progress.get("eventTime", {}).get("watermark")
     if text is None:
         return None

@@ -1,6 +1,7 @@
 """Metrics of queries as Prometheus text. Pure.
 
-Names are those of the metrics after a prefix, in snake case: `millstream_spark_spout_lag`. What is not known has no sample.
+Names are those of the metrics after a prefix, in snake case: `millstream_spark_spout_lag`.
+What is not known has no sample.
 """
 
 from __future__ import annotations

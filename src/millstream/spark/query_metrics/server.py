@@ -13,7 +13,10 @@ from millstream.net.server.http_server import HttpResponse, HttpServer, plain
 
 
 class MetricsServer:
-    """Serves what `text` returns, from the moment it is made until `close`. There is no login: keep the port on a private network."""
+    """Serves what `text` returns, from the moment it is made until `close`.
+
+    There is no login: keep the port on a private network.
+    """
 
     def __init__(self, text: Callable[[], str], *, host: str = "127.0.0.1", port: int = 0) -> None:
         """Port 0 takes a free one; `url` says which. Raises ConfigError for an address that cannot be listened at."""

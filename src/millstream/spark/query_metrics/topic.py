@@ -16,7 +16,10 @@ _BLOCKED_MAX_MS = 5_000
 
 
 class MetricsTopic:
-    """An outlet of a QueryMetricsListener. `failed` counts the records that did not get there: they are logged, and left out."""
+    """An outlet of a QueryMetricsListener.
+
+    `failed` counts the records that did not get there: they are logged, and left out.
+    """
 
     def __init__(self, topic: str, **settings: Any) -> None:  # Any: settings of a Producer
         self._topic = topic

@@ -1,7 +1,7 @@
 """The metrics of a query, its sources, their topics and partitions. Pure.
 
-In JSON each has the name that Storm or Flink has for it: `spout_lag` is `spoutLag`, and `source_idle_time_ms` is `sourceIdleTime`, in
-milliseconds. What is not known is None, and left out in JSON.
+In JSON each has the name that Storm or Flink has for it: `spout_lag` is `spoutLag`, and `source_idle_time_ms` is
+`sourceIdleTime`, in milliseconds. What is not known is None, and left out in JSON.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class SourceMetrics:
 
 @dataclass(frozen=True, slots=True)
 class QueryMetrics:
-    """`batch_id` and `timestamp` (ISO 8601) are those of the micro-batch that told them; `sources` those that read topics."""
+    """`batch_id` and `timestamp` (ISO 8601) are those of the micro-batch that told them;
+    `sources` those that read topics.
+    """
 
     query_id: str
     run_id: str

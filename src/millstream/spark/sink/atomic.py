@@ -1,9 +1,11 @@
-"""Writes all rows of a micro-batch in one transaction, whatever number of Spark tasks writes them: readers see all of them or none.
+"""Writes all rows of a micro-batch in one transaction, whatever number of Spark tasks writes them:
+readers see all of them or none.
 
-The driver begins the transaction and ends it. Tasks join it, and each writes whole topic partitions, because sequence numbers count
-for each partition. A task that Spark runs a second time cannot know what the first run has written, so it fails, and the driver begins
-the whole transaction anew, with a new epoch that shuts out whatever is still running. Rows are kept by Spark before they are written
-(`localCheckpoint`): the job that writes reads no shuffle, so Spark repeats no task of it without counting the attempt.
+The driver begins the transaction and ends it. Tasks join it, and each writes whole topic partitions, because sequence
+numbers count for each partition. A task that Spark runs a second time cannot know what the first run has written, so it
+fails, and the driver begins the whole transaction anew, with a new epoch that shuts out whatever is still running. Rows
+are kept by Spark before they are written (`localCheckpoint`): the job that writes reads no shuffle, so Spark repeats no
+task of it without counting the attempt.
 """
 
 from __future__ import annotations
@@ -61,8 +63,9 @@ class AtomicWriteFailed(MillstreamError):
 def write_atomically(rows: DataFrame, batch_id: int, options: Mapping[str, str]) -> int:
     """Writes the rows of a micro-batch, in a function of `foreachBatch`, and returns how many there are.
 
-    `options` are those of the sink; `transactionalIdPrefix` is needed, one for each write in the function. A micro-batch that comes
-    again is compared with what was written and not written again. Raises BatchChanged where it has other rows.
+    `options` are those of the sink; `transactionalIdPrefix` is needed, one for each write in the
+    function. A micro-batch that comes again is compared with what was written and not written
+    again. Raises BatchChanged where it has other rows.
     """
     session = rows.sparkSession
     parsed = _parsed(rows, options)
@@ -245,7 +248,8 @@ def _mark(session: SparkSession, batch_id: int) -> BatchMark:
 
 
 def _digest(rows: DataFrame) -> tuple[int, int, list[str]]:
-    """How many rows there are, a sum over them in which their order does not count, since shuffles do not keep it, and their topics.
+    """How many rows there are, a sum over them in which their order does not count, since shuffles do not
+    keep it, and their topics.
 
     Partitions do not count either: rows without a key are spread anew each time.
     """

@@ -1,7 +1,9 @@
-"""The digest of the rows that one writer writes: equal for equal records, whatever their order and however they are cut into batches.
+"""The digest of the rows that one writer writes: equal for equal records, whatever their order and however
+they are cut into batches.
 
-Pure. It sums up a number for each row, because a shuffle brings rows of a Spark partition in another order each time. All that makes a
-record counts: key, value, headers, timestamp, partition and topic. It finds what was changed by mistake, not what was forged.
+Pure. It sums up a number for each row, because a shuffle brings rows of a Spark partition in another order each time.
+All that makes a record counts: key, value, headers, timestamp, partition and topic. It finds what was changed by
+mistake, not what was forged.
 """
 
 from __future__ import annotations
@@ -108,7 +110,9 @@ def _of_lists(column: pa.Array) -> Numbers:
 
 
 def _mixed(numbers: Numbers, place: int) -> Numbers:
-    """Other numbers for the same ones in another place, so that what is swapped between columns or rows gives another sum."""
+    """Other numbers for the same ones in another place, so that what is swapped between
+    columns or rows gives another sum.
+    """
     import numpy as np
 
     mixed = numbers * np.uint64((_MIX * (2 * place + 1)) % 2**64)

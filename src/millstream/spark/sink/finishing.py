@@ -1,10 +1,11 @@
 """Ends the transactions of a micro-batch whose writers have left them open: all of them, or none.
 
-Runs once all writers have written, in one process. It looks at the marks of every writer that there may have been, also of those that
-the micro-batch does not have now, and nothing is visible before all of them agree. The mark of the start then lets the writers of later
-micro-batches commit by themselves.
+Runs once all writers have written, in one process. It looks at the marks of every writer that there may have been, also
+of those that the micro-batch does not have now, and nothing is visible before all of them agree. The mark of the start
+then lets the writers of later micro-batches commit by themselves.
 
-What may happen meanwhile: another driver on the same checkpoint. Both take over one transactional id, and whoever loses it ends nothing.
+What may happen meanwhile: another driver on the same checkpoint. Both take over one transactional id, and
+whoever loses it ends nothing.
 """
 
 from __future__ import annotations
@@ -45,13 +46,19 @@ class TransactionLost(MillstreamError):
 
 
 def finish_writes(link: Connections, options: SinkOptions, left: Sequence[Unfinished]) -> None:
-    """Makes the micro-batch visible. Raises BatchChanged, CheckpointBehind, TransactionLost, and what clients raise: none of it is then."""
+    """Makes the micro-batch visible.
+
+    Raises BatchChanged, CheckpointBehind, TransactionLost, and what clients raise: none of it is then.
+    """
     if left:
         _Finish(link, options, left).run()
 
 
 def abandon_writes(link: Connections, left: Sequence[Unfinished]) -> None:
-    """Aborts what writers have left open, so that readers do not wait for it. Failing is logged: brokers do it at the time limit."""
+    """Aborts what writers have left open, so that readers do not wait for it.
+
+    Failing is logged: brokers do it at the time limit.
+    """
     ids = [each.write.transactional_id for each in left if each.shared is not None]
     if not ids:
         return
@@ -111,10 +118,12 @@ class _Finish:
         return StartMark.newest(self._link.run(metadata_of(self._link.admin(), [group]))[group])
 
     def _verdict_of_others(self, producer: Producer, start: StartMark | None) -> Verdict:
-        """By the writers that the micro-batch does not have now. They are fenced before their marks are read: none commits after it.
+        """By the writers that the micro-batch does not have now.
 
-        One that begins later must find that another start has taken over, so this is noted first, and read: what is committed can be
-        read a moment later only.
+        They are fenced before their marks are read: none commits after it.
+
+        One that begins later must find that another start has taken over, so this is noted first, and read: what is
+        committed can be read a moment later only.
         """
         if start is None:
             others = self._listed_others()

@@ -1,8 +1,8 @@
 """The marks that an exactly-once sink leaves in groups, and how they are written down.
 
-Pure. Each transaction of a writer commits an offset in the writer's group, whose metadata says which micro-batch of which query it has
-written, and where: records and mark become visible together or not at all. A start of a query leaves a mark of its own when it has looked
-at those of all writers. What they say about an attempt is decided in `verdicts`.
+Pure. Each transaction of a writer commits an offset in the writer's group, whose metadata says which micro-batch of
+which query it has written, and where: records and mark become visible together or not at all. A start of a query leaves
+a mark of its own when it has looked at those of all writers. What they say about an attempt is decided in `verdicts`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class MarkUnreadable(MillstreamError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The place that rows went to: a cluster and topics, by ids, because a name may come to belong to another one. Empty in marks of old releases."""
+    """The place that rows went to: a cluster and topics, by ids, because a name may come to belong to another one.
+
+    Empty in marks of old releases.
+    """
 
     cluster: str = ""
     topics: str = ""
@@ -48,7 +51,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class BatchMark:
-    """One write of one Spark partition. `query` is Spark's query id, `run` one start of it, `write` one writer of a micro-batch."""
+    """One write of one Spark partition.
+
+    `query` is Spark's query id, `run` one start of it, `write` one writer of a micro-batch.
+    """
 
     query: str
     batch: int
@@ -82,8 +88,8 @@ class BatchMark:
 class StartMark:
     """The mark of a start of a query: the marks of all writers were looked at before micro-batch `batch` was committed.
 
-    Every writer from `writers` on is fenced and has written nothing of that micro-batch. `number` grows with each mark. One that is not
-    `is_complete` only says that the start is looking.
+    Every writer from `writers` on is fenced and has written nothing of that micro-batch. `number` grows with each mark.
+    One that is not `is_complete` only says that the start is looking.
     """
 
     query: str
@@ -99,7 +105,10 @@ class StartMark:
 
     @classmethod
     def newest(cls, metadata: Iterable[str]) -> StartMark | None:
-        """Returns the newest in a group: the topic of the last record may be another one each time. Raises MarkUnreadable."""
+        """Returns the newest in a group: the topic of the last record may be another one each time.
+
+        Raises MarkUnreadable.
+        """
         found = [mark for each in metadata if (mark := cls._decode(each)) is not None]
         return max(found, key=lambda mark: mark.number, default=None)
 

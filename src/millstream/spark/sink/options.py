@@ -63,9 +63,9 @@ class NullTopic(Enum):
 class SinkOptions:
     """`topic` is where rows go; None: each row says it in its column `topic`.
 
-    `transactional_id_prefix`: the transactional ids of an exactly-once sink are this, the id of the query and the number of a Spark
-    partition, with hyphens between; None: they begin with `millstream`. `checkpoint_behind`: what becomes of micro-batches that are older
-    than what an exactly-once sink has written.
+    `transactional_id_prefix`: the transactional ids of an exactly-once sink are this, the id of the query and the
+    number of a Spark partition, with hyphens between; None: they begin with `millstream`. `checkpoint_behind`: what
+    becomes of micro-batches that are older than what an exactly-once sink has written.
     """
 
     kafka: KafkaSettings

@@ -24,7 +24,8 @@ _ROUND_ROBIN: Final = "round-robin"
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """`topic_selector` and `partitioner` name functions; a partitioner may also be murmur2, which is Kafka's, or round-robin.
+    """`topic_selector` and `partitioner` name functions; a partitioner may also be murmur2, which
+    is Kafka's, or round-robin.
 
     `dead_letter_topic` is for rows that cannot be written.
     """
@@ -105,7 +106,10 @@ def with_partitions(
 
 
 class _RoundRobin:
-    """Rows go to one partition after the other. Each task begins at another one, so that small ones do not all fill the first."""
+    """Rows go to one partition after the other.
+
+    Each task begins at another one, so that small ones do not all fill the first.
+    """
 
     def __init__(self) -> None:
         self._next = count(int.from_bytes(SystemRandom().randbytes(2), "big"))

@@ -1,4 +1,5 @@
-"""Rows that cannot be written, found before any of their batch is: too large, to no legal topic or partition, or with parts that no record has.
+"""Rows that cannot be written, found before any of their batch is: too large, to no legal topic or partition, or with
+parts that no record has.
 
 Pure. Sizes are estimated for whole columns; only rows that may be too large are encoded to be measured.
 """

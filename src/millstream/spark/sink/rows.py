@@ -21,7 +21,10 @@ _RECORD_COLUMNS = ("key", "value", "timestamp", "headers")
 
 
 class RowSender:
-    """Hands rows to producers, for one task. Rows that cannot be written go to the topic for dead letters, where there is one."""
+    """Hands rows to producers, for one task.
+
+    Rows that cannot be written go to the topic for dead letters, where there is one.
+    """
 
     def __init__(self, link: Connections, options: SinkOptions) -> None:
         self._options = options
@@ -56,7 +59,10 @@ class RowSender:
 def rows_to_write(
     options: SinkOptions, encoding: Encoding | None, batch: pa.RecordBatch
 ) -> pa.RecordBatch:
-    """Returns the rows with the topics that a selector gives them, without those that are skipped, encoded. Functions see them before."""
+    """Returns the rows with the topics that a selector gives them, without those that are skipped, encoded.
+
+    Functions see them before.
+    """
     selector = options.routing.topic_selector
     rows = batch if selector is None else with_selected_topics(selector, batch)
     rows = _without_skipped(options, rows)

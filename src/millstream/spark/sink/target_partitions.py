@@ -1,4 +1,5 @@
-"""Gives rows the partition of their topic that Kafka would give them, so that Spark can bring the rows of one partition together.
+"""Gives rows the partition of their topic that Kafka would give them, so that Spark can bring the
+rows of one partition together.
 
 Runs in Spark's workers, on Arrow batches.
 """
@@ -32,7 +33,8 @@ def placed_schema(rows: DataFrame, options: SinkOptions) -> str:
 
 
 class PartitionPlacement:
-    """Travels to the workers: rows without columns `topic` and `partition`, or with gaps in them, to rows that have both.
+    """Travels to the workers: rows without columns `topic` and `partition`, or with gaps in
+    them, to rows that have both.
 
     Keys and values are encoded before: the bytes of a key decide.
     """
@@ -55,7 +57,10 @@ class PartitionPlacement:
 
 
 def placed(rows: pa.RecordBatch, topic: str, count: int, turn: int) -> Iterator[pa.RecordBatch]:
-    """Rows with a partition keep it. The key of the others decides; those without a key go to one partition after another, by batch."""
+    """Rows with a partition keep it.
+
+    The key of the others decides; those without a key go to one partition after another, by batch.
+    """
     import pyarrow.compute as pc
 
     if PARTITION not in rows.schema.names:

@@ -1,7 +1,9 @@
-"""Brings the rows of a micro-batch into the order of their times, for each partition of the topic that they are written to.
+"""Brings the rows of a micro-batch into the order of their times, for each partition of the topic
+that they are written to.
 
-Each of Spark's tasks writes to all partitions of a topic, beside the others and as fast as it comes forward. Who reads a partition then sees late
-rows and early ones mixed, and takes the late ones for late. Here one task writes each partition, and sorts what it writes.
+Each of Spark's tasks writes to all partitions of a topic, beside the others and as fast as it comes forward. Who reads
+a partition then sees late rows and early ones mixed, and takes the late ones for late. Here one task writes each
+partition, and sorts what it writes.
 """
 
 from __future__ import annotations
@@ -32,10 +34,11 @@ _RUN: Final = "spark.jobGroup.id"
 
 
 def in_time_order(rows: DataFrame, options: Mapping[str, str]) -> DataFrame:
-    """Returns rows that the sink writes in order of their column `timestamp`, within each micro-batch and each partition of the topic.
+    """Returns rows that the sink writes in order of their column `timestamp`, within each micro-batch and
+    each partition of the topic.
 
-    `options` are those that the sink is given. Rows of a task are in memory together. Raises ConfigError for options that leave open
-    which partition a row belongs to.
+    `options` are those that the sink is given. Rows of a task are in memory together. Raises ConfigError for options
+    that leave open which partition a row belongs to.
     """
     parsed = parsed_in_time_order(options, rows.schema)
     topic = parsed.topic
@@ -51,7 +54,10 @@ def in_time_order(rows: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
 
 def _start_of(session: SparkSession) -> str:
-    """Names the run of the query in whose `foreachBatch` this is; empty elsewhere. Spark Connect does not say: there it is the process."""
+    """Names the run of the query in whose `foreachBatch` this is; empty elsewhere.
+
+    Spark Connect does not say: there it is the process.
+    """
     context = getattr(session, "sparkContext", None)
     return "of this process" if context is None else str(context.getLocalProperty(_RUN) or "")
 
@@ -66,7 +72,9 @@ def sorted_by_time(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def _with_partitions_of_keyless(rows: DataFrame, count: int) -> DataFrame:
-    """Rows without a key have a partition by what they are: when a micro-batch is run again, each is in the same one."""
+    """Rows without a key have a partition by what they are: when a micro-batch is run again, each
+    is in the same one.
+    """
     from pyspark.sql import functions as sql
 
     chosen = sql.pmod(sql.xxhash64("value", TIMESTAMP), sql.lit(count)).cast("int")

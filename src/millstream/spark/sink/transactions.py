@@ -1,12 +1,12 @@
 """Writes the rows of one Spark partition in one transaction, exactly once however often Spark runs it.
 
-The order of effects: `init_transactions` fences every other attempt and aborts what it left; the marks say whether the micro-batch is
-written; records, mark and the end of the transaction. An attempt that fails anywhere leaves nothing that a reader with
-read_committed sees, and the next one starts with the fence again.
+The order of effects: `init_transactions` fences every other attempt and aborts what it left; the marks say whether the
+micro-batch is written; records, mark and the end of the transaction. An attempt that fails anywhere leaves nothing that
+a reader with read_committed sees, and the next one starts with the fence again.
 
-The first micro-batch of a start of a query may have been begun by an earlier start, in other Spark partitions. So its writers leave their
-transactions open and hand them to `finishing`, which looks at all marks before it ends any. Later ones cannot have been begun by anybody
-else, and their writers commit by themselves.
+The first micro-batch of a start of a query may have been begun by an earlier start, in other Spark partitions. So its
+writers leave their transactions open and hand them to `finishing`, which looks at all marks before it ends any. Later
+ones cannot have been begun by anybody else, and their writers commit by themselves.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BatchWrite:
-    """One attempt at a Spark partition of a micro-batch. `prefix` begins the transactional id and the name of the group.
+    """One attempt at a Spark partition of a micro-batch.
+
+    `prefix` begins the transactional id and the name of the group.
 
     Outside a query nobody begins the same write again: it `is_alone`.
     """
@@ -67,7 +69,8 @@ class BatchWrite:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """The part of a write that is left to `finishing`: the mark of what the writer has or would have written, the marks it has found, its open transaction.
+    """The part of a write that is left to `finishing`: the mark of what the writer has or would have written, the marks
+    it has found, its open transaction.
 
     `place` is where its last record is, with the offset behind it. None, as `shared`, where it has written nothing.
     """
@@ -81,7 +84,8 @@ class Unfinished:
 def write_exactly_once(
     link: Connections, write: BatchWrite, options: SinkOptions, batches: Iterator[pa.RecordBatch]
 ) -> tuple[int, Unfinished | None]:
-    """Returns how many rows the topics have of this Spark partition, now or from before, and what is left to do once all have written.
+    """Returns how many rows the topics have of this Spark partition, now or from before, and what is left to
+    do once all have written.
 
     Raises BatchChanged, CheckpointBehind, and what clients raise.
     """
@@ -97,7 +101,9 @@ def write_exactly_once(
 
 @contextmanager
 def causes_raised() -> Iterator[None]:
-    """Raises what a transaction has failed with in the place of its failure, whose advice is for callers of a producer: Spark begins anew."""
+    """Raises what a transaction has failed with in the place of its failure, whose advice is for callers of a
+    producer: Spark begins anew.
+    """
     try:
         yield
     except (TransactionFailed, TransactionalProducerFailed) as error:
@@ -195,7 +201,10 @@ def digest_of(options: SinkOptions) -> RowDigest:
 
 
 def target_of(link: Connections, topics: Iterable[str], *, anew: bool) -> Target:
-    """`anew`: asks for the ids, because a topic may have been made anew since they were listed. What is no topic was not written to."""
+    """`anew`: asks for the ids, because a topic may have been made anew since they were listed.
+
+    What is no topic was not written to.
+    """
     names = tuple(sorted(name for name in topics if illegal_name(name) is None))
     ids = link.topic_ids(names, anew=anew)
     if not anew and ids.keys() < set(names):  # brokers make some when they are written to
@@ -243,7 +252,8 @@ async def metadata_of(
 ) -> dict[str, list[str]]:
     """The metadata of all offsets of groups, in one request to each of their coordinators.
 
-    `is_stable` waits for transactions that are being ended, and is to be asked for where the groups' producers have no open one.
+    `is_stable` waits for transactions that are being ended, and is to be asked for where the groups'
+    producers have no open one.
     """
     groups = await admin.list_consumer_group_offsets(group_ids, require_stable=is_stable)
     found = dict[str, list[str]]()

@@ -1,4 +1,5 @@
-"""Rows that cannot be written go to a topic of dead letters, through the producer of the other rows: in a transaction they share its fate.
+"""Rows that cannot be written go to a topic of dead letters, through the producer of the other rows: in a
+transaction they share its fate.
 
 Where that one waits for no broker, dead letters do.
 """

@@ -1,6 +1,8 @@
-"""Judges an attempt at a micro-batch by the marks of an exactly-once sink: it is new, it is done, or it must not be written.
+"""Judges an attempt at a micro-batch by the marks of an exactly-once sink: it is new, it is done,
+or it must not be written.
 
-Pure. A micro-batch counts as done only where a mark says that the same rows went to the same topics of the same cluster.
+Pure. A micro-batch counts as done only where a mark says that the same rows went to the
+same topics of the same cluster.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ _OR_NEW: Final = "or give another transactionalIdPrefix, with which everything t
 
 
 class BatchChanged(MillstreamError):
-    """A micro-batch that was partly written comes again with other rows or for another topic, so that it cannot be written exactly once."""
+    """A micro-batch that was partly written comes again with other rows or for another topic, so that it
+    cannot be written exactly once.
+    """
 
 
 class CheckpointBehind(MillstreamError):
@@ -25,7 +29,9 @@ class CheckpointBehind(MillstreamError):
 
 
 class BehindPolicy(Enum):
-    """The treatment of micro-batches of a checkpoint that is older than what the topic has: the option `checkpointBehind`."""
+    """The treatment of micro-batches of a checkpoint that is older than what the topic has: the
+    option `checkpointBehind`.
+    """
 
     FAIL = "fail"
     LEAVE_OUT = "leave-out"
@@ -41,7 +47,9 @@ class Verdict(Enum):
 
 
 def is_to_write(marks: Iterable[BatchMark], now: BatchMark) -> bool:
-    """Whether no mark of the writer knows of this micro-batch or a later one. Batch ids only grow in a query, and may jump.
+    """Whether no mark of the writer knows of this micro-batch or a later one.
+
+    Batch ids only grow in a query, and may jump.
 
     Raises BatchChanged where another write of the same run has the name.
     """
@@ -55,7 +63,8 @@ def is_to_write(marks: Iterable[BatchMark], now: BatchMark) -> bool:
 
 
 def is_open(start: StartMark | None, now: BatchMark, partition: int) -> bool:
-    """Whether this start of the query has looked at all marks, so that a writer may commit what it has written by itself.
+    """Whether this start of the query has looked at all marks, so that a writer may commit
+    what it has written by itself.
 
     Raises BatchChanged where another write of the same run has looked for the same micro-batch.
     """
@@ -107,7 +116,10 @@ def judge(
 def judge_others(
     marks: Mapping[int, Iterable[BatchMark]], now: BatchMark, writers: int, policy: BehindPolicy
 ) -> Verdict:
-    """Decides by the marks of Spark partitions that the micro-batch does not have now: from `writers` on. Raises as `judge`."""
+    """Decides by the marks of Spark partitions that the micro-batch does not have now: from `writers` on.
+
+    Raises as `judge`.
+    """
     verdict = Verdict.WRITE
     for partition, each in sorted(marks.items()):
         mine = [mark for mark in each if mark.query == now.query]
@@ -156,7 +168,9 @@ def _behind(now: BatchMark, last: int, policy: BehindPolicy) -> Verdict:
 
 
 def _require_same_place(later: BatchMark, now: BatchMark) -> None:
-    """Other micro-batches may have other topics of those that their rows say, but not another one where there is one."""
+    """Other micro-batches may have other topics of those that their rows say, but not another one
+    where there is one.
+    """
     if now.records == 0 or later.is_of_old_release:
         return
     are_single = " " not in later.target.topics + now.target.topics

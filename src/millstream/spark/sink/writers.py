@@ -1,7 +1,7 @@
 """`writeStream.format("millstream")` and `write.format("millstream")`: rows of any DataFrame into topics.
 
-At least once, unless the options say otherwise: a task returns when its records are acknowledged, and a micro-batch or task that is
-repeated writes again. Exactly once is `transactions`'. Rows of one partition keep their order.
+At least once, unless the options say otherwise: a task returns when its records are acknowledged, and a micro-batch or
+task that is repeated writes again. Exactly once is `transactions`'. Rows of one partition keep their order.
 """
 
 from __future__ import annotations
@@ -82,10 +82,11 @@ class _Writer:
                 return Written(records, rows.skipped, lost_batches)
 
     def _find_cluster(self, link: Connections) -> None:
-        """Raises BrokerNotAvailable where nothing listens as a write begins, or the first micro-batch of a run of a query.
+        """Raises BrokerNotAvailable where nothing listens as a write begins, or the first
+        micro-batch of a run of a query.
 
-        A run that has written before has found the cluster: one that refuses then restarts, and is waited for. Spark's workers come
-        and go in a run, so one of them tells the others of its executor.
+        A run that has written before has found the cluster: one that refuses then restarts, and is waited for. Spark's
+        workers come and go in a run, so one of them tells the others of its executor.
         """
         task = TaskContext.get()
         assert task is not None, "Spark calls writers in tasks"
@@ -164,7 +165,10 @@ class _Rows:
 
 
 def _finish(writer: _Writer, messages: list[WriterCommitMessage | None]) -> None:
-    """Ends what tasks have left open. All else they have done: every record is acknowledged, every other transaction ended."""
+    """Ends what tasks have left open.
+
+    All else they have done: every record is acknowledged, every other transaction ended.
+    """
     left = _unfinished(messages)
     if left:
         finish_writes(connections(writer.options.kafka), writer.options, left)
@@ -201,7 +205,10 @@ def _write_acknowledged(
 def _write_unacknowledged(
     link: Connections, options: SinkOptions, batches: Iterator[pa.RecordBatch]
 ) -> tuple[int, int]:
-    """Returns how many rows were handed to the producer, and how many of its batches were lost. A topic that is not there is an error."""
+    """Returns how many rows were handed to the producer, and how many of its batches were lost.
+
+    A topic that is not there is an error.
+    """
     producer, sender = link.unacknowledged_producer(), RowSender(link, options)
     deliveries: list[BatchDelivery] = []
     records = 0

@@ -1,4 +1,7 @@
-"""Options of the source that would do nothing beside each other, or in a stream, or in a batch: each is refused. Pure."""
+"""Options of the source that would do nothing beside each other, or in a stream, or in a batch: each is refused.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _BATCH_ONLY: Final = dict.fromkeys(
 
 
 def refuse_without_effect(given: Mapping[str, str]) -> None:
-    """`given`: options by name in lower case. Raises ConfigError for one that another makes useless, in streams and batches."""
+    """`given`: options by name in lower case.
+
+    Raises ConfigError for one that another makes useless, in streams and batches.
+    """
     strategy = "startingOffsetsByTimestampStrategy"
     if strategy.lower() in given and not {"startingtimestamp", "startingoffsetsbytimestamp"} & set(
         given

@@ -1,4 +1,6 @@
-"""Says when a query reads topics that are compacted: a micro-batch that is run again may have fewer rows there than before."""
+"""Says when a query reads topics that are compacted: a micro-batch that is run again may
+have fewer rows there than before.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The answer to records that are gone before a query has read them: `failOnDataLoss`. Pure.
 
-A loss is found when a micro-batch is planned, or when its range is read. The rules are the same: `fail` ends the query; `earliest`
-goes on with the first record that is left, though it may have been read before; `latest` goes on at the end of the log; `skip` goes on
-behind what is gone and reads no offset twice.
+A loss is found when a micro-batch is planned, or when its range is read. The rules are the same: `fail` ends the query;
+`earliest` goes on with the first record that is left, though it may have been read before; `latest` goes on at the end
+of the log; `skip` goes on behind what is gone and reads no offset twice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class LogBounds(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """`records` is how many offsets are gone, None where that cannot be known; `next_offset` is where the query goes on."""
+    """`records` is how many offsets are gone, None where that cannot be known;
+    `next_offset` is where the query goes on.
+    """
 
     partition: TopicPartition
     what: str
@@ -59,7 +61,10 @@ class Loss(NamedTuple):
 def position_loss(
     partition: TopicPartition, position: Offset, log: LogBounds, policy: DataLossPolicy
 ) -> Loss | None:
-    """Returns the loss where the next offset to read is not in the log, None where it is. Raises DataLoss if the policy is to fail."""
+    """Returns the loss where the next offset to read is not in the log, None where it is.
+
+    Raises DataLoss if the policy is to fail.
+    """
     if log.first <= position <= log.end:
         return None
     is_latest = policy is DataLossPolicy.LATEST
@@ -80,7 +85,10 @@ def position_loss(
 def range_loss(
     partition: TopicPartition, start: Offset, end: Offset, log: LogBounds, policy: DataLossPolicy
 ) -> Loss | None:
-    """The same for a range whose end is in the checkpoint. `next_offset` is where reading it goes on, and `end` if nothing of it is read."""
+    """The same for a range whose end is in the checkpoint.
+
+    `next_offset` is where reading it goes on, and `end` if nothing of it is read.
+    """
     if start > end:  # planned when the log had been cut
         return position_loss(partition, start, LogBounds(log.first, end), policy)
     if start == end or (log.first <= start and end <= log.end):
@@ -101,7 +109,9 @@ def range_loss(
 def recreation_loss(
     partition: TopicPartition, former_id: str, new_id: str, log: LogBounds, policy: DataLossPolicy
 ) -> Loss:
-    """A topic that was deleted and created anew: what was unread of the old one is gone, and offsets of it mean nothing in the new one."""
+    """A topic that was deleted and created anew: what was unread of the old one is gone, and offsets of it
+    mean nothing in the new one.
+    """
     what = f"topic {partition.topic} was deleted and created anew (id {former_id}, now {new_id})"
     resumed = log.end if policy is DataLossPolicy.LATEST else log.first
     return allowed(Loss(partition, what, None, resumed), policy)

@@ -1,7 +1,7 @@
 """The end of a stream: a record of which a function of the user says so ends its partition, or the whole query.
 
-Pure but for the call of that function. What is read ends before that record, which is in no micro-batch, and its partition stays
-there. So that a restart knows it, the checkpoint has it beside the offsets:
+Pure but for the call of that function. What is read ends before that record, which is in no micro-batch, and its
+partition stays there. So that a restart knows it, the checkpoint has it beside the offsets:
 
     "endOfStream": {"scope": "partition", "ends": {"orders": {"0": 57}}}
 
@@ -50,13 +50,18 @@ class EndOfStreamOptions:
 
 
 class EndOfStreamFailed(MillstreamError):
-    """The function of `endOfStream` has raised, or has returned neither True nor False: nobody knows whether the stream has ended."""
+    """The function of `endOfStream` has raised, or has returned neither True nor False: nobody
+    knows whether the stream has ended.
+    """
 
 
 def parse_end_of_stream(
     given: Mapping[str, str], *, is_copartitioned: bool
 ) -> EndOfStreamOptions | None:
-    """`given` has option names in lower case. Raises ConfigError for what is malformed, and for what would have no effect."""
+    """`given` has option names in lower case.
+
+    Raises ConfigError for what is malformed, and for what would have no effect.
+    """
     function = given.get(OPTION.lower())
     if function is None:
         if _SCOPE.lower() in given:
@@ -123,7 +128,10 @@ def has_new_topic(
 def first_end(
     options: EndOfStreamOptions, is_end: Predicate, records: Iterable[ConsumerRecord]
 ) -> Offset | None:
-    """The offset of the first record that the predicate is true of. Raises EndOfStreamFailed, which names the record."""
+    """The offset of the first record that the predicate is true of.
+
+    Raises EndOfStreamFailed, which names the record.
+    """
     for record in records:
         try:
             found = is_end(record)

@@ -1,7 +1,8 @@
 """Stops a query whose stream has ended, with `endOfStreamScope=query`. No planner can, so the driver's program does.
 
-Spark calls a query idle when nothing is left to do for it, not for its watermarks and timers either. Whether its sources have ended
-then stands in the offsets of its last micro-batch, in memory: also right after a restart, when it has made no progress.
+Spark calls a query idle when nothing is left to do for it, not for its watermarks and timers either. Whether
+its sources have ended then stands in the offsets of its last micro-batch, in memory: also right after a
+restart, when it has made no progress.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class EndedQueries:
 
 
 def have_all_ended(documents: Iterable[str | None]) -> bool:
-    """`documents`: the offsets of each source as JSON; of a source of another format in whatever form it has, None before the first micro-batch."""
+    """`documents`: the offsets of each source as JSON; of a source of another format in whatever form it has, None
+    before the first micro-batch.
+    """
     found = [document is not None and _is_ended(document) for document in documents]
     return bool(found) and all(found)
 

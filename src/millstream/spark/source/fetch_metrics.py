@@ -1,7 +1,8 @@
 """Latencies of fetches, which tasks measure in Spark's workers, by Storm's names. They travel through a topic.
 
-Spark gives a source in Python no way from a worker to the driver: no accumulator and no metric. So each worker process of a query that
-has the option `metricsTopic` writes a record of JSON there now and then, after a task, and begins to count anew:
+Spark gives a source in Python no way from a worker to the driver: no accumulator and no metric. So each
+worker process of a query that has the option `metricsTopic` writes a record of JSON there now and then, after
+a task, and begins to count anew:
 
     {"queryId": "…", "host": "…", "processId": 12, "fromMs": 1700000000000, "toMs": 1700000060000, "topics": {"orders": {"0": {
      "fetchAPILatencyMax": 12.5, "fetchAPILatencyMean": 1.2, "fetchAPICallCount": 40, "fetchAPIMessageCount": 81920}}}}
@@ -67,7 +68,10 @@ class FetchMetrics:
     def counted(
         self, batches: Iterator[pa.RecordBatch], partition: TopicPartition
     ) -> Iterator[pa.RecordBatch]:
-        """The same batches. What a task waits for one is the latency of its fetch, the next of which travels meanwhile."""
+        """The same batches.
+
+        What a task waits for one is the latency of its fetch, the next of which travels meanwhile.
+        """
         while True:
             began_s = perf_counter()
             batch = next(batches, None)
@@ -84,7 +88,9 @@ class FetchMetrics:
         fetches.max_s = max(fetches.max_s, wait_s)
 
     def taken(self, now_ms: int, interval_ms: int) -> dict[str, Any] | None:  # JSON
-        """Returns what was counted, and counts anew; None before the interval is over, and where nothing was fetched."""
+        """Returns what was counted, and counts anew; None before the interval is over, and where
+        nothing was fetched.
+        """
         if now_ms - self._from_ms < interval_ms or not self._fetches:
             return None
         topics: dict[str, dict[str, dict[str, float]]] = {}

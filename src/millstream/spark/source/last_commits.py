@@ -1,11 +1,12 @@
 """Commits the end of the last micro-batch of a query that has ended.
 
-A planner hears that a micro-batch is in the checkpoint when Spark plans the next one; of a query that is stopped Spark ends its planner
-without a word. So a listener in the driver's program commits what is left, once Spark says that the query has ended and the
-planner is gone: one of them commits at a time. It only moves offsets forward, and failing is only logged. The same listener tells
-`EndedQueries` which queries are idle.
+A planner hears that a micro-batch is in the checkpoint when Spark plans the next one; of a query that is stopped Spark
+ends its planner without a word. So a listener in the driver's program commits what is left, once Spark says that the
+query has ended and the planner is gone: one of them commits at a time. It only moves offsets forward, and failing is
+only logged. The same listener tells `EndedQueries` which queries are idle.
 
-The settings of the clients, secrets among them, come from the plan of the query, in memory: they are in no progress and no file.
+The settings of the clients, secrets among them, come from the plan of the query, in memory: they
+are in no progress and no file.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ _BY_CHECKPOINT: Final = {OffsetCommitMode.ON_CHECKPOINTS, OffsetCommitMode.PERIO
 
 
 def attach_last_commits(session: SparkSession, format_name: str) -> None:
-    """Has the queries of a session commit their last micro-batch. Once a session; not through Spark Connect, whose queries run elsewhere."""
+    """Has the queries of a session commit their last micro-batch.
+
+    Once a session; not through Spark Connect, whose queries run elsewhere.
+    """
     if session in _ATTACHED or getattr(session, "_jsparkSession", None) is None:
         return
     session.streams.addListener(LastCommits(session, format_name))
@@ -137,7 +141,9 @@ def _sources(query: Any, format_name: str) -> Iterator[SourceOptions]:  # Any: o
 
 
 def _commits_its_end(options: SourceOptions) -> bool:
-    """Not with opaque replay: the end of a micro-batch, which is all that progress has, may not be where partitions are."""
+    """Not with opaque replay: the end of a micro-batch, which is all that progress has, may
+    not be where partitions are.
+    """
     return options.offset_commit_mode in _BY_CHECKPOINT and not options.is_opaque
 
 
@@ -175,7 +181,10 @@ def commit_forward(options: SourceOptions, completed: Offsets, metadata: str) ->
 
 
 def moved_forward(completed: Offsets, committed: Mapping[TopicPartition, object]) -> Offsets:
-    """The offsets that are further than what is committed. Another start of the query may have come further meanwhile."""
+    """The offsets that are further than what is committed.
+
+    Another start of the query may have come further meanwhile.
+    """
     return {
         tp: offset
         for tp, offset in completed.items()

@@ -1,7 +1,8 @@
 """Commits the offsets of a query in its group, so that every tool of Kafka sees how far it is.
 
-Owns one commit at a time: it is under way while the source plans, the newest offsets replace those that wait, and one that fails is
-counted and tried again with the next. Nothing depends on it: what a query reads is in its checkpoint. It must never end a query.
+Owns one commit at a time: it is under way while the source plans, the newest offsets replace those that wait,
+and one that fails is counted and tried again with the next. Nothing depends on it: what a query reads is in
+its checkpoint. It must never end a query.
 """
 
 from __future__ import annotations
@@ -89,9 +90,11 @@ class OffsetCommits:
 
     @property
     def patience_s(self) -> float:
-        """The time for which planning may wait for a commit: a tenth of what has passed since it was last asked, where that is long.
+        """The time for which planning may wait for a commit: a tenth of what has passed since it was last
+        asked, where that is long.
 
-        Between triggers that are rare the loop stands still, and a commit that is under way would end with the next one.
+        Between triggers that are rare the loop stands still, and a commit that is under way
+        would end with the next one.
         """
         if self._since_asked_ms < _RARE_MS:
             return 0.0
@@ -164,7 +167,10 @@ class OffsetCommits:
 
 
 def commit_metadata(**of_whom: str | int) -> str:
-    """JSON that stands beside each offset and says who has committed it. Nothing is read from it but whether it is one's own."""
+    """JSON that stands beside each offset and says who has committed it.
+
+    Nothing is read from it but whether it is one's own.
+    """
     return json.dumps({"v": _VERSION, **of_whom}, separators=(",", ":"))
 
 

@@ -55,7 +55,10 @@ KNOWN: Final = (
 
 
 class OffsetCommitMode(Enum):
-    """The time at which the offsets of a query are committed in its group. Its checkpoint decides what is read in every mode."""
+    """The time at which the offsets of a query are committed in its group.
+
+    Its checkpoint decides what is read in every mode.
+    """
 
     ON_CHECKPOINTS = "on_checkpoints"
     """Once a micro-batch is in the checkpoint."""
@@ -72,9 +75,9 @@ class SourceOptions:
 
     `poll_timeout_ms`: how long planning waits for a first new record before it reports that there is none.
     `discovery_interval_ms`: how long a list of partitions is good for. `ending_offsets` are for batch reads only.
-    `starting_function` goes before `starting_offsets`; `given_start` is the option that says where to begin, None where it is the default.
-    `replay_topic` is for opaque replay, None where replay is transactional.
-    `partitions_min` and `records_per_partition_max` cut ranges of offsets into several Spark partitions.
+    `starting_function` goes before `starting_offsets`; `given_start` is the option that says where to begin, None where
+    it is the default. `replay_topic` is for opaque replay, None where replay is transactional. `partitions_min` and
+    `records_per_partition_max` cut ranges of offsets into several Spark partitions.
     """
 
     kafka: KafkaSettings
@@ -121,8 +124,8 @@ class SourceOptions:
 def parse_source_options(options: Mapping[str, str], *, is_batch: bool = False) -> SourceOptions:
     """Raises ConfigError for a missing, unknown or malformed option, naming what to write instead.
 
-    By default a stream begins with what comes, a batch with what is there. By time, a batch of a partition that has nothing so late is empty,
-    and a stream has to be told to begin at its end.
+    By default a stream begins with what comes, a batch with what is there. By time, a batch of a partition that has
+    nothing so late is empty, and a stream has to be told to begin at its end.
     """
     given, kafka = divided(options, KNOWN, _ALIASES)
     subscription = parse_subscription(given)

@@ -1,4 +1,6 @@
-"""Asks a cluster what there is to read: partitions, their ends, and the offsets at which a query begins and a batch ends."""
+"""Asks a cluster what there is to read: partitions, their ends, and the offsets at which a
+query begins and a batch ends.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +203,9 @@ def _chosen_among(
 
 
 def batch_range(options: SourceOptions, now_ms: int) -> tuple[Offsets, Offsets]:
-    """The offsets from which and before which a batch reads. Raises ConfigError for an end before its start, if the policy of data loss is to fail.
+    """The offsets from which and before which a batch reads.
+
+    Raises ConfigError for an end before its start, if the policy of data loss is to fail.
 
     Where it is not, nothing is read there: what is asked for has no records, and no others take their place.
     """
@@ -329,7 +333,10 @@ async def _first_at(
 def readable_positions(
     options: SourceOptions, positions: Offsets, ends: Offsets
 ) -> dict[TopicPartition, Offset]:
-    """The next offsets to read of the partitions that have an end. One that is not in its log is where the policy of data loss says."""
+    """The next offsets to read of the partitions that have an end.
+
+    One that is not in its log is where the policy of data loss says.
+    """
     found = {tp: offset for tp, offset in positions.items() if tp in ends}
     if all(ends[tp] == offset for tp, offset in found.items()):
         return found
@@ -352,7 +359,8 @@ def bounds_of(options: SourceOptions) -> dict[TopicPartition, LogBounds]:
 def positions_in_new_topics(
     options: SourceOptions, former: Mapping[str, str]
 ) -> dict[TopicPartition, Offset]:
-    """The next offsets in topics that have another id than `former` says, as the policy of data loss has it; empty where none has.
+    """The next offsets in topics that have another id than `former` says, as the policy of data
+    loss has it; empty where none has.
 
     Offsets that were asked for before this call are of the former topic where it has not changed.
     """

@@ -113,7 +113,10 @@ class PositionRules:
 
 
 class PartitionFacts(NamedTuple):
-    """The facts of a partition that decide. `at_time` is the first offset that is late enough, for positions by time."""
+    """The facts of a partition that decide.
+
+    `at_time` is the first offset that is late enough, for positions by time.
+    """
 
     start: Offset
     end: Offset
@@ -129,7 +132,9 @@ class ChosenOffset(NamedTuple):
 
 
 def chosen(partition: TopicPartition, position: Position, facts: PartitionFacts) -> ChosenOffset:
-    """Raises ConfigError where a position cannot be had, and DataLoss where what was committed is no longer in the log."""
+    """Raises ConfigError where a position cannot be had, and DataLoss where what was committed is
+    no longer in the log.
+    """
     match position:
         case Earliest():
             return ChosenOffset(facts.start, "earliest")
@@ -228,7 +233,10 @@ def parse_timestamps(name: str, text: str, unnamed: Position, *, or_latest: bool
 
 
 def parse_position(name: str, value: object) -> Position:
-    """An offset or a word of `startingOffsets`, or a datetime: the end where no record is that late. Raises ConfigError, which calls it `name`."""
+    """An offset or a word of `startingOffsets`, or a datetime: the end where no record is that late.
+
+    Raises ConfigError, which calls it `name`.
+    """
     if isinstance(value, datetime):
         return AtTime(time_ms(name, value), or_latest=True)
     if isinstance(value, bool) or not isinstance(value, int | str):
@@ -290,7 +298,9 @@ def _partition(name: str, topic: str, number: object) -> TopicPartition:
 
 
 def time_ms(name: str, value: object) -> int:
-    """Returns milliseconds since 1970 of a number, of ISO 8601 (UTC without a zone) or of a datetime. Raises ConfigError.
+    """Returns milliseconds since 1970 of a number, of ISO 8601 (UTC without a zone) or of a datetime.
+
+    Raises ConfigError.
 
     A part of a millisecond counts as a whole one: a record at or after 0.5 ms is one at or after 1 ms.
     """

@@ -53,7 +53,8 @@ class RangesPartition(InputPartition):
 def split(
     begin: Offsets, end: Offsets, options: SourceOptions, topic_ids: Mapping[str, str] | None = None
 ) -> Sequence[RangesPartition]:
-    """Spark partitions: one for each topic partition with something to read, or several; or one for each partition number.
+    """Spark partitions: one for each topic partition with something to read, or several; or
+    one for each partition number.
 
     One for a partition number has the ranges of all topics, the empty ones too.
     """
@@ -76,7 +77,8 @@ def split(
 def cut(
     ranges: Sequence[OffsetRange], partitions_min: int | None, records_max: int | None
 ) -> list[OffsetRange]:
-    """Cuts ranges into pieces of at most `records_max` offsets, and into at least `partitions_min` pieces if there are offsets enough.
+    """Cuts ranges into pieces of at most `records_max` offsets, and into at least `partitions_min` pieces if
+    there are offsets enough.
 
     Pieces of a range are of equal length, and follow each other.
     """
@@ -163,7 +165,10 @@ def as_rows(
     partition: TopicPartition,
     bad_timestamps: BadTimestamps = BadTimestamps.FAIL,
 ) -> pa.RecordBatch:
-    """Adds topic and partition, and turns milliseconds into Spark's timestamps, without a Python object a row. Raises BadTimestamp."""
+    """Adds topic and partition, and turns milliseconds into Spark's timestamps, without a Python object a row.
+
+    Raises BadTimestamp.
+    """
     import pyarrow as pa
 
     rows = records.num_rows
@@ -185,7 +190,9 @@ def as_rows(
 
 
 def as_columns(options: SourceOptions, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns the columns that the options ask for: batches say their kind of timestamp and their leader epoch together."""
+    """Returns the columns that the options ask for: batches say their kind of timestamp and
+    their leader epoch together.
+    """
     wanted = record_columns(options)
     return rows if len(wanted) == rows.num_columns else rows.select(list(wanted))
 

@@ -1,7 +1,8 @@
-"""Reads the records of a micro-batch in the driver, before its offsets are written down: for the end of a stream, and for event times.
+"""Reads the records of a micro-batch in the driver, before its offsets are written down: for the end of a
+stream, and for event times.
 
-So a micro-batch that is run again ends where it was cut and has the watermark that it had, and asks no function. The price is that each
-record is read twice: here, and by the task that emits it.
+So a micro-batch that is run again ends where it was cut and has the watermark that it had, and asks no function. The
+price is that each record is read twice: here, and by the task that emits it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordQuestions:
-    """The questions that are asked about each record of a micro-batch: whether it ends its partition, and its time. None: nobody asks."""
+    """The questions that are asked about each record of a micro-batch: whether it ends its partition, and its time.
+
+    None: nobody asks.
+    """
 
     end: tuple[EndOfStreamOptions, Predicate] | None
     time: TimeAssigner | None
@@ -76,7 +80,8 @@ def questions_of(options: SourceOptions) -> RecordQuestions:
 
 
 class ScannedRanges(NamedTuple):
-    """`starts`: where the ranges begin, behind what was lost meanwhile; `ends`: the end of each partition that has one in its range.
+    """`starts`: where the ranges begin, behind what was lost meanwhile; `ends`: the end of each partition
+    that has one in its range.
 
     `times`: the largest of each partition before that; those that no record tells are left out.
     """

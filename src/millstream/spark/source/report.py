@@ -1,7 +1,8 @@
-"""The report of a source's planner on itself, which Spark shows as `latestOffset` of the source in the progress of a query.
+"""The report of a source's planner on itself, which Spark shows as `latestOffset` of the
+source in the progress of a query.
 
-Spark asks for it at each trigger and only passes it on, so it is the way of what the planner's process knows to the driver's program
-and to everyone who reads progress. It holds no setting of a client. Pure. As JSON:
+Spark asks for it at each trigger and only passes it on, so it is the way of what the planner's process knows to the
+driver's program and to everyone who reads progress. It holds no setting of a client. Pure. As JSON:
 
     {"v": 1, "offsets": {"orders": {"0": 1200}}, "earliest": {"orders": {"0": 0}}, "started": [{"because": "earliest", "offsets": {…}}],
      "commits": {"group": "billing", "offsets": {"orders": {"0": 1100}}, "succeeded": 12, "failed": 0}}
@@ -56,7 +57,9 @@ class SourceReport:
 
 
 def report_from_json(document: Mapping[str, Any]) -> SourceReport:  # JSON, as above
-    """Raises ConfigError where the document is of another version, and the errors of a missing key where it is damaged."""
+    """Raises ConfigError where the document is of another version, and the errors of a missing key
+    where it is damaged.
+    """
     commits = document.get("commits")
     return SourceReport(
         latest=plan.from_json(document),

@@ -13,7 +13,9 @@ OPTION = "startingOffsetsFunction"
 
 
 def positions_by_function(name: str, partitions: Iterable[TopicPartition]) -> PositionRules:
-    """Calls the function `name`, as `module:function`, with the list of partitions. Raises ConfigError where it fails or leaves one out.
+    """Calls the function `name`, as `module:function`, with the list of partitions.
+
+    Raises ConfigError where it fails or leaves one out.
 
     It returns for each partition an offset, or a position as `startingOffsets` takes it.
     """

@@ -1,7 +1,7 @@
 """The streaming source: planning micro-batches in the driver, reading them in workers.
 
-Spark's offset log decides what is read: a range is written down before it is processed and read again, exactly, when the
-batch is repeated. One long-lived process plans (`latestOffset`, `partitions`); pooled workers read (`read`).
+Spark's offset log decides what is read: a range is written down before it is processed and read again, exactly, when
+the batch is repeated. One long-lived process plans (`latestOffset`, `partitions`); pooled workers read (`read`).
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _require_transactional(document: Mapping[str, Any]) -> None:  # JSON of the 
 
 
 class _ScannedBatch(NamedTuple):
-    """`ended`: the partitions that have ended after it. `times`: the largest that the records of each partition tell."""
+    """`ended`: the partitions that have ended after it.
+
+    `times`: the largest that the records of each partition tell.
+    """
 
     begin: Offsets
     end: Offsets
@@ -95,7 +98,9 @@ class _ScannedBatch(NamedTuple):
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Planning in the driver's process, reading in workers; pickled in between, so it opens connections when it needs them."""
+    """Planning in the driver's process, reading in workers; pickled in between, so it opens
+    connections when it needs them.
+    """
 
     def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
         self._options = options
@@ -166,7 +171,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plan.followed_by(start, document)
 
     def _find_cluster(self) -> None:
-        """Raises BrokerNotAvailable where nothing listens as the query starts. A cluster that refuses later restarts, and is waited for."""
+        """Raises BrokerNotAvailable where nothing listens as the query starts.
+
+        A cluster that refuses later restarts, and is waited for.
+        """
         if not self._is_found:
             link_of(self._options).require_listener()
             self._is_found = True
@@ -411,7 +419,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _in_new_topics(
         self, begin: Offsets, available: Offsets, former: Mapping[str, str]
     ) -> tuple[Offsets, Offsets, Collection[TopicPartition]]:
-        """The same, but in topics that were deleted and created anew where the policy says, and where those end; and their partitions."""
+        """The same, but in topics that were deleted and created anew where the policy says, and where those
+        end; and their partitions.
+        """
         anew = positions_in_new_topics(self._options, former)
         if not anew:
             return begin, available, ()
@@ -424,7 +434,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _readable(
         self, begin: Offsets, available: Offsets, ended: Offsets, former: Mapping[str, str]
     ) -> tuple[Offsets, Offsets, Offsets]:
-        """The next offsets to read, and the ends, of what is there: of `former` topics and of those that came; and what has ended.
+        """The next offsets to read, and the ends, of what is there: of `former` topics and of those that
+        came; and what has ended.
 
         Nothing is there beyond the end of a stream, whatever becomes of its log.
         Raises DataLoss where something is gone, if the policy is to fail.

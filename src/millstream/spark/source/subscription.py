@@ -32,7 +32,10 @@ class Topics:
 
 @dataclass(frozen=True, slots=True)
 class TopicPattern:
-    """All partitions of the topics whose whole name a regular expression matches. Internal topics are not among them."""
+    """All partitions of the topics whose whole name a regular expression matches.
+
+    Internal topics are not among them.
+    """
 
     pattern: str
 

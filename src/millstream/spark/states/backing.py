@@ -7,7 +7,10 @@ from typing import Protocol
 
 
 class Backing(Protocol):
-    """Bytes by key. `multi_put` returns when all of it is safe. Where it fails half-way, any of the keys may be written."""
+    """Bytes by key. `multi_put` returns when all of it is safe.
+
+    Where it fails half-way, any of the keys may be written.
+    """
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes | None]: ...
     def multi_put(self, values: Mapping[str, bytes]) -> None: ...

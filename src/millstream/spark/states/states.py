@@ -1,8 +1,10 @@
-"""States that a micro-batch changes exactly once, however often it is run: each value is kept with the id of its last micro-batch.
+"""States that a micro-batch changes exactly once, however often it is run: each value is kept with
+the id of its last micro-batch.
 
-Pure, over a `Backing`. A key is changed at most once by each call, and once by each micro-batch: fold all rows of a micro-batch that
-have the same key into one update. Micro-batches come in the order of their ids, so one state belongs to one query and its checkpoint: the
-state says of which query it is, and how far it is as a whole, so that keys which a later micro-batch left alone are no way round.
+Pure, over a `Backing`. A key is changed at most once by each call, and once by each micro-batch: fold all rows of a
+micro-batch that have the same key into one update. Micro-batches come in the order of their ids, so one state belongs
+to one query and its checkpoint: the state says of which query it is, and how far it is as a whole, so that keys which a
+later micro-batch left alone are no way round.
 """
 
 from __future__ import annotations
@@ -31,11 +33,16 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StateUnusable(MillstreamError):
-    """The stored state cannot be used: it was written by a later micro-batch, by another query or kind of state, or by something else."""
+    """The stored state cannot be used: it was written by a later micro-batch, by another query or kind of
+    state, or by something else.
+    """
 
 
 class Kept(NamedTuple, Generic[_Value]):
-    """A value, the value before its last micro-batch, and that micro-batch's id. None: no value. `previous` is of opaque states only."""
+    """A value, the value before its last micro-batch, and that micro-batch's id. None: no value.
+
+    `previous` is of opaque states only.
+    """
 
     value: _Value | None
     previous: _Value | None
@@ -77,8 +84,8 @@ class _State(ABC, Generic[_Value]):
     def update(self, batch_id: int, updates: Mapping[str, Update[_Value]]) -> dict[str, _Value]:
         """Gives each key the value that its function makes of the one before the micro-batch, which is None at first.
 
-        To be called once in a micro-batch, with all keys. Returns their values. Raises StateUnusable when a later micro-batch or another
-        query has changed the state; nothing is changed then.
+        To be called once in a micro-batch, with all keys. Returns their values. Raises StateUnusable when a later
+        micro-batch or another query has changed the state; nothing is changed then.
         """
         query = self._query()
         self._require_mine(batch_id, query)
@@ -163,10 +170,12 @@ class TransactionalState(_State[_Value]):
 
 
 class OpaqueState(_State[_Value]):
-    """For sources whose repeated micro-batch may have other rows, as those that skip what is lost: it changes the value before it once more.
+    """For sources whose repeated micro-batch may have other rows, as those that skip what is lost: it changes
+    the value before it once more.
 
-    Keys that an earlier attempt has changed and this one does not have get their value before the micro-batch back. Trident leaves them
-    as they are. For this the state keeps a list of the keys of the last micro-batch, written before them.
+    Keys that an earlier attempt has changed and this one does not have get their value before the micro-batch
+    back. Trident leaves them as they are. For this the state keeps a list of the keys of the last
+    micro-batch, written before them.
     """
 
     _kind = "an opaque state"

@@ -1,6 +1,7 @@
 """States in a compacted topic. One process writes them, and whoever comes later takes over.
 
-All of one call is one transaction, so that it is written whole or not at all. The topic is read once, when the first key is asked for.
+All of one call is one transaction, so that it is written whole or not at all. The topic is read once, when
+the first key is asked for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ class TopicBacking:
         return [values.get(key) for key in keys]
 
     def multi_put(self, values: Mapping[str, bytes]) -> None:
-        """Reads the topic again after an error: what was written may be in it. Raises ProducerFenced when another process has taken over."""
+        """Reads the topic again after an error: what was written may be in it.
+
+        Raises ProducerFenced when another process has taken over.
+        """
         known = self._opened()
         try:
             self._link.run(_write(self._producer(), self._topic, values))

@@ -75,7 +75,10 @@ class ApplicationEnvironment:
 def membership_policy(
     config: StreamsConfig, told: ToldTopology | None, own_host: HostInfo | None, process_id: str
 ) -> StreamsMembershipPolicy:
-    """Returns what all members of an instance say of it. `told` is the topology; None where the coordinator is told of none."""
+    """Returns what all members of an instance say of it.
+
+    `told` is the topology; None where the coordinator is told of none.
+    """
     return StreamsMembershipPolicy(
         group_id=config.application_id,
         topology=told,

@@ -33,7 +33,10 @@ PATIENT: Final = {"bootstrap_wait_ms": WAIT_FOR_EVER_MS}
 
 
 class ClientSupplier(Protocol):
-    """Makes the clients of an application; each call makes a new one. They wait for a cluster that refuses (`bootstrap_wait_ms`)."""
+    """Makes the clients of an application; each call makes a new one.
+
+    They wait for a cluster that refuses (`bootstrap_wait_ms`).
+    """
 
     def settings_of_member(self, client_id: str) -> dict[str, Any]:  # Any: settings of a client
         """Returns the settings of a consumer: those of its connections, and of a member of a group.
@@ -58,10 +61,14 @@ class ClientSupplier(Protocol):
 
 
 class DefaultClientSupplier:
-    """Makes the clients from settings by Kafka's names, dotted or in snake case: those of all, and by prefix those of one kind, as Kafka Streams has them."""
+    """Makes the clients from settings by Kafka's names, dotted or in snake case: those of all, and by prefix those of
+    one kind, as Kafka Streams has them.
+    """
 
     def __init__(self, given: Mapping[str, object]) -> None:
-        """Raises ConfigError for a setting that no client has, that is given twice, or that the application decides itself."""
+        """Raises ConfigError for a setting that no client has, that is given twice, or that the
+        application decides itself.
+        """
         for key, value in given.items():
             _check_isolation(key, value)
         self._settings = SettingsByRole(given)
@@ -109,10 +116,12 @@ class DefaultClientSupplier:
 
 
 def read_streams_properties(file: str | Path) -> dict[str, Any]:  # Any: settings of clients
-    """Returns the settings of clients in a properties file of Kafka Streams, those with its prefixes among them, for `KafkaStreams`.
+    """Returns the settings of clients in a properties file of Kafka Streams, those with its prefixes among
+    them, for `KafkaStreams`.
 
-    What StreamsConfig has, and what an application decides itself, is left out, the latter with a warning, as are names that nobody has.
-    Raises ConfigError for a file that cannot be read, and for a name behind a prefix that such a client does not have.
+    What StreamsConfig has, and what an application decides itself, is left out, the latter with a warning, as
+    are names that nobody has. Raises ConfigError for a file that cannot be read, and for a name behind a
+    prefix that such a client does not have.
     """
     found: dict[str, Any] = {}  # Any: settings of clients
     unknown = []
@@ -137,7 +146,9 @@ def read_streams_properties(file: str | Path) -> dict[str, Any]:  # Any: setting
 
 
 def _check_isolation(key: str, value: object) -> None:
-    """Raises ConfigError for what would have an application read the records of aborted transactions where it is to do everything once."""
+    """Raises ConfigError for what would have an application read the records of aborted transactions where it
+    is to do everything once.
+    """
     found = role_setting(key)
     if found is not None and found.name == _ISOLATION and value != _COMMITTED:
         raise ConfigError(

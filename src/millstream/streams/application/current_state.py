@@ -30,7 +30,10 @@ class CurrentState:
         self._listeners.append(listener)
 
     def enter(self, state: ApplicationState) -> None:
-        """Enters a state and tells the listeners. Raises IllegalState where no way leads there, and what a listener raises."""
+        """Enters a state and tells the listeners.
+
+        Raises IllegalState where no way leads there, and what a listener raises.
+        """
         before = self.now
         require_transition(self._application_id, before, state)
         self.now = state

@@ -1,7 +1,7 @@
 """SIGINT and SIGTERM of this process, heard for as long as applications run that were started in its main thread.
 
-Owns the handlers: they take the place of Python's own when the first application starts, and give it back after the last has ended.
-Handlers of the program are left alone. What a signal does to an application is not decided here.
+Owns the handlers: they take the place of Python's own when the first application starts, and give it back after the
+last has ended. Handlers of the program are left alone. What a signal does to an application is not decided here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 class Interrupted(KeyboardInterrupt, SystemExit):
-    """SIGINT has cut short what the program did. Ends it with code 130 and without a traceback, and pytest as Ctrl-C does."""
+    """SIGINT has cut short what the program did.
+
+    Ends it with code 130 and without a traceback, and pytest as Ctrl-C does.
+    """
 
 
 class Terminated(SystemExit):
@@ -95,7 +98,11 @@ class EndingSignals:
         return isinstance(self._before.get(signal.SIGINT), functools.partial)
 
     def forget(self, listener: SignalListener, unanswered: int | None = None) -> None:
-        """Ends `listen`. A signal that has ended the application and that the program does not know of goes on to where it would have gone."""
+        """Ends `listen`.
+
+        A signal that has ended the application and that the program does not know of goes on to
+        where it would have gone.
+        """
         if listener not in self._listeners:
             return
         self._listeners.remove(listener)

@@ -1,6 +1,9 @@
-"""Says which directories of tasks may go: those of tasks that this instance has not had for state.cleanup.delay.ms. Pure.
+"""Says which directories of tasks may go: those of tasks that this instance has not had for state.cleanup.delay.ms.
 
-A task that returns soon finds its stores. Nothing goes until the instance has run for the delay: what is there at its start may be given to it.
+Pure.
+
+A task that returns soon finds its stores. Nothing goes until the instance has run for the delay: what is there at its
+start may be given to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""Decides how many records a task processes before its thread looks at the clock, the group and the other tasks again. Pure.
+"""Decides how many records a task processes before its thread looks at the clock, the group and the other tasks again.
 
-Kafka Streams adds and halves rounds of one record by the time since the last poll (StreamThread.numIterations). Here a round is a run through
-columns, so its size follows the time that records take: fast functions get all that there is at once, slow ones a few records.
+Pure.
+
+Kafka Streams adds and halves rounds of one record by the time since the last poll (StreamThread.numIterations). Here a
+round is a run through columns, so its size follows the time that records take: fast functions get all that there is at
+once, slow ones a few records.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ FIRST_RECORDS_MAX: Final = 128
 """Nobody knows yet how long they take."""
 _LARGEST: Final = 2**20
 _CALLS_EACH: Final = 4
-"""So many calls after each other a round of async functions has room for, or the last of each round would wait for a slow one too often."""
+"""So many calls after each other a round of async functions has room for, or the last of each round would
+wait for a slow one too often."""
 
 
 class ProcessingRounds:

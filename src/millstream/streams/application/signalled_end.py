@@ -1,9 +1,9 @@
 """The end of one application by SIGINT or SIGTERM, and what the program that runs it is told.
 
-A program that waits for the application's end (`wait_ended`, `run`) goes on when it has ended. One that does something else is cut short:
-the task that starts the application, or is in its `async with` block, is cancelled, the application closed, and the program ended with
-128 and the number of the signal. Where there is no such task `asyncio.run` is ended so, once the application has ended; without it the
-signal goes on then to where it would have gone.
+A program that waits for the application's end (`wait_ended`, `run`) goes on when it has ended. One that does something
+else is cut short: the task that starts the application, or is in its `async with` block, is cancelled, the application
+closed, and the program ended with 128 and the number of the signal. Where there is no such task `asyncio.run` is ended
+so, once the application has ended; without it the signal goes on then to where it would have gone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class SignalledEnd:
-    """Belongs to one application, and changes in its event loop alone, but for `hear`. `end` begins the shutdown; it may be called again."""
+    """Belongs to one application, and changes in its event loop alone, but for `hear`.
+
+    `end` begins the shutdown; it may be called again.
+    """
 
     def __init__(self, name: str, signals: EndingSignals, end: Callable[[], None]) -> None:
         self._name = name
@@ -82,11 +85,16 @@ class SignalledEnd:
             self._waiting[task] -= 1
 
     def enter_block(self) -> None:
-        """The current task is cut short by a signal from now on, unless somebody waits for the end of the application."""
+        """The current task is cut short by a signal from now on, unless somebody waits for the end
+        of the application.
+        """
         self._task = asyncio.current_task()
 
     def leave_block(self, kind: type[BaseException] | None) -> SystemExit | None:
-        """Ends `enter_block`. Returns what to raise, once all is closed, in the place of the cancellation that has ended the block."""
+        """Ends `enter_block`.
+
+        Returns what to raise, once all is closed, in the place of the cancellation that has ended the block.
+        """
         task, self._task = self._task, None
         if task is None or self._cancelling is None:
             return None

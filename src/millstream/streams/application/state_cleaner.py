@@ -17,9 +17,12 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StateCleaner:
-    """`run` it until it is cancelled. `note` tells it of tasks that come and go. `directory_of` returns the name of a task's directory.
+    """`run` it until it is cancelled. `note` tells it of tasks that come and go.
 
-    `are_tasks_elsewhere`: other processes run them. What these take over is known here a moment later, so stores that are open stay.
+    `directory_of` returns the name of a task's directory.
+
+    `are_tasks_elsewhere`: other processes run them. What these take over is known here a moment later, so
+    stores that are open stay.
     """
 
     def __init__(
@@ -43,7 +46,10 @@ class StateCleaner:
         self._log_prefix = log_prefix
 
     def note(self, tasks: AbstractSet[StreamsTaskId]) -> None:
-        """Takes the tasks that the instance has now. Costs little while they are the same: it is called after each commit."""
+        """Takes the tasks that the instance has now.
+
+        Costs little while they are the same: it is called after each commit.
+        """
         if tasks != self._tasks:
             self._tasks = tasks
             self._obsolete.note(frozenset(map(self._directory_of, tasks)), self._now_ms)

@@ -102,7 +102,10 @@ class StateDirectory:
         )
 
     def set_aside(self, task: str) -> bool:
-        """Takes a directory from its place at once: a task that comes now begins with an empty one. Returns True: it was done."""
+        """Takes a directory from its place at once: a task that comes now begins with an empty one.
+
+        Returns True: it was done.
+        """
         aside = self.path / f"{task}{_ASIDE}"
         if aside.exists():
             shutil.rmtree(aside)
@@ -110,7 +113,9 @@ class StateDirectory:
         return True
 
     def set_aside_if_closed(self, task: str) -> bool:
-        """Does the same unless another process has the database in it open, or there is none. Returns whether it was done.
+        """Does the same unless another process has the database in it open, or there is none.
+
+        Returns whether it was done.
 
         Not for databases that are open in this process: RocksDB's lock is the process's, and would be given up.
         """

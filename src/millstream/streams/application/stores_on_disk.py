@@ -1,4 +1,5 @@
-"""Reads how far stores are that lie on this disk and that no task has open: an instance that comes back is as good for its old tasks as it was.
+"""Reads how far stores are that lie on this disk and that no task has open: an instance that comes back is as
+good for its old tasks as it was.
 
 Kafka Streams' TaskManager reads it from checkpoint files. Here a store itself knows it.
 """
@@ -28,7 +29,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StoresOnDisk:
-    """Reads the stores of one application. `directory`, which need not be there, holds a directory for each task; one that has not changed is not read again."""
+    """Reads the stores of one application.
+
+    `directory`, which need not be there, holds a directory for each task; one that has not changed is not read again.
+    """
 
     def __init__(self, topology: Topology, config: StreamsConfig, directory: Path) -> None:
         self._directory = directory
@@ -43,7 +47,10 @@ class StoresOnDisk:
         """By name of a directory, when it changed last, and what was read then."""
 
     def offset_sums(self) -> Mapping[StreamsTaskId, int]:
-        """Returns, by task whose stores are there and free, how many offsets of its changelogs they cover. Waits for the disk."""
+        """Returns, by task whose stores are there and free, how many offsets of its changelogs they cover.
+
+        Waits for the disk.
+        """
         found = {}
         names = [each.name for each in self._directory.glob("*_*") if each.is_dir()]
         for name in sorted(names):
@@ -69,7 +76,10 @@ class StoresOnDisk:
         return self._known[name][1]
 
     def _read(self, path: Path, stores: tuple[str, ...]) -> int | None:
-        """Returns the sum of what the stores say; None where none says anything. Raises what RocksDB raises where another has them."""
+        """Returns the sum of what the stores say; None where none says anything.
+
+        Raises what RocksDB raises where another has them.
+        """
         from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 
         opened = RocksDatabase(

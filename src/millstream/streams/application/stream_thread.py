@@ -1,7 +1,7 @@
 """A stream thread: one member of the application's group, and the loop that runs the tasks it is given.
 
-Not a thread of the operating system: the loop is a coroutine, and the kernel and the stores of its tasks work in one thread
-beside it. The order of each turn is Kafka Streams': take over tasks, read, process with punctuations, commit.
+Not a thread of the operating system: the loop is a coroutine, and the kernel and the stores of its tasks work in one
+thread beside it. The order of each turn is Kafka Streams': take over tasks, read, process with punctuations, commit.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ from millstream.streams.state.cache import CacheRoom
 from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
 UPSTREAM_POLL_MS: Final = 100
-"""So soon a thread looks again at tasks for which its own wait. It is woken up when these come forward, but not when one is overdue."""
+"""So soon a thread looks again at tasks for which its own wait. It is woken up when these come
+forward, but not when one is overdue."""
 _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNING})
 _LOGGER = logging.getLogger(__name__)
 
@@ -73,8 +74,8 @@ GroupMembership = StreamsMember | ClassicStreamsMember
 class StreamThread:
     """`run` it once; it ends after `stop`, or raises what the tasks or the group raise.
 
-    `on_change` is called with each new state, after tasks were taken over, and after the tasks have committed. `on_error` is asked
-    about an error that ends the thread, while it is in the group still.
+    `on_change` is called with each new state, after tasks were taken over, and after the tasks have committed.
+    `on_error` is asked about an error that ends the thread, while it is in the group still.
     """
 
     def __init__(
@@ -118,14 +119,19 @@ class StreamThread:
 
     @property
     def standby_tasks(self) -> Mapping[StreamsTaskId, Mapping[str, int]]:
-        """Its standby tasks, those that warm up among them, with the input offsets that their stores cover as far as these are known."""
+        """Its standby tasks, those that warm up among them, with the input offsets that their
+        stores cover as far as these are known.
+        """
         known = {} if self._tasks is None else self._tasks.standbys.tasks
         copies = frozenset() if self._taken is None else self._taken.copies
         return {task: known.get(task, {}) for task in copies}
 
     @property
     def cache_bytes(self) -> int:
-        """The room that the caches of its tasks have together. When it becomes smaller, what no longer fits goes on with the next write."""
+        """The room that the caches of its tasks have together.
+
+        When it becomes smaller, what no longer fits goes on with the next write.
+        """
         return self._cache_room.bytes_max
 
     @cache_bytes.setter
@@ -282,7 +288,10 @@ class StreamThread:
             await self._try_to_take_over(member, told.target, tasks, admin)
 
     async def _commit(self, tasks: ThreadTasks) -> int:
-        """Commits all tasks that have done something, and tells of all these commits at once. Returns how many it was."""
+        """Commits all tasks that have done something, and tells of all these commits at once.
+
+        Returns how many it was.
+        """
         committed = await tasks.commit()
         self._committed_ms = self._now_ms
         if committed:
@@ -314,7 +323,9 @@ class StreamThread:
     async def _try_to_take_over(
         self, member: GroupMembership, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
     ) -> None:
-        """Takes over what the coordinator wants, or leaves it to the next turn where the cluster cannot say now what that is."""
+        """Takes over what the coordinator wants, or leaves it to the next turn where the cluster
+        cannot say now what that is.
+        """
         try:
             await self._take_over(member, target, tasks, admin)
         except Exception as error:
@@ -329,7 +340,9 @@ class StreamThread:
     async def _take_over(
         self, member: GroupMembership, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
     ) -> None:
-        """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator wants something else by then."""
+        """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator
+        wants something else by then.
+        """
         before = NO_TASKS if self._taken is None else self._taken
         kept = before.unchanged(target)
         revoked = before.active - kept.active
@@ -376,7 +389,10 @@ class StreamThread:
         wanted: frozenset[StreamsTaskId],
         assigned: Mapping[StreamsTaskId, frozenset[str]],
     ) -> Mapping[StreamsTaskId, TaskSpec]:
-        """Returns what the tasks are made from. Their topics are those that were `assigned` with them, or what their sources name."""
+        """Returns what the tasks are made from.
+
+        Their topics are those that were `assigned` with them, or what their sources name.
+        """
         application = self._application
         if wanted <= assigned.keys():
             return {
@@ -435,12 +451,16 @@ class StreamThread:
         return ClassicStreamsMember(policy, config, leader, partial(self._stored, stores))
 
     def _instance_id(self) -> str | None:
-        """Returns the name of a static member: that of the instance with the number of the thread, as in Kafka Streams."""
+        """Returns the name of a static member: that of the instance with the number of the thread,
+        as in Kafka Streams.
+        """
         given = self._application.config.group_instance_id
         return None if given is None else f"{given}-{self.name.rpartition('-')[2]}"
 
     async def _stored(self, stores: StoresOnDisk) -> Mapping[StreamsTaskId, int]:
-        """Returns, by task of which the thread keeps a copy or whose stores lie here unused, how many offsets of its changelogs they cover."""
+        """Returns, by task of which the thread keeps a copy or whose stores lie here unused, how many offsets
+        of its changelogs they cover.
+        """
         reading = asyncio.get_running_loop().run_in_executor(None, stores.offset_sums)
         on_disk = await uninterrupted(reading)  # or whoever deletes the stores next would meet it
         copies = {} if self._tasks is None else self._tasks.standbys.restored_to

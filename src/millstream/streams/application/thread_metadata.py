@@ -1,4 +1,6 @@
-"""The stream threads of an instance and their tasks, as an operator asks for them (Kafka Streams' ThreadMetadata and TaskMetadata). Pure data."""
+"""The stream threads of an instance and their tasks, as an operator asks for them (Kafka Streams' ThreadMetadata and
+TaskMetadata). Pure data.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from millstream.streams.runtime.report import TaskReport
 
 @dataclass(frozen=True, slots=True)
 class TaskMetadata:
-    """A task of a thread. `committed_offsets`: by input topic, as of its last commit here, or as far as the stores of a standby task cover
+    """A task of a thread.
+
+    `committed_offsets`: by input topic, as of its last commit here, or as far as the stores of a standby task cover
     commits elsewhere; empty before they are known.
     """
 

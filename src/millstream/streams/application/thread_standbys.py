@@ -1,8 +1,9 @@
-"""The standby tasks of one stream thread: copies of the stores of tasks that run elsewhere, brought further beside its active tasks.
+"""The standby tasks of one stream thread: copies of the stores of tasks that run elsewhere, brought
+further beside its active tasks.
 
-They take turns, a few records each, and stand back while active tasks are restored. Those that lack nothing rest until a look for all of
-them at once finds something. No task depends on a copy: one that fails begins anew after a pause, whatever the reason, and never ends the
-thread. Warm-up tasks are kept in the same way.
+They take turns, a few records each, and stand back while active tasks are restored. Those that lack nothing rest until
+a look for all of them at once finds something. No task depends on a copy: one that fails begins anew after a pause,
+whatever the reason, and never ends the thread. Warm-up tasks are kept in the same way.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ class _Kept:
 
 
 class ThreadStandbys:
-    """The standby tasks of one thread, whose loop alone uses them. `stands_back` says to wait; `on_change` is called when a copy has come further."""
+    """The standby tasks of one thread, whose loop alone uses them.
+
+    `stands_back` says to wait; `on_change` is called when a copy has come further.
+    """
 
     def __init__(
         self,
@@ -123,7 +127,9 @@ class ThreadStandbys:
             await asyncio.wait({watching})
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
-        """Returns, by partition, what the copies of a store answer, or that they are not active ones where these are required."""
+        """Returns, by partition, what the copies of a store answer, or that they are not active
+        ones where these are required.
+        """
         found: dict[int, QueryResult] = {}
         for task, each in list(self._kept.items()):
             if not is_asked(request, task, each.spec):
@@ -194,7 +200,9 @@ class ThreadStandbys:
             pause_ms = next_pause_ms(pause_ms, self._look_ms, has_news=bool(behind))
 
     async def _behind(self, resting: Mapping[StreamsTaskId, _Kept]) -> AbstractSet[StreamsTaskId]:
-        """Returns the copies that lack something; all where that cannot be asked, since each begins anew in its own time."""
+        """Returns the copies that lack something; all where that cannot be asked, since
+        each begins anew in its own time.
+        """
         copies = {task: each.standby for task, each in resting.items() if each.standby is not None}
         group_id = next(iter(resting.values())).spec.application
         try:
@@ -211,7 +219,10 @@ class ThreadStandbys:
             return copies.keys()
 
     async def _close(self, task: StreamsTaskId, kept: _Kept) -> None:
-        """Closes what there is. Whoever is cancelled in it leaves it to be closed again, which waits for the first time."""
+        """Closes what there is.
+
+        Whoever is cancelled in it leaves it to be closed again, which waits for the first time.
+        """
         if kept.standby is None:
             return
         try:

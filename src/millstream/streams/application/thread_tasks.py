@@ -1,6 +1,7 @@
 """The tasks of one stream thread: active ones are started beside the others, fed, processed, committed and closed.
 
-A task that fails where the next attempt may succeed is started anew, for as long as task.timeout.ms. What fails for good is raised.
+A task that fails where the next attempt may succeed is started anew, for as long as task.timeout.ms. What
+fails for good is raised.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ RETRY_LAST_S: Final = 5.0
 WATCHED_COMMIT_INTERVAL_MS: Final = 1_000
 """Kafka's 30 s at least once would have tasks of other instances wait so long for what is written already."""
 WATCHED_AT_ENDS_COMMIT_INTERVAL_MS: Final = 50
-"""Live, others wait for nothing but this commit. At 20 a second it costs less than the looks of those who wait, `LOOK_INTERVAL_S` apart."""
+"""Live, others wait for nothing but this commit. At 20 a second it costs less than the looks of those who
+wait, `LOOK_INTERVAL_S` apart."""
 _Result = TypeVar("_Result")
 _LOGGER = logging.getLogger(__name__)
 
@@ -68,13 +70,17 @@ class _Running:
     has_news: bool = False
     """Something was processed since the last commit."""
     held_up_at: tuple[Reached, Mapping[str, int]] | None = None
-    """How far upstream tasks had come, and how much there was to read, when none of the records that are queued could go on."""
+    """How far upstream tasks had come, and how much there was to read, when none of the records
+    that are queued could go on."""
     ends: dict[str, int] = field(default_factory=dict)
     """By input topic, the end as the consumer has known it last."""
 
 
 class ThreadTasks:
-    """The active tasks of one thread, whose loop alone uses them. `report` hears of each commit of a task, `standbys_changed` of copies that come further."""
+    """The active tasks of one thread, whose loop alone uses them.
+
+    `report` hears of each commit of a task, `standbys_changed` of copies that come further.
+    """
 
     def __init__(
         self,
@@ -144,7 +150,10 @@ class ThreadTasks:
         }
 
     async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
-        """Commits and closes tasks side by side, those that are being started, too. Raises what users' functions raise once all are closed."""
+        """Commits and closes tasks side by side, those that are being started, too.
+
+        Raises what users' functions raise once all are closed.
+        """
         for task in tasks:
             self._timeouts.clear_task_timeout(task)
         given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
@@ -247,9 +256,12 @@ class ThreadTasks:
             return []
 
     async def process(self, now_ms: int) -> ProcessedWork:
-        """Has each task process a round of what it has queued, and its punctuations that are due. Returns how much it was.
+        """Has each task process a round of what it has queued, and its punctuations that are due.
 
-        More is fetched meanwhile. Queues are full of what waits for other topics, or for slow functions, so they are looked at afterwards.
+        Returns how much it was.
+
+        More is fetched meanwhile. Queues are full of what waits for other topics, or for slow functions, so
+        they are looked at afterwards.
         """
         done = ProcessedWork()
         self.has_more = self.waits_for_upstreams = False
@@ -313,7 +325,9 @@ class ThreadTasks:
         return len(due)
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
-        """Returns, by partition, what the stores of this name answer: those of active tasks, of tasks that are being restored, and of copies."""
+        """Returns, by partition, what the stores of this name answer: those of active tasks, of tasks that
+        are being restored, and of copies.
+        """
         found = await self.standbys.query(request)
         for task, (spec, _) in list(self._starting.items()):
             if is_asked(request, task, spec):
@@ -351,7 +365,9 @@ class ThreadTasks:
             self._dropped_log.close()
 
     def commit_interval_ms(self, wanted_ms: int) -> int:
-        """Returns how long after a commit the next one is due: sooner than is `wanted_ms` where tasks of other instances would wait so long."""
+        """Returns how long after a commit the next one is due: sooner than is `wanted_ms` where tasks of other
+        instances would wait so long.
+        """
         is_exact = any(each.spec.is_exact for each in self._running.values())
         # Exactly once a commit makes records visible, too, and how often that is the application has said.
         at_ends_ms = WATCHED_COMMIT_INTERVAL_MS if is_exact else WATCHED_AT_ENDS_COMMIT_INTERVAL_MS
@@ -369,7 +385,9 @@ class ThreadTasks:
 
     @property
     def _are_at_ends(self) -> bool:
-        """Whether the tasks have read and processed all that there was, as far as is known; records that wait for upstream tasks do not count."""
+        """Whether the tasks have read and processed all that there was, as far as is known; records that wait for
+        upstream tasks do not count.
+        """
         return not self.has_more and not any(
             lag for task, each in self._running.items() for lag in self._lags(task, each).values()
         )
@@ -411,7 +429,8 @@ class ThreadTasks:
         }
 
     def _note_ends(self, *, is_read: bool) -> None:
-        """Notes how far the inputs reach, for the other threads: while this one reads, nobody else may ask the consumer.
+        """Notes how far the inputs reach, for the other threads: while this one reads,
+        nobody else may ask the consumer.
 
         `is_read`: something has been read, which is news in itself.
         """

@@ -276,7 +276,10 @@ class StreamsBuilder:
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> GlobalKTable[K, V]:
-        """Returns a table that every instance holds whole. ValueError for a `materialized` that does not name its store."""
+        """Returns a table that every instance holds whole.
+
+        ValueError for a `materialized` that does not name its store.
+        """
         check_topic(topic, "a global table")
         check_reading("global_table", timestamps)
         check_kind("global_table: materialized", materialized, Materialized | None)
@@ -347,8 +350,10 @@ class StreamsBuilder:
 
 
 def _topics(topics: str | Iterable[str], pattern: str | re.Pattern[str] | None) -> tuple[str, ...]:
-    """The topics of a stream. Raises TypeError where they are no names, or where there is a pattern too, TopologyError where
-    there is neither, or a name that no topic can have.
+    """The topics of a stream.
+
+    Raises TypeError where they are no names, or where there is a pattern too, TopologyError where there is neither, or
+    a name that no topic can have.
     """
     if not isinstance(topics, str | Iterable):
         raise TypeError(f"stream: topics are a str or several, not {topics!r}")

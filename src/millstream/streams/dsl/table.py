@@ -222,9 +222,9 @@ class KTable(Generic[K, V]):
     ) -> KTable[K, V2]:
         """Joins the rows that both tables have, as joiner(value, other value).
 
-        `foreign_key(value)`, or `foreign_key(key, value)` with_key, gives the key of the other table that a row of this one
-        belongs to; without it rows of equal keys meet. `partitioners`: this table's and the other's, where they are not the
-        default one; they are called with None as value.
+        `foreign_key(value)`, or `foreign_key(key, value)` with_key, gives the key of the other table that a row of this
+        one belongs to; without it rows of equal keys meet. `partitioners`: this table's and the other's, where they are
+        not the default one; they are called with None as value.
         """
         if foreign_key is None:
             options = EqualKeyJoinOptions("join", joiner, (False, False), name, materialized)

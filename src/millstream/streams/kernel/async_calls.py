@@ -29,7 +29,10 @@ class _AsyncOperator(Operator):
     def answers(
         self, batch: Batch, call: ops.AsyncCall
     ) -> list[Any]:  # Any: what functions of the user give
-        """Returns what `call(row)` gives for each row. Raises what the first row raised that failed, and notes that row."""
+        """Returns what `call(row)` gives for each row.
+
+        Raises what the first row raised that failed, and notes that row.
+        """
         chains = chains_of(batch.keys)
         outcomes = self._caller.run(chains, call, self._calls)
         failed = [row for row, (_, error) in outcomes.items() if error is not None]

@@ -80,7 +80,10 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The parts with which operators of one node are made. `stores` are all there are, `allowed` what the node's own code may use."""
+    """The parts with which operators of one node are made.
+
+    `stores` are all there are, `allowed` what the node's own code may use.
+    """
 
     context: TaskContext
     plan: NodePlan

@@ -51,17 +51,20 @@ class _Everywhere(Sequence[T], Generic[T]):
 
 
 class TaskContext:
-    """One per task. `counts`: by node and Kafka's name of the metric, without `-total`, what nodes have counted; `""` is
-    the task. `produced` and `produced_bytes`: records by sink and topic.
+    """One per task.
 
-    `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
-    finds its own. In a punctuation there is no topic, and nothing has an offset. `origin_time` is the largest of the runs before.
+    `counts`: by node and Kafka's name of the metric, without `-total`, what nodes have counted; `""` is the task.
+    `produced` and `produced_bytes`: records by sink and topic.
 
-    `timestamps` and `ordinals` are those of the run, and `time_before` is the stream time before it, where they are known.
+    `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal finds its own. In a
+    punctuation there is no topic, and nothing has an offset. `origin_time` is the largest of the runs before.
 
-    `ordinal` is that of the row being processed, `origin` where it comes from; kept where a cache may make room meanwhile.
-    `failed_ordinal` is the row at which an operator stopped in the middle of a batch. `node` is the node whose operator is
-    being made. `closers` are called when the task is closed.
+    `timestamps` and `ordinals` are those of the run, and `time_before` is the stream time before
+    it, where they are known.
+
+    `ordinal` is that of the row being processed, `origin` where it comes from; kept where a cache may make room
+    meanwhile. `failed_ordinal` is the row at which an operator stopped in the middle of a batch. `node` is the node
+    whose operator is being made. `closers` are called when the task is closed.
     """
 
     __slots__ = (
@@ -178,7 +181,8 @@ class TaskContext:
     ) -> None:
         """Notes the record whose rows are processed from now on, whatever their ordinals.
 
-        It is the one being processed, with whose ordinal they go on, that has brought them: its origin time stays theirs.
+        It is the one being processed, with whose ordinal they go on, that has brought them: its
+        origin time stays theirs.
         """
         origin_times = self.origin_times
         self.begin(topic, _Everywhere(offset), _Everywhere(raw_key), _Everywhere(raw_value))
@@ -208,7 +212,9 @@ class TaskContext:
             self.origin, self.record_timestamp, self.record_headers = record
 
     def origin_times_of(self, ordinals: Sequence[int]) -> Numbers:
-        """Returns the origin times of the rows with these ordinals; of those that no record has led to, how far the task has come."""
+        """Returns the origin times of the rows with these ordinals; of those that no record has led
+        to, how far the task has come.
+        """
         import numpy as np
 
         if self.origin_times is None:
@@ -254,7 +260,10 @@ class TaskContext:
         late: Lateness | None = None,
         error: str = "",
     ) -> None:
-        """Counts records of another place than the run being processed. `times`: that of the first record, and stream time."""
+        """Counts records of another place than the run being processed.
+
+        `times`: that of the first record, and stream time.
+        """
         updates = records if late is None else late.updates
         found = DroppedRecords(
             node,
@@ -300,7 +309,10 @@ class TaskContext:
         self.drop(store, reason, (at, timestamp), late=late)
 
     def count_produced(self, sink: str, records: SinkBatch) -> None:
-        """Counts records that a sink has written. Where it is the only one of its topic, their size is counted once they are written."""
+        """Counts records that a sink has written.
+
+        Where it is the only one of its topic, their size is counted once they are written.
+        """
         topic = records.topic
         self.produced[sink, topic] += len(records.keys)
         if topic not in self.sole_sinks:

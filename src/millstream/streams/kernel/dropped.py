@@ -1,4 +1,7 @@
-"""The count of the records that a task drops. Dropping is told once for a batch, so records that are kept cost nothing."""
+"""The count of the records that a task drops.
+
+Dropping is told once for a batch, so records that are kept cost nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ class DropPlace(NamedTuple):
 class DroppedTally:
     """Owned by the context of a task.
 
-    `total` is Kafka Streams' dropped-records-total; `by_topic` has the records of each input topic. Both count from the start of the task.
+    `total` is Kafka Streams' dropped-records-total; `by_topic` has the records of each input topic. Both
+    count from the start of the task.
     """
 
     def __init__(self) -> None:
@@ -33,7 +37,10 @@ class DroppedTally:
         self._latest: dict[tuple[str, str | None, int, DropReason], int] = {}
 
     def add(self, dropped: DroppedRecords, last_offset: int) -> None:
-        """Takes records of one place and reason. One that was late for several windows, one after the other, is one record."""
+        """Takes records of one place and reason.
+
+        One that was late for several windows, one after the other, is one record.
+        """
         place = (dropped.node, dropped.topic, dropped.partition, dropped.reason)
         is_again = (
             dropped.late is not None and last_offset >= 0 and self._latest.get(place) == last_offset
@@ -50,7 +57,9 @@ class DroppedTally:
         self._untold[place] = dropped if before is None else before.plus(dropped)
 
     def take(self) -> tuple[DroppedRecords, ...]:
-        """Returns what was dropped since this was last asked, by topic and offset: as single records or batches, it is the same."""
+        """Returns what was dropped since this was last asked, by topic and offset: as single
+        records or batches, it is the same.
+        """
         untold, self._untold = self._untold, {}
         return tuple(sorted(untold.values(), key=_order))
 

@@ -1,4 +1,5 @@
-"""The metadata that Kafka Streams writes beside a committed offset: the partition's time, and times that processors keep.
+"""The metadata that Kafka Streams writes beside a committed offset: the partition's time,
+and times that processors keep.
 
     base64 of   02 | int64 partition time | [int32 count | for each: int32 length, key, int64 time]
 

@@ -48,7 +48,8 @@ class RowByRow(Operator):
         /,
         *args: *Ts,
     ) -> T:
-        """Call `loop` with a column, from which it takes an item for each row that it comes to; `ordinals` are the rows'.
+        """Call `loop` with a column, from which it takes an item for each row that it comes to;
+        `ordinals` are the rows'.
 
         Where it raises, the row is noted that it had come to. That costs a row nothing: the column itself knows how far
         it was read.

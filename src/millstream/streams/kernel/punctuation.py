@@ -45,10 +45,14 @@ class Punctuation:
 
 
 class Timer(Protocol):
-    """Work of an operator that is due by the wall clock, as its store says: nothing is scheduled, so nothing can be forgotten."""
+    """Work of an operator that is due by the wall clock, as its store says: nothing is scheduled,
+    so nothing can be forgotten.
+    """
 
     def prepare(self) -> None:
-        """Reads what it must know from its store, which may take long, before it is first asked when something is due."""
+        """Reads what it must know from its store, which may take long, before it is first asked
+        when something is due.
+        """
 
     @property
     def next_ms(self) -> int | None:
@@ -94,7 +98,10 @@ def checked_schedule(
     callback: Callable[[int], object],
     start_ms: int | None,
 ) -> tuple[int, PunctuationType]:
-    """Returns the interval in milliseconds, and the kind. Raises TypeError or ValueError for what cannot be scheduled."""
+    """Returns the interval in milliseconds, and the kind.
+
+    Raises TypeError or ValueError for what cannot be scheduled.
+    """
     interval_ms = to_ms(interval)
     if interval_ms < 1:
         raise ValueError(f"{node} schedules every {interval}: at least 1 ms is needed")

@@ -1,7 +1,9 @@
-"""Operators whose functions may fail for a while: records wait in a store of the task and are tried again by the wall clock.
+"""Operators whose functions may fail for a while: records wait in a store of the task and
+are tried again by the wall clock.
 
-Records of one key keep their order: while one waits, those that come later wait behind it, and other keys go on. When its
-turn comes again follows from the store alone, whatever has become of that since: it was restored, rolled back, opened anew.
+Records of one key keep their order: while one waits, those that come later wait behind it, and other keys go
+on. When its turn comes again follows from the store alone, whatever has become of that since: it was
+restored, rolled back, opened anew.
 """
 
 from __future__ import annotations
@@ -192,7 +194,8 @@ class MapValuesWithRetriesOperator(Operator):
     ) -> OutgoingRecord | None:
         """The dead letter; None where the records have no topic for these.
 
-        It is the record as the task has read it, or where it has read none, as in a punctuation, as the function was given it.
+        It is the record as the task has read it, or where it has read none, as in a punctuation, as
+        the function was given it.
         """
         topic = self._retry.dead_letters
         if topic is None:

@@ -70,7 +70,9 @@ def no_pair(results: Iterable[object], error: Exception) -> Exception:
 
 
 def not_several(result: object, error: Exception, *, pairs: bool) -> Exception:
-    """Returns the error to raise where a result could not be gone through; that of the user's own iterator is left alone."""
+    """Returns the error to raise where a result could not be gone through; that of the
+    user's own iterator is left alone.
+    """
     what = "pairs (key, value)" if pairs else "values"
     if not isinstance(result, Iterable):
         return TypeError(f"the mapper must return an iterable of {what}, not {result!r}")

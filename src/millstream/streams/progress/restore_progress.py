@@ -15,8 +15,8 @@ from millstream.streams.progress.terminal_line import TerminalLine, stream_of_a_
 class RestoreProgress:
     """Give it to an application as `restore_listener`. A restoration that takes less than three seconds shows nothing.
 
-    `stream`: where to write; without it the terminal or the notebook of a person, or nowhere. Stream threads that are processes
-    have no terminal: there it is silent. Shares and speeds count offsets of changelogs.
+    `stream`: where to write; without it the terminal or the notebook of a person, or nowhere. Stream threads that are
+    processes have no terminal: there it is silent. Shares and speeds count offsets of changelogs.
     """
 
     def __init__(self, stream: TextIO | None = None, clock: Clock | None = None) -> None:

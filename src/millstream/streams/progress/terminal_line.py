@@ -1,4 +1,7 @@
-"""A line that is written over and over where a person is looking: on a terminal, or in a notebook. Never in a file or a log."""
+"""A line that is written over and over where a person is looking: on a terminal, or in a notebook.
+
+Never in a file or a log.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import TextIO
 class TerminalLine:
     """A line that covers what it has written before. Not for use by two threads at a time.
 
-    Once the terminal is gone, as after the end of a session, nobody looks: nothing is written any more, and nothing raised.
+    Once the terminal is gone, as after the end of a session, nobody looks: nothing is written any
+    more, and nothing raised.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -17,7 +17,8 @@ def partition_of_key(
     serde: Serde[Any] | None,  # Any: keys of any type
     partitioner: Partitioner | None = None,
 ) -> int:
-    """Returns the partition that Kafka's default partitioner gives a key as its serde writes it, or another partitioner.
+    """Returns the partition that Kafka's default partitioner gives a key as its serde
+    writes it, or another partitioner.
 
     Raises InvalidStoreError where neither is known, and SerializationError for a key that the serde cannot write.
     """

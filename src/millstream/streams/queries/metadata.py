@@ -19,7 +19,9 @@ Partitioner = Callable[[Any, int], int]  # Any: keys of any type
 
 @dataclass(frozen=True, slots=True)
 class KeyQueryMetadata(Generic[Host]):
-    """The place of a key. `active_host` None: no host has the task now. `standby_hosts`: those whose copies are up to date.
+    """The place of a key. `active_host` None: no host has the task now.
+
+    `standby_hosts`: those whose copies are up to date.
 
     `partition` -1: it is not known yet, or the store is a global one, which has no partitions.
     """

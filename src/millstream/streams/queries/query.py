@@ -111,7 +111,8 @@ class MultiVersionedKeyQuery(metaclass=ForeignNames):
 
 @dataclass(frozen=True, slots=True)
 class ViewCall:
-    """A call of one method of a store that is seen as a type of QUERYABLE_STORE_TYPES: what `store()` of a running application is made of.
+    """A call of one method of a store that is seen as a type of QUERYABLE_STORE_TYPES: what `store()` of a
+    running application is made of.
 
     Rows that the method yields are a list in the answer.
     """

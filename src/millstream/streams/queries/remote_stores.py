@@ -1,7 +1,8 @@
 """Stores of tasks elsewhere, to be read: what Kafka Streams' `store()` gives, over all partitions or one of them.
 
-A key is asked of the partition that Kafka's partitioner gives it, and of the others only where that one has nothing. Ranges go through the
-partitions one after another, each in its own order; each is read whole when the range comes to it, as its last commit has left it.
+A key is asked of the partition that Kafka's partitioner gives it, and of the others only where that one has nothing.
+Ranges go through the partitions one after another, each in its own order; each is read whole when the range comes to
+it, as its last commit has left it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ V = TypeVar("V")
 
 
 class PartitionedStore(Protocol):
-    """Calls methods of a store in its tasks. Raises InvalidStoreError and its kinds, and QueryFailed for what the store raises."""
+    """Calls methods of a store in its tasks.
+
+    Raises InvalidStoreError and its kinds, and QueryFailed for what the store raises.
+    """
 
     def of_key(self, key: object, method: str, *arguments: object, **named: object) -> Stored:
         """Returns the first answer that is not empty, that of the key's own partition if it has one."""
@@ -155,7 +159,9 @@ _TYPE_OF_KIND: Mapping[StoreKind, QueryableStoreType[Stored]] = {
 
 
 def type_of(kind: StoreKind) -> QueryableStoreType[Stored] | None:
-    """Returns the type as which a store is seen where none is named, with values as rows; None for stores that operators keep for themselves."""
+    """Returns the type as which a store is seen where none is named, with values as rows; None for stores that
+    operators keep for themselves.
+    """
     return _TYPE_OF_KIND.get(kind)
 
 

@@ -68,7 +68,8 @@ class QueryResult(metaclass=ForeignNames):
 class StateQueryRequest(metaclass=ForeignNames):
     """`partitions`: None asks all that are here. `position_bound`: what the store must have seen at least.
 
-    `require_active`: only the stores of running active tasks answer; else standby copies and stores that are being restored do, too.
+    `require_active`: only the stores of running active tasks answer; else standby copies and stores
+    that are being restored do, too.
     """
 
     store: str
@@ -112,7 +113,10 @@ class StateQueryResult(metaclass=ForeignNames):
         }
 
     def only_partition_result(self) -> QueryResult | None:
-        """Returns the one result that has an answer, as for a key; None when none has. Raises ValueError when several have."""
+        """Returns the one result that has an answer, as for a key; None when none has.
+
+        Raises ValueError when several have.
+        """
         found = [
             result
             for result in self.partitions.values()

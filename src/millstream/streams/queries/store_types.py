@@ -1,6 +1,7 @@
 """As what a store may be seen: Kafka Streams' QueryableStoreTypes and StoreQueryParameters (KIP-67, KIP-562, KIP-1271).
 
-A store shows less than it has, never more: one with headers can be seen as one with timestamps, and each of them as plain.
+A store shows less than it has, never more: one with headers can be seen as one with
+timestamps, and each of them as plain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Views of stores that cannot write: what an application is shown of its stores, and a processor of global ones (KIP-67).
+"""Views of stores that cannot write: what an application is shown of its stores, and a
+processor of global ones (KIP-67).
 
 A view sees what its store holds at the moment of a call, uncommitted writes of the running batch included. The rows
 of a table's store are shown without their timestamps and headers, unless `whole_rows`.

@@ -61,9 +61,11 @@ def create_query_application(
 ) -> Starlette:
     """Returns an ASGI application that answers from the stores of `application`, and of its other instances.
 
-    With a `token` it answers only who shows it, and shows it to the other instances. `allowed_hosts`: names it may be asked by.
+    With a `token` it answers only who shows it, and shows it to the other instances.
+    `allowed_hosts`: names it may be asked by.
 
-    Raises ConfigError where it has no `application_server`: the others could not ask it; and for a token that can be guessed or not be shown.
+    Raises ConfigError where it has no `application_server`: the others could not ask it; and for a token that
+    can be guessed or not be shown.
     """
     own_address(application)
     if token is not None:

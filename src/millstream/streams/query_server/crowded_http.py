@@ -1,8 +1,8 @@
 """HTTP connections of uvicorn that give way to each other, however many slow clients there are.
 
-uvicorn answers everybody with 503 when there are too many connections, and waits without end for a client that does not finish its
-request. Here the client that has been silent for the longest time is dropped instead, first of the address that has the most
-connections, and whoever has not sent the head of a request in time.
+uvicorn answers everybody with 503 when there are too many connections, and waits without end for a client that does not
+finish its request. Here the client that has been silent for the longest time is dropped instead, first of the address
+that has the most connections, and whoever has not sent the head of a request in time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A server of uvicorn that counts clients from the moment they are accepted, also those that never shake hands.
 
-uvicorn leaves accepting to asyncio, whose handshakes have a minute and no bound: a few hundred clients a second that say nothing take
-all file descriptors. Here as many may shake hands as may be connected, for ten seconds, and the oldest makes room for the next.
+uvicorn leaves accepting to asyncio, whose handshakes have a minute and no bound: a few hundred clients a
+second that say nothing take all file descriptors. Here as many may shake hands as may be connected, for ten
+seconds, and the oldest makes room for the next.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The door of a query server, open to holders of its token, processes with a certificate, or whoever reaches the address.
+"""The door of a query server, open to holders of its token, processes with a certificate, or
+whoever reaches the address.
 
-State is data. A server that other machines reach begins with one of the first two, or is told in so many words to do without.
+State is data. A server that other machines reach begins with one of the first two, or is told in so
+many words to do without.
 """
 
 from __future__ import annotations
@@ -31,17 +33,21 @@ class QueryTls:
     """The TLS of a query server, and of its questions to other instances. Files are PEM."""
 
     keystore_location: str
-    """A private key and its certificates, for the host of `application_server`; shown to clients and to other instances."""
+    """A private key and its certificates, for the host of `application_server`; shown to
+    clients and to other instances."""
     truststore_location: str | None = None
-    """The authorities whose certificates clients must show, and instances have. None: no certificate is asked for, and instances
-    are believed that the authorities of this machine vouch for."""
+    """The authorities whose certificates clients must show, and instances have. None: no certificate is asked for, and
+    instances are believed that the authorities of this machine vouch for."""
 
     @property
     def asks_for_certificates(self) -> bool:
         return self.truststore_location is not None
 
     def contexts(self) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-        """Returns that of the server, and that for questions to others. Raises ConfigError for files that cannot be used."""
+        """Returns that of the server, and that for questions to others.
+
+        Raises ConfigError for files that cannot be used.
+        """
         trusts = self.truststore_location is not None
         settings = TlsSettings(
             listener="of the query server",
@@ -80,7 +86,10 @@ def check_token(token: str) -> None:
 
 
 class TokenGuard:
-    """Lets requests through that bring the token (`Authorization: Bearer TOKEN`). Of others nothing but headers is read."""
+    """Lets requests through that bring the token (`Authorization: Bearer TOKEN`).
+
+    Of others nothing but headers is read.
+    """
 
     def __init__(self, application: ASGIApp, token: str, refusal: ASGIApp) -> None:
         self._application = application

@@ -1,6 +1,7 @@
 """Asks the query server of another instance, in a thread beside the event loop.
 
-The threads are its own: those of the event loop are needed for other work while an instance that has died is waited for.
+The threads are its own: those of the event loop are needed for other work while an instance
+that has died is waited for.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ class Forwarder(Protocol):
 
 
 class HttpForwarder:
-    """Asks each time over a connection of its own. `token` is shown to the other instance; with `tls` it is asked over https."""
+    """Asks each time over a connection of its own.
+
+    `token` is shown to the other instance; with `tls` it is asked over https.
+    """
 
     def __init__(
         self,

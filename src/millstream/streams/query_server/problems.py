@@ -42,7 +42,9 @@ _WRONG: Final = (BadRequest, SerializationError, InvalidStoreError)
 
 
 def status_of(error: Exception) -> HTTPStatus:
-    """Returns the status of an error: whether to ask again, to ask otherwise, or to tell whoever runs the application."""
+    """Returns the status of an error: whether to ask again, to ask otherwise, or to tell whoever
+    runs the application.
+    """
     if isinstance(error, UnknownStore):
         return HTTPStatus.NOT_FOUND
     if isinstance(error, _AGAIN):

@@ -69,7 +69,8 @@ class KeyQuestion:
 class RowsQuestion:
     """The rows of all keys, or of those between two; windows that start between two times. At most `limit` of them.
 
-    `copies_of`: another instance asks for what is here of these partitions, within `max_lag`; None for those of active tasks.
+    `copies_of`: another instance asks for what is here of these partitions, within `max_lag`; None
+    for those of active tasks.
     """
 
     store: str

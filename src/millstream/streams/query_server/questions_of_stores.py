@@ -29,7 +29,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class QuestionsOfStores:
-    """Answers questions of one application. `partitioners`: by store, for keys that another one than Kafka's partitioner has spread."""
+    """Answers questions of one application.
+
+    `partitioners`: by store, for keys that another one than Kafka's partitioner has spread.
+    """
 
     def __init__(
         self,
@@ -44,7 +47,9 @@ class QuestionsOfStores:
         self._own = HostInfo.parsed(application.config.application_server)
 
     async def of_key(self, question: KeyQuestion) -> Answer:
-        """Answers from the partition of the key, wherever it is; the active task goes before copies, and the copy here before others."""
+        """Answers from the partition of the key, wherever it is; the active task goes before
+        copies, and the copy here before others.
+        """
         store = question.store
         key = key_of(question.key, self._here.key_serde(store))
         found = await self._application.query_metadata_for_key(
@@ -71,7 +76,10 @@ class QuestionsOfStores:
         return active + [each for each in self._copies(found) if each not in active]
 
     def _copies(self, found: KeyQueryMetadata[HostInfo]) -> list[HostInfo]:
-        """Returns the hosts of copies, this one first. Without any it is the active one, whose stores may be on their way to be restored."""
+        """Returns the hosts of copies, this one first.
+
+        Without any it is the active one, whose stores may be on their way to be restored.
+        """
         if found.standby_hosts:
             return sorted(found.standby_hosts, key=lambda each: (each != self._own, str(each)))
         return [] if found.active_host is None else [found.active_host]
@@ -90,7 +98,10 @@ class QuestionsOfStores:
         return Answer(_OK, as_json(await self._here.of_key(question, key, only, by_copy=by_copy)))
 
     async def of_rows(self, question: RowsQuestion) -> Answer:
-        """Answers from all partitions, wherever they are, one after another. Raises HostUnavailable where one of them is missing."""
+        """Answers from all partitions, wherever they are, one after another.
+
+        Raises HostUnavailable where one of them is missing.
+        """
         mine = await self._here.of_rows(question)
         if question.is_forwarded:
             return Answer(_OK, as_json(mine))
@@ -129,7 +140,9 @@ class QuestionsOfStores:
         return found
 
     async def _rows_of_copies(self, question: RowsQuestion, present: list[int]) -> list[Content]:
-        """Returns rows of the partitions that no active task has answered for; what is missing in the end is told by others."""
+        """Returns rows of the partitions that no active task has answered for; what is missing in
+        the end is told by others.
+        """
         found: list[Content] = []
         store = question.store
         for partition in sorted(set(range(await self._count(store))) - set(present)):
@@ -173,7 +186,9 @@ class QuestionsOfStores:
         )
 
     async def _require_all(self, store: str, partitions: list[int]) -> None:
-        """Raises StoreNotAvailable unless each partition has answered once: one that moves may be nowhere, or told twice."""
+        """Raises StoreNotAvailable unless each partition has answered once: one that moves
+        may be nowhere, or told twice.
+        """
         count = await self._count(store)
         if sorted(partitions) != list(range(count)) or not count:
             raise StoreNotAvailable(

@@ -33,8 +33,8 @@ class _Connection(GivesWay):
 class QueryServer:
     """Serves as long as its `async with` block lasts. It listens at `application_server`.
 
-    Who may ask: this machine; with a `token` its holders, with a trust store in `tls` who has a certificate. All instances have the
-    same. `host` is another address to listen at, "" all of the machine.
+    Who may ask: this machine; with a `token` its holders, with a trust store in `tls` who has a certificate. All
+    instances have the same. `host` is another address to listen at, "" all of the machine.
     """
 
     def __init__(
@@ -49,7 +49,8 @@ class QueryServer:
     ) -> None:
         """`open_to_all`: whoever reaches the address may read the stores.
 
-        Raises ConfigError where the application has no `application_server`, and for a server that everybody could ask by accident.
+        Raises ConfigError where the application has no `application_server`, and for a server that
+        everybody could ask by accident.
         """
         self._own = own = own_address(application)
         self._host = own.host if host is None else host

@@ -56,7 +56,9 @@ class StoresHere:
     async def of_key(
         self, question: KeyQuestion, key: object, partition: int | None, *, by_copy: bool
     ) -> Content:
-        """Returns the rows of a key; `partition` None for a global store. `is_stale` says whether a copy has answered, where the question allows it.
+        """Returns the rows of a key; `partition` None for a global store.
+
+        `is_stale` says whether a copy has answered, where the question allows it.
 
         `by_copy`: what is here may answer for an active task, if the question allows it.
 
@@ -81,7 +83,10 @@ class StoresHere:
         return content if question.max_lag is None else content | {"is_stale": is_stale}
 
     async def of_rows(self, question: RowsQuestion) -> Content:
-        """Returns the rows of the partitions of active tasks, or those of copies that are within the lag. Raises QueryFailed."""
+        """Returns the rows of the partitions of active tasks, or those of copies that are within the lag.
+
+        Raises QueryFailed.
+        """
         store, call = question.store, self._call_of_rows(question)
         if question.copies_of is None:
             answers = await self._asked(store, call, None)
@@ -107,7 +112,9 @@ class StoresHere:
             )
 
     async def _within(self, store: str, max_lag: int) -> set[int] | None:
-        """Returns the partitions here that lack at most so many of the records that are written by now; None where nobody needs to know."""
+        """Returns the partitions here that lack at most so many of the records that are written by now; None
+        where nobody needs to know.
+        """
         if max_lag >= ANY_LAG:
             return None
         lags = (await self._application.all_local_store_partition_lags()).get(store, {})

@@ -59,7 +59,10 @@ def number_of(text: str | None, name: str) -> int | None:
 
 
 def as_json(content: object) -> bytes:
-    """Returns JSON: bytes are text where they are UTF-8, and else {"base64": …}. Raises UnreadableRow for what JSON cannot say."""
+    """Returns JSON: bytes are text where they are UTF-8, and else {"base64": …}.
+
+    Raises UnreadableRow for what JSON cannot say.
+    """
     options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
     try:
         return write_json(content, _plain, options)

@@ -60,8 +60,8 @@ class TaskClients:
 
     `changelog_reader` reads what stores are restored from; None: `reader` does.
 
-    `member` belongs to the group of the application; None where the group has no members. `shared_producer` serves all tasks that
-    have no transactions, and is closed by whoever made it; None where each task has one of its own.
+    `member` belongs to the group of the application; None where the group has no members. `shared_producer` serves all
+    tasks that have no transactions, and is closed by whoever made it; None where each task has one of its own.
     """
 
     reader: RangeReader
@@ -96,7 +96,10 @@ class TaskClients:
             committed.raise_errors()
 
     def group_metadata(self, group_id: str) -> ConsumerGroupMetadata:
-        """Returns the group and the member of it that a transaction commits offsets for. Raises CommitFailed as `commit_offsets` does."""
+        """Returns the group and the member of it that a transaction commits offsets for.
+
+        Raises CommitFailed as `commit_offsets` does.
+        """
         return (
             ConsumerGroupMetadata(group_id) if self.member is None else self.member.group_metadata()
         )
@@ -109,7 +112,10 @@ class TaskClients:
         *,
         require_stable: bool = True,
     ) -> CommittedPosition:
-        """Returns the position of a task. With `require_stable` it waits for transactions that are about to commit it."""
+        """Returns the position of a task.
+
+        With `require_stable` it waits for transactions that are about to commit it.
+        """
         return CommittedPosition.decode(
             await self._offsets(group_id, topics, partition, require_stable=require_stable)
         )
@@ -123,7 +129,10 @@ class TaskClients:
         return {each: found.result(each).offset for each in found}
 
     async def owners(self, group_id: str, topics: Iterable[str], partition: int) -> set[str]:
-        """Returns the names of the tasks whose transactions have committed these offsets. Transactions that are open are not waited for."""
+        """Returns the names of the tasks whose transactions have committed these offsets.
+
+        Transactions that are open are not waited for.
+        """
         return owners_of(await self._offsets(group_id, topics, partition, require_stable=False))
 
     async def _offsets(
@@ -137,7 +146,9 @@ class TaskClients:
         return {tp: found.result(tp) for tp in found}
 
     async def logs(self, topics: Iterable[str], partition: int) -> dict[str, ReadableLog]:
-        """Returns, by topic, what can be read of one partition: up to the last stable offset where readers are read_committed."""
+        """Returns, by topic, what can be read of one partition: up to the last stable offset where
+        readers are read_committed.
+        """
         return {
             tp.topic: log
             for tp, log in (
@@ -197,7 +208,10 @@ class TaskClients:
     def read(
         self, topic: str, partition: int, start: int, end: int, *, whole_batches: bool = False
     ) -> AsyncIterator[pa.RecordBatch]:
-        """Yields the records of a range, with `whole_batches` also those before it in its first record batch. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
+        """Yields the records of a range, with `whole_batches` also those before it in its first record batch.
+
+        Raises TopicDeleted, and DataLoss where they are no longer in the log.
+        """
         columns = _WHOLE_BATCHES if whole_batches else _WITH_HEADERS
         return self._read(self.reader, topic, partition, start, end, columns=columns)
 
@@ -237,7 +251,10 @@ class TaskClients:
     async def while_there(
         self, topics: Sequence[str], work: Coroutine[object, object, _Result]
     ) -> _Result:
-        """Returns the result of what would wait in vain for a topic that is gone. Raises TopicDeleted soon after that."""
+        """Returns the result of what would wait in vain for a topic that is gone.
+
+        Raises TopicDeleted soon after that.
+        """
         try:
             async with asyncio.TaskGroup() as tasks:
                 working = tasks.create_task(work)

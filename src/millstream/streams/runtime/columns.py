@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def raw_batch(records: pa.RecordBatch) -> RawBatch:
-    """Returns the columns of a RangeReader (key, value, offset, timestamp in ms, headers if wanted) as the kernel takes them."""
+    """Returns the columns of a RangeReader (key, value, offset, timestamp in ms, headers if wanted)
+    as the kernel takes them.
+    """
     import pyarrow.compute as pc
 
     headers = None
@@ -78,7 +80,9 @@ def record_batch(batch: SinkBatch, upstream: int) -> pa.RecordBatch:
 
 
 def load_arrow() -> None:
-    """Imports what the first columns need, pandas among it, which pyarrow looks for: 0.2 s where it is installed, more on a busy machine."""
+    """Imports what the first columns need, pandas among it, which pyarrow looks for: 0.2 s where it is
+    installed, more on a busy machine.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,6 +1,7 @@
 """Commits a run of a task: outputs, changelogs and the new position become visible together.
 
-Steps 5 and 6 of the order of effects in task.py. A commit that raises has an outcome that the task's next start settles.
+Steps 5 and 6 of the order of effects in task.py. A commit that raises has an outcome that the
+task's next start settles.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from millstream.streams.runtime.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class WrittenOutput:
-    """The output as it was written, and the offset after it: by changelog topic, and by partition of the topics whose readers follow the task."""
+    """The output as it was written, and the offset after it: by changelog topic, and by partition of the
+    topics whose readers follow the task.
+    """
 
     output: TaskOutput
     logged: dict[str, int]
@@ -84,7 +87,10 @@ class TaskCommits:
         await self._clients.commit_offsets(self._spec.application, offsets)
 
     async def write(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:
-        """Writes outputs and changelogs; with exactly once in a transaction, which stays open. Asks as `commit` does."""
+        """Writes outputs and changelogs; with exactly once in a transaction, which stays open.
+
+        Asks as `commit` does.
+        """
         letter_topics: set[str] = set()
         while True:
             if self._spec.is_exact:
@@ -107,7 +113,10 @@ class TaskCommits:
                 output = together([without(output, refused), letters])
 
     async def _write(self, output: TaskOutput) -> WrittenOutput:
-        """Writes, and finds out the ends that brokers have not told. Nobody else writes to this partition of a changelog."""
+        """Writes, and finds out the ends that brokers have not told.
+
+        Nobody else writes to this partition of a changelog.
+        """
         written = await write(self._producer, output, self._partition, self._followed)
         unknown = [
             TopicPartition(t, self._partition) for t, at in written.logged.items() if at is None
@@ -128,7 +137,10 @@ class TaskCommits:
 
 
 def _dead_letters(task: StreamTask, output: TaskOutput, refused: list[RefusedRecord]) -> TaskOutput:
-    """Asks the application's handler about each record, and returns its dead letters. Raises StreamsError where the task must stop."""
+    """Asks the application's handler about each record, and returns its dead letters.
+
+    Raises StreamsError where the task must stop.
+    """
     for each in refused:
         answer = task.production_failed(outgoing(output, each), each.error)
         assert answer is OnError.CONTINUE, "what may pass is not asked about"
@@ -136,7 +148,9 @@ def _dead_letters(task: StreamTask, output: TaskOutput, refused: list[RefusedRec
 
 
 def _require_no_letters(refused: list[RefusedRecord], letter_topics: set[str]) -> None:
-    """Raises StreamsError for a refused dead letter: that of a dead letter would be refused for the same reason, and so on."""
+    """Raises StreamsError for a refused dead letter: that of a dead letter would be refused
+    for the same reason, and so on.
+    """
     for each in refused:
         if each.topic in letter_topics:
             raise StreamsError(

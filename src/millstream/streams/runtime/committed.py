@@ -1,12 +1,13 @@
 """The position that a task's last commit covers, and its form beside the committed offsets of the application's group.
 
-Pure. The offset of each input partition is committed in the group `<application id>`, as Kafka Streams does, with Kafka Streams'
-metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
-changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
-(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. What is done behind an
-offset that is not (ADR 0021) is part of the text. The name of the task that has committed an offset, the version of its topology, the
-origin time that it has reached, and how many records were dropped stand there in the same way. Kafka Streams' own instances carry such names along when they commit later
-offsets, so the text says for which offsets it holds: at others, what the operators remember is not believed.
+Pure. The offset of each input partition is committed in the group `<application id>`, as Kafka Streams does, with Kafka
+Streams' metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember
+and the ids of the changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
+(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. What is
+done behind an offset that is not (ADR 0021) is part of the text. The name of the task that has committed an offset, the
+version of its topology, the origin time that it has reached, and how many records were dropped stand there in the same
+way. Kafka Streams' own instances carry such names along when they commit later offsets, so the text says for which
+offsets it holds: at others, what the operators remember is not believed.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class CommittedPosition:
     """By input topic of which records behind the offset are done, which ones."""
 
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """By input topic, how many of its records were dropped before these offsets, by whatever instances; not of those of Kafka Streams."""
+    """By input topic, how many of its records were dropped before these offsets, by whatever instances; not
+    of those of Kafka Streams."""
 
     @property
     def held_text(self) -> str:
@@ -72,7 +74,9 @@ class CommittedPosition:
     def encode(
         self, partition: int, owner: str | None = None, version: str | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Returns the offsets to commit for the task of this partition. `owner` is its name, which `owners_of` finds again, `version` that of the topology.
+        """Returns the offsets to commit for the task of this partition.
+
+        `owner` is its name, which `owners_of` finds again, `version` that of the topology.
 
         Raises ConfigError where stores are too many for the input topics.
         """
@@ -105,7 +109,8 @@ class CommittedPosition:
 
     @property
     def tells_store_times(self) -> bool:
-        """Whether stores that are not among `store_times` had no rows: it has them, or is of a task of ours that has processed nothing.
+        """Whether stores that are not among `store_times` had no rows: it has them, or is of a task of ours
+        that has processed nothing.
 
         Instances of Kafka Streams do not commit them, nor does who sets offsets by hand.
         """
@@ -173,7 +178,9 @@ def owners_of(committed: Mapping[TopicPartition, OffsetAndMetadata]) -> set[str]
 def dropped_of(
     committed: Mapping[TopicPartition, OffsetAndMetadata],
 ) -> dict[TopicPartition, int]:
-    """Returns how many records of each partition an application has dropped; without those of which its instances do not say it."""
+    """Returns how many records of each partition an application has dropped; without those of which
+    its instances do not say it.
+    """
     found = {}
     for tp, each in committed.items():
         numbers = OffsetMetadata.decode(each.metadata).processor_times
@@ -197,7 +204,9 @@ def _room_beside(numbers: Mapping[str, int]) -> int:
 
 
 def _packed_held(held: DoneBehind) -> list[int]:
-    """Returns `until`, and after it partitions of upstream tasks and offsets by turns, these as how far they are before `until`: in few digits."""
+    """Returns `until`, and after it partitions of upstream tasks and offsets by turns, these as how far they
+    are before `until`: in few digits.
+    """
     pairs = ((number, held.until - offset) for number, offset in sorted(held.first.items()))
     return [held.until, *(each for pair in pairs for each in pair)]
 

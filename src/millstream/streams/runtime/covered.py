@@ -1,7 +1,8 @@
-"""The input that the stores of a task cover: as a position, and, for a standby, found out, since changelogs do not tell it. Pure.
+"""The input that the stores of a task cover: as a position, and, for a standby, found out, since
+changelogs do not tell it. Pure.
 
-What a task has committed is in its changelogs before that. So the offsets of a commit are asked first and the ends of the changelogs after
-them: stores that have been restored to these ends cover those offsets.
+What a task has committed is in its changelogs before that. So the offsets of a commit are asked first and the ends of
+the changelogs after them: stores that have been restored to these ends cover those offsets.
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ def is_retriable(error: BaseException | None) -> bool:
 
 @contextmanager
 def told_by_causes() -> Iterator[None]:
-    """Raises what needs a person in a transaction instead of its failure, which says to abort it: a task's is not the program's to abort."""
+    """Raises what needs a person in a transaction instead of its failure, which says to abort it: a task's is
+    not the program's to abort.
+    """
     try:
         yield
     except (TransactionFailed, TransactionalProducerFailed) as error:

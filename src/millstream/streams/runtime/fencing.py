@@ -1,7 +1,7 @@
 """Fences the attempts of a task that ran under another name: an older version of the application may have called it so.
 
-A task writes its name beside the offsets that it commits. Its transactional id follows from the name, so whoever takes over an input
-partition knows whom to fence, whatever the topology was then.
+A task writes its name beside the offsets that it commits. Its transactional id follows from the name, so whoever takes
+over an input partition knows whom to fence, whatever the topology was then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The global stores of an application in one process: each holds all partitions of its topic, for every task of the process.
+"""The global stores of an application in one process: each holds all partitions of its topic, for
+every task of the process.
 
-Kafka Streams' global thread, without the thread: the stores are brought up to the end of their topics when the process first
-runs a task of the application, and before every further run. Nothing is written anywhere, so there is no transaction: how far
-a store has come is kept with its rows, as the marker of their last write.
+Kafka Streams' global thread, without the thread: the stores are brought up to the end of their topics when the process
+first runs a task of the application, and before every further run. Nothing is written anywhere, so there is no
+transaction: how far a store has come is kept with its rows, as the marker of their last write.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class GlobalStores:
 
     @classmethod
     async def open(cls, spec: TaskSpec, environment: TaskEnvironment) -> GlobalStores:
-        """Opens the global stores of the application that `spec` is of, in a directory that no other process uses, and fills them.
+        """Opens the global stores of the application that `spec` is of, in a directory that no
+        other process uses, and fills them.
 
         Raises what `catch_up` raises, and what the cluster answers.
         """
@@ -57,7 +59,10 @@ class GlobalStores:
         return {name: store for task in self._tasks for name, store in task.stores.items()}
 
     def metrics(self) -> dict[MetricName, float]:
-        """Returns the metrics of the tasks that fill the stores, as of their last records. All have one id, so what they have in common is added up."""
+        """Returns the metrics of the tasks that fill the stores, as of their last records.
+
+        All have one id, so what they have in common is added up.
+        """
         found: dict[MetricName, float] = {}
         for task in self._tasks:
             for name, value in task.metrics.items():
@@ -65,11 +70,16 @@ class GlobalStores:
         return found
 
     def task_of(self, store: str) -> StreamTask | None:
-        """Returns the task that fills a store, to be asked; None where there is no such store. Its rows are whole between its calls."""
+        """Returns the task that fills a store, to be asked; None where there is no such store.
+
+        Its rows are whole between its calls.
+        """
         return next((each.task for each in self._tasks if store in each.stores), None)
 
     async def catch_up(self) -> None:
-        """Processes everything that stands in the topics when it is called. Callers that wait for each other share one look.
+        """Processes everything that stands in the topics when it is called.
+
+        Callers that wait for each other share one look.
 
         Raises DataLoss, and what functions of the application raise; the stores are then as they were.
         """
@@ -91,7 +101,10 @@ class GlobalStores:
 
 
 def _own_directory(parent: Path) -> tuple[Path, TextIO]:
-    """Returns the first numbered directory that no living process has, with the lock that says so. RocksDB serves one process."""
+    """Returns the first numbered directory that no living process has, with the lock that says so.
+
+    RocksDB serves one process.
+    """
     for number in count():
         directory = parent / str(number)
         make_state_directory(directory)

@@ -1,4 +1,7 @@
-"""One global sub-topology in a process: reads all partitions of its topic, and fills the global store. Kafka Streams' GlobalStateUpdateTask."""
+"""One global sub-topology in a process: reads all partitions of its topic, and fills the global store.
+
+Kafka Streams' GlobalStateUpdateTask.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ class GlobalTask:
 
     @classmethod
     async def open(cls, spec: TaskSpec, environment: TaskEnvironment) -> GlobalTask:
-        """Opens the store; one that cannot be trusted is deleted first. Raises StoreLocked, and what the cluster answers."""
+        """Opens the store; one that cannot be trusted is deleted first.
+
+        Raises StoreLocked, and what the cluster answers.
+        """
         logs = await environment.clients.logs_of_all_partitions(spec.sources)
         task = await _opened(spec, environment)
         try:

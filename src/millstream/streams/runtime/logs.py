@@ -19,7 +19,9 @@ class ReadableLog:
     end: int
 
     def tell_what_is_gone(self, who: str, partition: str, begins_at: int) -> None:
-        """Logs a warning where the very first read finds less than was written: results would be short and nobody would know why."""
+        """Logs a warning where the very first read finds less than was written: results would be
+        short and nobody would know why.
+        """
         if begins_at == self.start > 0:
             _LOGGER.warning(
                 "%s begins at offset %d of %s, the first that is there: what was before it, %d offsets, was deleted by retention or "

@@ -83,7 +83,10 @@ async def opened_or_made_anew(
 
 
 async def _made(make: Callable[[], _Task], environment: TaskEnvironment) -> _Task:
-    """Makes a task in the kernel, which cannot be interrupted. What it makes for a caller that was cancelled is closed, or its lock would stay."""
+    """Makes a task in the kernel, which cannot be interrupted.
+
+    What it makes for a caller that was cancelled is closed, or its lock would stay.
+    """
     making = environment.kernel_call(make)
     try:
         return await uninterrupted(making)
@@ -99,7 +102,9 @@ async def mark(
     marker: StoreMarker,
     logged: Mapping[str, int] | None = None,
 ) -> None:
-    """Writes what the task's stores hold in memory, with the marker; `logged`: how far their changelogs go with that."""
+    """Writes what the task's stores hold in memory, with the marker; `logged`: how far their
+    changelogs go with that.
+    """
     commit = partial(task.commit, marker=marker.encode(), changelog_offsets=logged or {})
     await environment.in_kernel(commit)
 
@@ -116,7 +121,10 @@ def stored_state(task: KeptStores) -> StoredState:
 
 
 def _has_uncounted_rows(store: StateStore) -> bool:
-    """Whether there are rows of a changelog without the offset that is written with them. Users' own stores may keep other rows, too."""
+    """Whether there are rows of a changelog without the offset that is written with them.
+
+    Users' own stores may keep other rows, too.
+    """
     is_counted = store.rows.metadata.changelog_offset is not None
     is_like_its_changelog = store.spec.logging and store.spec.supplier is None
     return is_like_its_changelog and not is_counted and store.rows.has_stored
@@ -134,7 +142,10 @@ def is_damage(error: Exception) -> bool:
 
 
 def is_disk_failure(error: BaseException) -> bool:
-    """Whether the disk has refused something: it is full, read-only, broken or gone. RocksDB and its binding tell in words only."""
+    """Whether the disk has refused something: it is full, read-only, broken or gone.
+
+    RocksDB and its binding tell in words only.
+    """
     if isinstance(error, OSError):
         return error.errno in _DISK_ERRNOS
     text = str(error)
@@ -142,7 +153,10 @@ def is_disk_failure(error: BaseException) -> bool:
 
 
 def _is_lock_error(error: Exception) -> bool:
-    """Whether another process has a database, which RocksDB tells in words only. A full disk, where the file LOCK cannot be made, has other words."""
+    """Whether another process has a database, which RocksDB tells in words only.
+
+    A full disk, where the file LOCK cannot be made, has other words.
+    """
     return any(
         words in str(error) for words in ("While lock file: ", "lock hold by current process")
     )

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WrittenEnds:
-    """The offsets after the last records that were written: by changelog topic, and by partition of the topics whose readers follow the task.
+    """The offsets after the last records that were written: by changelog topic, and by partition of the
+    topics whose readers follow the task.
 
     None where the broker had forgotten it, as it may with a batch that was sent twice.
     """
@@ -34,10 +35,12 @@ class WrittenEnds:
 async def write(
     producer: Producer, output: TaskOutput, partition: int, followed_topics: Collection[str] = ()
 ) -> WrittenEnds:
-    """Writes changelogs to `partition`, and outputs beside them. Returns once every record is acknowledged; raises the first error.
+    """Writes changelogs to `partition`, and outputs beside them.
 
-    Without a transaction the outputs come first where a changelog says that a row is gone: a window that waited to be closed goes out and
-    leaves its store, and whoever is killed between the two must not have it in neither.
+    Returns once every record is acknowledged; raises the first error.
+
+    Without a transaction the outputs come first where a changelog says that a row is gone: a window that waited to be
+    closed goes out and leaves its store, and whoever is killed between the two must not have it in neither.
     """
     logged: dict[str, BatchDelivery] = {}
     outputs: list[BatchDelivery] = []
@@ -108,15 +111,18 @@ def _joined(parts: Sequence[Mapping[str, SinkBatch]]) -> dict[str, SinkBatch]:
 async def _wait_until_settled(producer: Producer) -> None:
     """Waits until all that was sent without a transaction is written or has failed.
 
-    What came to a changelog later would undo what the task's next owner writes. Errors are told by deliveries: those that the producer
-    tells may be of another task that shares it.
+    What came to a changelog later would undo what the task's next owner writes. Errors are told by deliveries: those
+    that the producer tells may be of another task that shares it.
     """
     with contextlib.suppress(MillstreamError):
         await producer.flush()
 
 
 async def _send(producer: Producer, batch: SinkBatch, task: int) -> list[BatchDelivery]:
-    """Sends each row to the partition that the topology's partitioner, its partition key or its own key says. `task`: the partition of the writer."""
+    """Sends each row to the partition that the topology's partitioner, its partition key or its own key says.
+
+    `task`: the partition of the writer.
+    """
     rows = record_batch(batch, task)
     columns = rows.column("key"), rows.column("value")
     batch.data_bytes = sum(ArrowBytes(each).size_bytes for each in columns)

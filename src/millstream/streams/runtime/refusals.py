@@ -1,7 +1,8 @@
 """Records that brokers refuse: finds them, asks the application's production handler, and leaves out what it says.
 
-A refused record ends its transaction, so the others are written anew without it. Which records are refused is found out by writing them one
-by one in transactions that are aborted; those that were only carried along by another's failure are tried again.
+A refused record ends its transaction, so the others are written anew without it. Which records are refused is
+found out by writing them one by one in transactions that are aborted; those that were only carried along by
+another's failure are tried again.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ class RefusedRecord:
 
 
 def is_refusal(error: MillstreamError) -> bool:
-    """Whether a write has failed with what may be the fault of a record. What may pass is left to whoever runs the task again."""
+    """Whether a write has failed with what may be the fault of a record.
+
+    What may pass is left to whoever runs the task again.
+    """
     cause = error.__cause__ if isinstance(error, TransactionFailed) else error
     return (
         isinstance(cause, KafkaError)

@@ -1,7 +1,8 @@
 """Notices that a topology was changed, and what was renamed in it: it would leave its state and go on without it. Pure.
 
-Names that the library makes up end in a number that counts the operators before them, and internal topics are called after them. An
-operator that is added in front gives those behind it other numbers, so their changelogs are other topics: new, and empty.
+Names that the library makes up end in a number that counts the operators before them, and internal topics are
+called after them. An operator that is added in front gives those behind it other numbers, so their changelogs
+are other topics: new, and empty.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ def changelogs_of(topology: Topology, application_id: str) -> frozenset[str]:
 def require_same_names(
     application_id: str, wanted: Collection[str], existing: Collection[str]
 ) -> None:
-    """Raises ConfigError where a generated name has shifted, or a topic between sub-topologies was renamed. Takes what `renamed` takes."""
+    """Raises ConfigError where a generated name has shifted, or a topic between sub-topologies was renamed.
+
+    Takes what `renamed` takes.
+    """
     found = renamed(wanted, existing)
     if found is None:
         return
@@ -67,7 +71,8 @@ def require_known_stores(
 ) -> None:
     """Raises ConfigError where stores would begin empty while others are left behind: they may have been renamed.
 
-    `new`: changelogs that the committed offsets do not count. `left`: those that they count and the topology does not have.
+    `new`: changelogs that the committed offsets do not count. `left`: those that they count
+    and the topology does not have.
     """
     if not new or not left:
         return
@@ -83,7 +88,8 @@ def require_known_stores(
 
 
 def renamed(wanted: Collection[str], existing: Collection[str]) -> tuple[str, str] | None:
-    """Returns an internal topic that the topology does not have, and the one of its kind that it has and that is not there.
+    """Returns an internal topic that the topology does not have, and the one of its kind that it
+    has and that is not there.
 
     `wanted`: the internal topics of the topology. `existing`: those that the application has in the cluster.
     """

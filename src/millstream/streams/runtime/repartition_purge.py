@@ -1,6 +1,7 @@
 """Says which records of repartition topics may go: those that the tasks which read them have committed. Pure.
 
-Repartition topics keep records for ever, so that none is lost while its task is away (S12, repartition.purge.interval.ms).
+Repartition topics keep records for ever, so that none is lost while its task is away (S12,
+repartition.purge.interval.ms).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The reports of a task for its runner, of one run and of one call. Pure data; those of runs travel between processes."""
+"""The reports of a task for its runner, of one run and of one call.
+
+Pure data; those of runs travel between processes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from millstream.streams.metrics import MetricName, metric_name
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """One run of a task. `position`: by input topic, the next offset after it. `next_punctuation_ms`: when to run it without records."""
+    """One run of a task. `position`: by input topic, the next offset after it.
+
+    `next_punctuation_ms`: when to run it without records.
+    """
 
     task: str
     position: Mapping[str, int]
@@ -36,7 +42,9 @@ class TaskReport:
 
 
 class ProcessedWork(NamedTuple):
-    """Records and punctuations, how long the punctuations took, and how long it was waited until outputs were written."""
+    """Records and punctuations, how long the punctuations took, and how long it was waited until
+    outputs were written.
+    """
 
     records: int = 0
     punctuations: int = 0

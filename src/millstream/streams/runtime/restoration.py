@@ -1,8 +1,8 @@
 """Decides whether the stores on a disk are a base from which a task may be restored.
 
-Pure. A store is used only where its rows are a state that the changelog has gone through: otherwise all stores of the task are
-deleted and restored from the beginning. What a store knows of itself is its metadata and the marker that `StoreMarker` writes
-with every commit.
+Pure. A store is used only where its rows are a state that the changelog has gone through: otherwise all stores of the
+task are deleted and restored from the beginning. What a store knows of itself is its metadata and the marker that
+`StoreMarker` writes with every commit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ TOMBSTONES_KEPT_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class StoreMarker:
-    """The facts beside the rows: `topic_ids` of the changelogs, the input `offsets` that the rows cover, and the time of the write.
+    """The facts beside the rows: `topic_ids` of the changelogs, the input `offsets` that the rows
+    cover, and the time of the write.
 
     `held`: what the rows cover of the records behind these offsets, as text to be compared.
     """
@@ -49,8 +50,9 @@ class StoreMarker:
 class StoredState:
     """The stores of a task as they describe themselves when they are opened.
 
-    `restored_to`: by changelog topic, the next record that the store has not seen, None for an empty store. `is_logged`: every store
-    has a changelog. `has_uncounted_rows`: a store does not know how far its rows are with its changelog.
+    `restored_to`: by changelog topic, the next record that the store has not seen, None for an
+    empty store. `is_logged`: every store has a changelog. `has_uncounted_rows`: a store does not
+    know how far its rows are with its changelog.
     """
 
     marker: StoreMarker | None
@@ -71,7 +73,9 @@ class StoredState:
         )
 
     def of_inputs(self, topics: Collection[str]) -> StoredState:
-        """Returns the same without what the marker says of inputs that the task reads no more: a topic of a pattern was deleted."""
+        """Returns the same without what the marker says of inputs that the task reads no more: a
+        topic of a pattern was deleted.
+        """
         if self.marker is None:
             return self
         offsets = {topic: to for topic, to in self.marker.offsets.items() if topic in topics}

@@ -1,4 +1,6 @@
-"""The facts that the tasks of a sub-topology are made from, and the clients and threads that those of a process share."""
+"""The facts that the tasks of a sub-topology are made from, and the clients and threads that those
+of a process share.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ _Result = TypeVar("_Result")
 class TaskSpec:
     """Everything that the tasks of a sub-topology are made from. `state_directory` holds a directory for each task.
 
-    `topics`: the source topics that have a partition for the task, those that patterns match included. None: all that are named.
+    `topics`: the source topics that have a partition for the task, those that patterns match
+    included. None: all that are named.
     """
 
     topology: Topology
@@ -111,11 +114,16 @@ class TaskSpec:
 
     @property
     def takes_ties_by_arrival(self) -> bool:
-        """Whether among records of one time the topic goes first whose record came first; else the one whose name does."""
+        """Whether among records of one time the topic goes first whose record came first; else the
+        one whose name does.
+        """
         return self.config.time_across_repartitions is TimeAcrossRepartitions.KAFKA
 
     def task_id(self, partition: int) -> str:
-        """Returns Kafka Streams' id of a task, by numbers: for people, metrics and processors. Nothing is found by it that outlives the process."""
+        """Returns Kafka Streams' id of a task, by numbers: for people, metrics and processors.
+
+        Nothing is found by it that outlives the process.
+        """
         return f"{self.sub_topology}_{partition}"
 
     def task_name(self, partition: int) -> str:
@@ -129,7 +137,10 @@ class TaskSpec:
         return Path(self.state_directory, self.task_name(partition))
 
     def stores(self, partition: int) -> RocksTaskStores:
-        """Makes the stores of a task, in memory ones included: a process comes and goes, the directory stays. Opens nothing yet."""
+        """Makes the stores of a task, in memory ones included: a process comes and goes, the directory stays.
+
+        Opens nothing yet.
+        """
         config, name = self.config, self.task_name(partition)
         setter = config.rocksdb_config_setter
         return RocksTaskStores(
@@ -155,8 +166,8 @@ def _reads(source: SourceNode, topic: str) -> bool:
 class TaskEnvironment:
     """Clients, clock and threads that the tasks of one process use.
 
-    `kernel` runs the kernel and the stores beside the event loop, for each task one call at a time. `copier` copies snapshots, one
-    after another, which holds up no task. `restore_listener` is called where the kernel runs.
+    `kernel` runs the kernel and the stores beside the event loop, for each task one call at a time. `copier` copies
+    snapshots, one after another, which holds up no task. `restore_listener` is called where the kernel runs.
     """
 
     clients: TaskClients

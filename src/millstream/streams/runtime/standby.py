@@ -1,7 +1,7 @@
 """A copy of the stores of a task that runs in another process, kept up with its changelogs.
 
-It fences nobody and writes to no topic. Its stores lie where those of the task would lie in this process, so that the task, when it
-comes here, opens them like any stores that it has left: nothing that is decided here is trusted there.
+It fences nobody and writes to no topic. Its stores lie where those of the task would lie in this process, so that the
+task, when it comes here, opens them like any stores that it has left: nothing that is decided here is trusted there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StandbyTask:
-    """One standby task. Not for use by two callers at a time. After an exception it must be closed; another one goes on with its stores."""
+    """One standby task. Not for use by two callers at a time.
+
+    After an exception it must be closed; another one goes on with its stores.
+    """
 
     def __init__(self, spec: TaskSpec, partition: int, environment: TaskEnvironment) -> None:
         self.id = spec.task_id(partition)
@@ -49,7 +52,9 @@ class StandbyTask:
 
     @property
     def covers(self) -> Mapping[str, int]:
-        """By input topic, the next offset that the stores have not seen; empty until `note_commit` and `catch_up` have found it."""
+        """By input topic, the next offset that the stores have not seen; empty until `note_commit` and
+        `catch_up` have found it.
+        """
         return self._covered.offsets
 
     @property
@@ -64,7 +69,9 @@ class StandbyTask:
         return frozenset(TopicPartition(topic, self._partition) for topic in topics)
 
     def lacks(self, committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
-        """Whether there is something for `note_commit` and `catch_up`, by the committed offsets of the inputs and the changelogs' ends, by topic."""
+        """Whether there is something for `note_commit` and `catch_up`, by the committed offsets of the inputs and the
+        changelogs' ends, by topic.
+        """
         for topic, end in ends.items():
             is_source = topic in self._spec.sources
             until = min(end, committed.get(topic, 0)) if is_source else end
@@ -74,7 +81,10 @@ class StandbyTask:
         return committed != self.covers and not self._covered.is_waiting
 
     async def open(self) -> None:
-        """Opens the stores, which `catch_up` does, too, and waits while another task has them. Raises StoreLocked, and what the cluster answers."""
+        """Opens the stores, which `catch_up` does, too, and waits while another task has them.
+
+        Raises StoreLocked, and what the cluster answers.
+        """
         if self._task is None:
             self._task = await opened_or_made_anew(
                 self._opened, self._delete_stores, f"the standby stores of task {self.id}"
@@ -123,7 +133,9 @@ class StandbyTask:
         return left
 
     async def _go_back(self, task: StandbyStores) -> None:
-        """Keeps the rows that the task finds where it goes on, at the last commit: changelogs are ahead of that at least once."""
+        """Keeps the rows that the task finds where it goes on, at the last commit: changelogs are
+        ahead of that at least once.
+        """
         sources = self._spec.sources
         committed = await self._clients.committed(
             self._spec.application, sources, self._partition, require_stable=False
@@ -132,7 +144,10 @@ class StandbyTask:
             await self._environment.in_kernel(partial(task.go_back, committed.store_times))
 
     async def query(self, request: StateQueryRequest) -> QueryResult | None:
-        """Asks a store as it is between two batches of its changelog; None where the stores are not open. May be called beside `catch_up`."""
+        """Asks a store as it is between two batches of its changelog; None where the stores are not open.
+
+        May be called beside `catch_up`.
+        """
         return await self._environment.in_kernel(partial(self._queried, request))
 
     async def close(self) -> None:

@@ -99,7 +99,9 @@ class TaskStart:
         self._stores: RocksTaskStores | None = None
 
     async def start(self) -> StartedTask:
-        """Raises StoreLocked, StoreNotWritten, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers."""
+        """Raises StoreLocked, StoreNotWritten, DataLoss, ConfigError where the application's offsets do not fit its
+        state, and what the cluster answers.
+        """
         try:
             return await self._started_or_closed()
         except Exception as error:
@@ -121,7 +123,8 @@ class TaskStart:
     async def query(self, request: StateQueryRequest) -> QueryResult | None:
         """Asks a store as it is between two batches that are restored; None where the stores are not open.
 
-        What it has seen of the input nobody knows yet. May be called beside `start`, and until the task that it has made is closed.
+        What it has seen of the input nobody knows yet. May be called beside `start`, and until the
+        task that it has made is closed.
         """
         return await self._environment.in_kernel(partial(self._queried, request))
 
@@ -259,7 +262,10 @@ class TaskStart:
     async def _changelogs(
         self, task: StreamTask, committed: CommittedPosition
     ) -> dict[str, ReadableLog]:
-        """Returns the logs to restore from. A source topic counts as far as it was processed; the rest of it is still to come."""
+        """Returns the logs to restore from.
+
+        A source topic counts as far as it was processed; the rest of it is still to come.
+        """
         logs = await self._clients.logs(list(task.restore_positions()), self._partition)
         for topic in logs.keys() & set(self._spec.sources):
             processed = committed.offsets.get(topic, 0)
@@ -371,7 +377,9 @@ class TaskStart:
     def _require_same_changelogs(
         self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
     ) -> None:
-        """Raises DataLoss for a changelog that is not the one of the last commit: the state that the position counts is lost."""
+        """Raises DataLoss for a changelog that is not the one of the last commit: the state that
+        the position counts is lost.
+        """
         for topic, topic_id in committed.changelogs.items():
             if topic in logs and topic_id != str(logs[topic].topic_id):
                 raise DataLoss(
@@ -382,7 +390,9 @@ class TaskStart:
     async def _require_no_renamed_store(
         self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
     ) -> None:
-        """Raises ConfigError for a store that would begin empty behind the committed offsets where an old one may be meant."""
+        """Raises ConfigError for a store that would begin empty behind the committed
+        offsets where an old one may be meant.
+        """
         new = [
             topic
             for topic in sorted(logs.keys() - committed.changelogs.keys())

@@ -11,9 +11,9 @@ The order of effects is what the guarantee rests on:
             6. the transaction is committed        unknown outcome: the next start settles it
             7. the overlay is applied to the stores in one write       a crash before it: step 3 catches up
 
-A repeated run, a second attempt of the same task, a lost store and a restarted runner are one case: steps 1 to 3. A task that has
-failed is closed and started anew. At least once differs in 1, 5 and 6: nothing is fenced, and the position is committed after the
-outputs.
+A repeated run, a second attempt of the same task, a lost store and a restarted runner are one case: steps 1 to 3. A
+task that has failed is closed and started anew. At least once differs in 1, 5 and 6: nothing is fenced, and the
+position is committed after the outputs.
 """
 
 from __future__ import annotations
@@ -125,9 +125,12 @@ class ActiveTask:
         global_stores: GlobalStores | None = None,
         show: Callable[[TaskStart], None] = _show_nobody,
     ) -> ActiveTask:
-        """Fences every other attempt of the task and brings its stores up to date. `show` is given the start, whose stores can be asked.
+        """Fences every other attempt of the task and brings its stores up to date.
 
-        Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers.
+        `show` is given the start, whose stores can be asked.
+
+        Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and
+        what the cluster answers.
         """
         task_id = spec.task_id(partition)
         producer = environment.clients.producer(
@@ -168,14 +171,16 @@ class ActiveTask:
         reached: Reached | None = None,
         renew: bool = False,
     ) -> TaskReport:
-        """Processes the input up to `ends` (by topic, exclusive) and commits it. Punctuations that are due come with it.
+        """Processes the input up to `ends` (by topic, exclusive) and commits it.
 
-        With `lags`, how many records each topic has behind its end, it waits for empty topics as max.task.idle.ms says: what it
-        has read and cannot process yet it keeps for the next run, and does not commit. With `reached` the same holds for records that
-        upstream tasks have not come to.
+        Punctuations that are due come with it.
 
-        `renew` commits the offsets also where nothing is new: a group forgets them offsets.retention.minutes after the last commit.
-        After an exception the task must be closed: its outcome is settled by the next start.
+        With `lags`, how many records each topic has behind its end, it waits for empty topics as max.task.idle.ms says:
+        what it has read and cannot process yet it keeps for the next run, and does not commit. With `reached` the same
+        holds for records that upstream tasks have not come to.
+
+        `renew` commits the offsets also where nothing is new: a group forgets them offsets.retention.minutes after the
+        last commit. After an exception the task must be closed: its outcome is settled by the next start.
         """
         if self._global_stores is not None:
             await self._global_stores.catch_up()
@@ -185,7 +190,9 @@ class ActiveTask:
         return await self.commit(renew=renew)
 
     async def add(self, topic: str, records: pa.RecordBatch) -> int:
-        """Queues records of an input topic, in the order of offsets, and returns how many. Of aligned topics it takes whole record batches.
+        """Queues records of an input topic, in the order of offsets, and returns how many.
+
+        Of aligned topics it takes whole record batches.
 
         What was read of the first one before is not queued again.
         """
@@ -200,7 +207,9 @@ class ActiveTask:
         return added
 
     def note_read_to(self, topic: str, offset: int) -> None:
-        """Says that all records before this offset have been added: between the last one and it there may be none to read."""
+        """Says that all records before this offset have been added: between the last one and it
+        there may be none to read.
+        """
         if offset > self._read_to[topic]:
             self._read_to[topic] = offset
             self.progress = self._progress_by_now(self._open_task)
@@ -214,7 +223,8 @@ class ActiveTask:
     ) -> ProcessedWork:
         """Processes what is queued, or `records_max` of it, and punctuations that are due. Returns how much it was.
 
-        With exactly once the outputs wait for the commit; at least once they are written now. `lags` and `reached` as `run` has them.
+        With exactly once the outputs wait for the commit; at least once they are written now. `lags` and
+        `reached` as `run` has them.
         """
         task = self._open_task
         now_ms = self._environment.clock.now().wall_ms
@@ -304,17 +314,25 @@ class ActiveTask:
         return self._open_task.commit_requested
 
     async def query(self, request: StateQueryRequest) -> QueryResult:
-        """Asks a store as it is now, between two calls of the kernel: what is not committed yet shows, as in Kafka Streams."""
+        """Asks a store as it is now, between two calls of the kernel: what is not committed yet
+        shows, as in Kafka Streams.
+        """
         return await self._environment.in_kernel(
             partial(_queried, self._open_task, request, self._covered)
         )
 
     async def ask(self, question: Callable[[StreamTask, Position], _Answer]) -> _Answer:
-        """Asks the stores, which are as the last commit has left them, and says what that covers. Not for use while the task runs."""
+        """Asks the stores, which are as the last commit has left them, and says what that covers.
+
+        Not for use while the task runs.
+        """
         return await self._environment.in_kernel(partial(question, self._open_task, self._covered))
 
     async def close(self) -> None:
-        """Closes the stores and the producer, unless other tasks use that, too. What is not committed is aborted. Idempotent."""
+        """Closes the stores and the producer, unless other tasks use that, too. What is not committed is aborted.
+
+        Idempotent.
+        """
         task, self._task = self._task, None
         try:
             if task is not None:
@@ -350,7 +368,10 @@ class ActiveTask:
             self.note_read_to(topic, end)
 
     def _advanced(self, prepared: PreparedCommit, held: Collection[str]) -> CommittedPosition:
-        """Returns the position after a run. Offsets behind the last record are done, too, unless records before them wait (`held`)."""
+        """Returns the position after a run.
+
+        Offsets behind the last record are done, too, unless records before them wait (`held`).
+        """
         offsets = {
             topic: max(
                 offset,
@@ -375,7 +396,10 @@ class ActiveTask:
         )
 
     def _progress_by_now(self, task: StreamTask) -> TaskProgress:
-        """Returns what is done, committed or not: others know what waits for the commit. What caches hold has not been done for them."""
+        """Returns what is done, committed or not: others know what waits for the commit.
+
+        What caches hold has not been done for them.
+        """
         if task.holds_changes:
             return TaskProgress(
                 self._position.offsets, task.origin_time, self._writes, self._unwritten
@@ -391,7 +415,9 @@ class ActiveTask:
         return TaskProgress(position, task.origin_time, self._writes, self._unwritten)
 
     async def _look_what_is_written(self) -> None:
-        """Finds how far others have to read what the task has written where it was before: all that is there may be its own."""
+        """Finds how far others have to read what the task has written where it was before:
+        all that is there may be its own.
+        """
         clients = self._environment.clients
         for topic in self.aligned.followed:
             partitions = await clients.readable_ends(topic)
@@ -477,5 +503,9 @@ def _process(
 
 
 def _queried(task: StreamTask, request: StateQueryRequest, covered: Position) -> QueryResult:
-    """Asks a store. A task knows of the records that it has taken itself; `covered` tells of those before its start and of the ends of transactions."""
+    """Asks a store.
+
+    A task knows of the records that it has taken itself; `covered` tells of those before its start
+    and of the ends of transactions.
+    """
     return task.query(request, furthest([covered, task.position]))

@@ -1,7 +1,7 @@
 """The name of a sub-topology that outlives an upgrade, and the names of its tasks on disks and at brokers. Pure.
 
-Kafka Streams numbers sub-topologies in the order of their first nodes, so the numbers shift when a stream is added in front. A topic
-is read by one sub-topology only, and stays its topic. ADR 14 says what an upgrade may change.
+Kafka Streams numbers sub-topologies in the order of their first nodes, so the numbers shift when a stream is added in
+front. A topic is read by one sub-topology only, and stays its topic. ADR 14 says what an upgrade may change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9._-]+")
 
 
 def sub_topology_name(topology: Topology, group: SubTopology, application_id: str) -> str:
-    """Returns the first of its source topics by name; those of the user go before repartition topics, and topics before patterns.
+    """Returns the first of its source topics by name; those of the user go before repartition
+    topics, and topics before patterns.
 
     No other sub-topology of the application has the same. It is fit for a name of a file, and has no `@`.
     """

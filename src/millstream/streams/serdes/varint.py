@@ -1,4 +1,7 @@
-"""Signed integers of variable length, zigzag as in Kafka's record format. Non-negative numbers and -1 are all that is needed."""
+"""Signed integers of variable length, zigzag as in Kafka's record format.
+
+Non-negative numbers and -1 are all that is needed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ def write_varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int = 0) -> tuple[int, int]:
-    """Returns the number that begins at this position, and the position after it. Raises IndexError where the bytes end."""
+    """Returns the number that begins at this position, and the position after it.
+
+    Raises IndexError where the bytes end.
+    """
     value = shift = 0
     while True:
         byte = data[at]

@@ -50,8 +50,8 @@ _Origin = tuple[Headers | int | str | bytes | None, ...]
 _Held = tuple[bytes, bytes | None, int, int, int]
 """The key of a row, the row, its timestamp, the number of the write that it comes from and what it counts for.
 
-Plain tuples of what refers to nothing: Python's collector looks at such a one once, and at all objects of a class again and again,
-which took as long as everything else together where a cache holds a hundred thousand.
+Plain tuples of what refers to nothing: Python's collector looks at such a one once, and at all objects of a class again
+and again, which took as long as everything else together where a cache holds a hundred thousand.
 """
 _ROW: Final = 1
 _WRITE: Final = 3
@@ -119,7 +119,9 @@ class CachedRows(NamedTuple):
 
 @dataclass(slots=True)
 class CacheRoom:
-    """The room that the caches of one task, or of the tasks of a stream thread, share: bytes they hold together, and may hold."""
+    """The room that the caches of one task, or of the tasks of a stream thread, share: bytes they
+    hold together, and may hold.
+    """
 
     bytes_max: int
     bytes_held: int = 0
@@ -147,7 +149,10 @@ class RecordCache:
         return bool(self._dirty)
 
     def get(self, key: bytes) -> bytes | None:
-        """Returns a row, None where it is deleted, and NOT_CACHED itself where it is not here. The row is used by that."""
+        """Returns a row, None where it is deleted, and NOT_CACHED itself where it is not here.
+
+        The row is used by that.
+        """
         held = self._entries.get(key)
         if held is None:
             return NOT_CACHED
@@ -189,7 +194,10 @@ class RecordCache:
             put(key, (row_key, stored, timestamp, write, size))
 
     def write_together(self, rows: CachedRows, origin: ProcessorRecordContext) -> bool:
-        """Set rows as `write_all` does, but all at once. Returns False, and sets none, where one of them might have to flush the store."""
+        """Set rows as `write_all` does, but all at once.
+
+        Returns False, and sets none, where one of them might have to flush the store.
+        """
         entries, dirty, before = self._entries, self._dirty, self._bytes_held
         new = rows.held(self._writes + 1, origin)
         known = entries.keys() & new.keys()
@@ -216,7 +224,9 @@ class RecordCache:
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes | None]]:
-        """Yields the rows in [low, high) in the order of their keys, deleted ones too; each is used when it is come to."""
+        """Yields the rows in [low, high) in the order of their keys, deleted ones too; each is used
+        when it is come to.
+        """
         order = self._in_order()
         end = None if high is None else bisect_left(order, high)
         keys = order[bisect_left(order, low) : end]
@@ -302,7 +312,8 @@ class RecordCache:
     def _make_room(self) -> None:
         """Kafka Streams lets go of entries of this store alone, even where other stores hold more.
 
-        What an entry has held is free only after it was flushed: what that writes to other stores makes them small, too.
+        What an entry has held is free only after it was flushed: what that writes to other
+        stores makes them small, too.
         """
         room = self._room
         while room.bytes_held > room.bytes_max and self._entries:

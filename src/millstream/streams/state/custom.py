@@ -6,8 +6,8 @@ outputs are safe, and are forgotten when the batch fails. A store of one's own h
 - it keeps its rows in `context.rows`, an ordered map of bytes. These are committed, rolled back and kept on disk with
   the rows of all other stores; nothing else is to be done. What it remembers besides, decoded values for instance, it
   drops in `rollback`.
-- it keeps them elsewhere, and then undoes in `rollback` whatever was written since the last `commit`. After a restart it
-  is restored from the beginning of its changelog, unless `committed_offset` says how much of it the store has kept.
+- it keeps them elsewhere, and then undoes in `rollback` whatever was written since the last `commit`. After a restart
+  it is restored from the beginning of its changelog, unless `committed_offset` says how much of it the store has kept.
 
 Either way its changelog is what it gives to `context.log`, and comes back to the function it has registered.
 """
@@ -28,12 +28,15 @@ RestoreCallback = Callable[[Sequence[ChangelogRecord]], object]
 
 
 class CustomStateStore(Protocol):
-    """The methods that a store of the user's must have. It is made anew for every task by its supplier, StoreSpec.supplier.
+    """The methods that a store of the user's must have.
 
-    Called as well where they exist: `flush()` before the outputs of a commit are taken, so that everything gets into the changelog;
-    `commit(changelog_offset)` when what was flushed is safe, with the offset after the last changelog record written, or
-    None where that is not known; `rollback()` when everything since the last commit is to be forgotten;
-    `committed_offset()` once, after `init`, to be told the offset given to the last commit that the store has kept.
+    It is made anew for every task by its supplier, StoreSpec.supplier.
+
+    Called as well where they exist: `flush()` before the outputs of a commit are taken, so that everything
+    gets into the changelog; `commit(changelog_offset)` when what was flushed is safe, with the offset after
+    the last changelog record written, or None where that is not known; `rollback()` when everything since the
+    last commit is to be forgotten; `committed_offset()` once, after `init`, to be told the offset given to
+    the last commit that the store has kept.
     """
 
     def init(self, context: StateStoreContext, /) -> None:

@@ -3,7 +3,8 @@
     row        varint length of the headers ++ headers ++ the row as a store without headers has it
     headers    nothing, or: varint count ++ for each: varint length of the name ++ name ++ varint length of the value ++ value
 
-A value that is None has the length -1. The DSL keeps no headers in its rows (KIP-1285): such a row is a zero byte and the row.
+A value that is None has the length -1. The DSL keeps no headers in its rows (KIP-1285): such a row
+is a zero byte and the row.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _NO_VALUE: Final = write_varint(-1)
 
 
 class ValueTimestampHeaders(tuple[Any, int]):  # noqa: SLOT001  # a tuple has no slots, and headers need a place
-    """A row of a timestamped store with headers: (value, timestamp) as in other timestamped stores, and `headers` besides.
+    """A row of a timestamped store with headers: (value, timestamp) as in other timestamped
+    stores, and `headers` besides.
 
     As a tuple it is compared without the headers.
     """

@@ -1,8 +1,9 @@
 """Read-only interfaces of stores: Kafka Streams' ReadOnly…Store in snake case, written once for every store and view.
 
-Each kind has a few questions of its own that a store answers (the abstract methods); all others are made of them.
-Rows of one key are a list. Rows of many keys are an iterator in the order of Kafka Streams, which differs between stores
-in memory and on disk; what is written while it is open may be seen by it or not. Bounds are inclusive, times in milliseconds.
+Each kind has a few questions of its own that a store answers (the abstract methods); all others are made of
+them. Rows of one key are a list. Rows of many keys are an iterator in the order of Kafka Streams, which
+differs between stores in memory and on disk; what is written while it is open may be seen by it or not.
+Bounds are inclusive, times in milliseconds.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
         prefix: object,
         serde: Serde[Stored] | None = None,
     ) -> Iterator[tuple[K, V]]:
-        """Yields the rows whose key's bytes begin with those of `prefix`, which `serde` writes, or the key's own serde."""
+        """Yields the rows whose key's bytes begin with those of `prefix`, which `serde` writes, or
+        the key's own serde.
+        """
 
     @abstractmethod
     def approximate_num_entries(self) -> int:
@@ -187,7 +190,9 @@ class ReadOnlySessionStore(ABC, Generic[K, V]):
         latest_start: int = MAX_TIMESTAMP,
         latest_end: int = MAX_TIMESTAMP,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yields the sessions of all keys, or of those from `key_from` to `key_to`, within the bounds that are given."""
+        """Yields the sessions of all keys, or of those from `key_from` to `key_to`, within the
+        bounds that are given.
+        """
         keys = (key_from, key_to)
         return self.sessions_of_keys(keys, earliest_end, latest_start, latest_end, reverse=False)
 
@@ -220,4 +225,7 @@ class ReadOnlyVersionedStore(ABC, Generic[K]):
 
     @abstractmethod
     def get(self, key: K, as_of_ms: int | None = None) -> VersionedRecord | None:
-        """Returns the newest version of a key, or the one that was valid at a time. None where there is none, or it was a deletion."""
+        """Returns the newest version of a key, or the one that was valid at a time.
+
+        None where there is none, or it was a deletion.
+        """

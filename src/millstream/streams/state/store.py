@@ -28,9 +28,11 @@ DECODED_ROWS_MAX = 100_000
 
 
 class OwningTask(Protocol):
-    """The task of a store, as the store sees it: its id and config, and the record being processed, for changelog records.
+    """The task of a store, as the store sees it: its id and config, and the record being
+    processed, for changelog records.
 
-    `origin`: the same record, for what goes on from a cache. `ordinal`: its row. `drop_expired` is told of rows that are too old.
+    `origin`: the same record, for what goes on from a cache. `ordinal`: its row. `drop_expired` is
+    told of rows that are too old.
     """
 
     config: StreamsConfig
@@ -70,7 +72,9 @@ class ChangelogRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlushedChanges:
-    """Changes of rows that leave the cache, as columns of what the serdes of the table have written; `old` where it is wanted."""
+    """Changes of rows that leave the cache, as columns of what the serdes of the table have
+    written; `old` where it is wanted.
+    """
 
     keys: list[bytes | None]
     new: list[bytes | None]
@@ -151,7 +155,9 @@ class StateStore(ABC):
         """Called before rows are restored that are newer than the task's last commit, with its times."""
 
     def resume(self, times: Mapping[str, int]) -> None:
-        """Take over the times of the task's last commit, which the rows lack when they were restored from a changelog."""
+        """Take over the times of the task's last commit, which the rows lack when they were
+        restored from a changelog.
+        """
         known = self.rows.metadata
         self.rows.metadata = replace(known, times={**known.times, **times})
         self.discard()
@@ -286,7 +292,8 @@ class StateStore(ABC):
         return [None if row is None else logged_value(row) for row in stored]
 
     def logged_headers(self, stored: bytes | None, record_headers: Headers) -> Headers:
-        """Returns the headers of the changelog record of a row, or of its deletion (None) by a record with these headers.
+        """Returns the headers of the changelog record of a row, or of its deletion (None) by a
+        record with these headers.
 
         A store with headers logs those of the row; a deletion has those of the record that deletes (KIP-1271).
         """
@@ -330,7 +337,10 @@ class StateStore(ABC):
         timestamps: Sequence[int],
         headers: Sequence[Headers] | None,
     ) -> None:
-        """Put columns of changelog records into the rows. Stores whose rows are made from one record each do without `restore_rows`."""
+        """Put columns of changelog records into the rows.
+
+        Stores whose rows are made from one record each do without `restore_rows`.
+        """
         given = repeat((), len(keys)) if headers is None else headers
         columns = zip(keys, values, timestamps, given, strict=True)
         self.restore_rows(

@@ -1,4 +1,5 @@
-"""Tables over stores on disk that keep no timestamps, as Kafka Streams' `persistentKeyValueStore` and `persistentWindowStore`.
+"""Tables over stores on disk that keep no timestamps, as Kafka Streams' `persistentKeyValueStore`
+and `persistentWindowStore`.
 
 A row that is read has timestamp -1; its changelog record has its own. While a record cache is in front, rows are
 read from there, and have theirs.

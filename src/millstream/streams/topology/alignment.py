@@ -26,7 +26,9 @@ NOTHING_ALIGNED: Final = AlignedTopics()
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """`writers`: by aligned topic, the sub-topology that writes it. `read`: by sub-topology, the aligned topics that it reads.
+    """`writers`: by aligned topic, the sub-topology that writes it.
+
+    `read`: by sub-topology, the aligned topics that it reads.
 
     `circular`: by topic of a cycle, which is not aligned, the sub-topology that writes it.
     """
@@ -59,7 +61,8 @@ class Alignment:
 def aligned_topics(topology: Topology, application_id: str) -> Alignment:
     """Returns the internal topics that one sub-topology writes and another one reads.
 
-    Those of a cycle are left out, as the subscriptions and answers of a join on a foreign key: their tasks would wait for each other.
+    Those of a cycle are left out, as the subscriptions and answers of a join on a foreign key: their tasks
+    would wait for each other.
     """
     groups = [group for group in topology.sub_topologies if not group.is_global]
     topics = {group.id: topology.topics_of(group, application_id) for group in groups}

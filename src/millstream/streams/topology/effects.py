@@ -1,7 +1,7 @@
 """Effects of nodes as frozen data: what running a node does besides making rows out of rows.
 
-Whether rows may go through a task as batches is decided by these facts alone (execution_plan.py). A kind of operator that
-is not in the table is refused.
+Whether rows may go through a task as batches is decided by these facts alone (execution_plan.py). A kind of operator
+that is not in the table is refused.
 """
 
 from __future__ import annotations

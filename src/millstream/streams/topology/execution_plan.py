@@ -1,12 +1,14 @@
 """The execution plan of a task: how rows of each source travel through the nodes below it.
 
-Whole batches go through the nodes in an order in which every node comes after its parents; where paths meet again, rows are
-merged by ordinal, the number of the input row that each comes from. That is indistinguishable from record at a time unless
-more than one node touches a store, user code is called in more than one place for its effects, or paths meet in a way that
-ordinals do not decide: in a node, or in a topic, that of dead letters included. The plan then says `record_at_a_time`: rows go
-one by one, depth first, through the same nodes. What is written to two topics has no order between them.
+Whole batches go through the nodes in an order in which every node comes after its parents; where paths meet
+again, rows are merged by ordinal, the number of the input row that each comes from. That is indistinguishable
+from record at a time unless more than one node touches a store, user code is called in more than one place
+for its effects, or paths meet in a way that ordinals do not decide: in a node, or in a topic, that of dead
+letters included. The plan then says `record_at_a_time`: rows go one by one, depth first, through the same
+nodes. What is written to two topics has no order between them.
 
-Decided from the topology and the effects of its nodes (effects.py) before anything runs; opens no store and calls no function.
+Decided from the topology and the effects of its nodes (effects.py) before anything runs; opens no
+store and calls no function.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class NodePlan:
         return () if self.is_cached else self.children
 
     def as_start(self) -> NodePlan:
-        """Returns the plan of a cached table as the first node for rows that leave its cache: they have been written, and go on."""
+        """Returns the plan of a cached table as the first node for rows that leave its cache: they
+        have been written, and go on.
+        """
         return NodePlan(self.node, Effects(stores=self.effects.stores), self.children)
 
 
@@ -260,7 +264,8 @@ def _paths(
 ) -> list[tuple[str, ...]] | None:
     """All paths from the start to the places, in depth-first order; None if there are too many.
 
-    What a node writes that has others below it, such as dead letters, parts from what it gives to them: its path names it twice.
+    What a node writes that has others below it, such as dead letters, parts from what it gives to
+    them: its path names it twice.
     """
     found: list[tuple[str, ...]] = []
     stack: list[tuple[str, ...]] = [(start,)]

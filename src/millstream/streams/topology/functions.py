@@ -27,7 +27,8 @@ def check_arity(
     takes_columns: bool = False,
     gives_rows: bool = False,
 ) -> None:
-    """Raise TypeError now, naming the operator, if the function cannot take these parameters, or would not run when called.
+    """Raise TypeError now, naming the operator, if the function cannot take these parameters, or
+    would not run when called.
 
     Functions whose signature cannot be read (some built-in ones) pass. `takes_columns`: it may be a vectorised one.
     `gives_rows`: it may be a generator.
@@ -83,7 +84,8 @@ def _check_parameters(
 def check_supplier(
     node: str, supplier: Callable[[], object], method: str, *parameters: str
 ) -> None:
-    """Raise TypeError or ValueError, naming the node, unless each call of the supplier makes a new object with the method.
+    """Raise TypeError or ValueError, naming the node, unless each call of the supplier
+    makes a new object with the method.
 
     Two tasks that share one processor would share its state, so Kafka Streams asks every supplier twice, too.
     """

@@ -102,8 +102,8 @@ class AsyncCaller(Protocol):
 class AsyncCalls:
     """So many calls of an async function run at a time in a task, each for so long; None: as long as it takes.
 
-    `open` makes what awaits them, once for each task, which it is given by name. `chains_fail_alone`: after a failure the
-    chains of other keys go on; otherwise no call begins any more.
+    `open` makes what awaits them, once for each task, which it is given by name. `chains_fail_alone`: after a failure
+    the chains of other keys go on; otherwise no call begins any more.
     """
 
     max_in_flight: int
@@ -139,7 +139,9 @@ class ProcessAsync(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class MapValuesWithRetries(OperatorSpec):
-    """value → new value; with_key: (key, value) → new value. A row for which that fails waits in `store`, and is tried again.
+    """value → new value; with_key: (key, value) → new value.
+
+    A row for which that fails waits in `store`, and is tried again.
 
     `calls`: of an async function; None: the function is a plain one.
     """

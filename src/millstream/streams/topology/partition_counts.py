@@ -1,6 +1,7 @@
 """The partition counts of a topology's topics, given those that exist.
 
-Pure: a runner asks its cluster, calls this, and creates what is missing. Changelogs have as many as their task's sources.
+Pure: a runner asks its cluster, calls this, and creates what is missing. Changelogs have as
+many as their task's sources.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from millstream.streams.topology.topology import SubTopologyTopics, Topology
 def partition_counts(
     topology: Topology, application_id: str, existing: Mapping[str, int]
 ) -> dict[str, int]:
-    """Returns the number of partitions of every topic that is read, internal ones included; `existing`: of the cluster's topics.
+    """Returns the number of partitions of every topic that is read, internal ones included;
+    `existing`: of the cluster's topics.
 
-    A repartition topic has the count that the topology asks for, or as many as the widest source that feeds it; one that
-    exists already keeps what it has.
-    Raises TopologyError for a source topic that does not exist, for topics that must have equal counts and have not,
-    and for repartition topics that only feed each other.
+    A repartition topic has the count that the topology asks for, or as many as the widest source that feeds it; one
+    that exists already keeps what it has. Raises TopologyError for a source topic that does not exist, for topics that
+    must have equal counts and have not, and for repartition topics that only feed each other.
     """
     groups = [topology.topics_of(group, application_id) for group in topology.sub_topologies]
     counts: dict[str, int] = {}

@@ -26,7 +26,10 @@ class InternalTopic:
 
 @dataclass(frozen=True, slots=True)
 class SubTopologyPlan:
-    """A sub-topology with the partition counts of its source topics. The application itself writes `repartition_sources`."""
+    """A sub-topology with the partition counts of its source topics.
+
+    The application itself writes `repartition_sources`.
+    """
 
     id: int
     partitions: Mapping[str, int]
@@ -73,7 +76,9 @@ class TopologyPlan:
         return tuple(topic for topic in self.internal_topics if topic.name not in existing)
 
     def topics_of_logged_tasks(self, topology: Topology) -> dict[tuple[int, int], tuple[str, ...]]:
-        """Returns, by sub-topology and partition, what the tasks read whose stores can all be restored from changelogs."""
+        """Returns, by sub-topology and partition, what the tasks read whose stores can all be
+        restored from changelogs.
+        """
         found: dict[tuple[int, int], tuple[str, ...]] = {}
         for plan in self.sub_topologies:
             stores = topology.stores_of(topology.sub_topologies[plan.id])
@@ -142,7 +147,9 @@ def internal_names(topology: Topology, application_id: str) -> set[str]:
 
 
 def _reads_by_pattern(topology: Topology, group: SubTopology) -> bool:
-    """Whether the widest topic of a sub-topology may be deleted, and the changelogs have more partitions than tasks are left."""
+    """Whether the widest topic of a sub-topology may be deleted, and the changelogs have more
+    partitions than tasks are left.
+    """
     nodes = (topology.nodes[name] for name in group.nodes)
     return any(isinstance(node, SourceNode) and node.pattern is not None for node in nodes)
 
@@ -150,7 +157,9 @@ def _reads_by_pattern(topology: Topology, group: SubTopology) -> bool:
 def _in_order(
     groups: list[SubTopology], topics: Mapping[int, SubTopologyTopics]
 ) -> tuple[list[SubTopology], bool]:
-    """Writers of internal topics before their readers, and whether some feed each other: of these the first comes first."""
+    """Writers of internal topics before their readers, and whether some feed each other: of
+    these the first comes first.
+    """
     remaining = {group.id: group for group in groups}
     ordered: list[SubTopology] = []
     is_circular = False

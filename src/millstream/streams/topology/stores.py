@@ -29,7 +29,8 @@ class StoreKind(Enum):
     JOIN_BUFFER = "join_buffer"
     """Records that wait for a versioned table, for `retention_ms`."""
     RETRIES = "retries"
-    """Records whose function has failed, and those of their keys that came later, until it succeeds or they are given up."""
+    """Records whose function has failed, and those of their keys that came later, until it
+    succeeds or they are given up."""
     SUBSCRIPTIONS = "subscriptions"
     """A timestamped key-value store of a foreign-key join; the value serde is that of the left table's keys."""
     CUSTOM = "custom"
@@ -54,8 +55,8 @@ _KINDS_WITH_HEADERS = (
 class StoreSpec:
     """One state store. Serdes that are None are the application's default serdes.
 
-    `retention_ms` belongs to window and session stores, and is the history of versioned ones; `window_size_ms` to window stores. `time_ordered`: rows are found by time
-    first, as emit-on-window-close needs them.
+    `retention_ms` belongs to window and session stores, and is the history of versioned ones; `window_size_ms` to
+    window stores. `time_ordered`: rows are found by time first, as emit-on-window-close needs them.
     """
 
     name: str
@@ -80,7 +81,8 @@ class StoreSpec:
     supplier: Callable[[], Any] | None = None  # Any: a CustomStateStore, which topologies know not
     """Of a custom store: makes it, once for every task."""
     with_headers: bool = False
-    """Rows keep the headers they are put with (KIP-1271); of timestamped key-value, timestamped window and session stores."""
+    """Rows keep the headers they are put with (KIP-1271); of timestamped key-value, timestamped
+    window and session stores."""
 
     keeps_timestamps: bool = True
     """False: rows of a table are read with timestamp -1, though they are written and logged with theirs."""

@@ -157,7 +157,8 @@ class Topology:
         return replace(self, nodes={**self.nodes, **sources})
 
     def with_fed_sources(self, partitions: Mapping[str, int]) -> Topology:
-        """Returns the same, where these source topics are internal ones with so many partitions, which the runner itself fills.
+        """Returns the same, where these source topics are internal ones with so many partitions,
+        which the runner itself fills.
 
         Raises TopologyError for a topic that no source reads by its name, and for one of a global store.
         """

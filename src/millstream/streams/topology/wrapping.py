@@ -1,4 +1,5 @@
-"""Processor wrappers (KIP-1112): every processor of a topology, the library's own included, behind code of the application.
+"""Processor wrappers (KIP-1112): every processor of a topology, the library's own included,
+behind code of the application.
 
 Owns which processors are wrapped, and how an operator of the library looks to a wrapper. Sources, sinks, and what fills
 global and read-only stores are not wrapped, as in Kafka Streams 4.3.1.

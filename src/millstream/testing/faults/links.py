@@ -1,7 +1,8 @@
 """The network between the nodes of a cluster under test: an entrance before each listener, and links that can be cut.
 
-A node is known by the client id of its first request, `node-ID`; whoever has another one is a client, and never cut off.
-While a link is cut its bytes are held, not lost, as TCP does it: what was sent before or meanwhile arrives when it is mended, late.
+A node is known by the client id of its first request, `node-ID`; whoever has another one is a client, and
+never cut off. While a link is cut its bytes are held, not lost, as TCP does it: what was sent before or
+meanwhile arrives when it is mended, late.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _HOST: Final = "127.0.0.1"
 _START_TIMEOUT_S: Final = 20.0
 _CALLER: Final = re.compile(r"node-([0-9]+)")
 _HEAD: Final = Struct(">ihhih")
-"""Size, key and version of the API, correlation id, length of the client id: so every request of the protocol begins."""
+"""Size, key and version of the API, correlation id, length of the client id: so every request of the protocol
+begins."""
 _READ_BYTES: Final = 64 * 1024
 
 Link = tuple[int, int]

@@ -52,7 +52,9 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class SendLate:
-    """The connection is closed; the request reaches the broker later, on another one, behind what the client did since."""
+    """The connection is closed; the request reaches the broker later, on another one, behind what
+    the client did since.
+    """
 
     delay_ms: int
 

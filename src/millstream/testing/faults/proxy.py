@@ -49,7 +49,8 @@ class FaultProxy:
         """All that clients asked, in the order it came in."""
         self.counts_refusals = counts_refusals
         self.refusals: Counter[tuple[ApiKey, int]] = Counter()
-        """With `counts_refusals`: how often brokers answered with an error, by what was asked and its code; in an answer with several, each."""
+        """With `counts_refusals`: how often brokers answered with an error, by what was asked and its code; in an
+        answer with several, each."""
         self.node_ids: dict[Address, int] = {}
         self.topic_names: dict[object, str] = {}
         self._ready: Future[str] = Future()
@@ -109,7 +110,10 @@ class FaultProxy:
         self._call(self._close_all)
 
     async def address_for(self, upstream: Address) -> Address:
-        """Returns the address where clients reach `upstream` through the proxy. For the connections, on the proxy's own loop."""
+        """Returns the address where clients reach `upstream` through the proxy.
+
+        For the connections, on the proxy's own loop.
+        """
         async with self._opening:
             if upstream not in self._ports:
                 server = await asyncio.start_server(

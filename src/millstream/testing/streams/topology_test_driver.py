@@ -68,8 +68,8 @@ View = TypeVar("View")
 class TopologyTestDriver:
     """See the module. Use it as a context manager, or call `close`.
 
-    With `processing_guarantee` exactly_once_v2 what a record had sent before it failed is never seen; otherwise it comes
-    with the output of the next record.
+    With `processing_guarantee` exactly_once_v2 what a record had sent before it failed is never seen; otherwise it
+    comes with the output of the next record.
 
     `pattern_topics`: topics that exist for sources with a pattern; a topic that is piped into needs no mention.
     `wall_clock_ms`: the wall clock at the beginning; 0, so that tests repeat, where Java's driver takes the time it is.
@@ -325,7 +325,9 @@ class TopologyTestDriver:
 
     @property
     def dropped(self) -> tuple[DroppedRecords, ...]:
-        """The records left out so far, by node, topic and reason; an application tells them at WARN, as their `text` has it."""
+        """The records left out so far, by node, topic and reason; an application tells them at
+        WARN, as their `text` has it.
+        """
         tasks = (self._task, *self._global_tasks)
         new = (each for task in tasks for each in task.take_dropped())
         self._dropped = together((*self._dropped, *new))

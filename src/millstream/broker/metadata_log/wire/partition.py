@@ -1,4 +1,6 @@
-"""The parts that all requests of the quorum have: the one partition that they are about, the cluster, and where a leader listens."""
+"""The parts that all requests of the quorum have: the one partition that they are about, the
+cluster, and where a leader listens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Changes of the voters between raft's values and Kafka's messages: Update both ways, Add and Remove as a replica sends them to join."""
+"""Changes of the voters between raft's values and Kafka's messages: Update both ways, Add and Remove as a
+replica sends them to join.
+"""
 
 from __future__ import annotations
 

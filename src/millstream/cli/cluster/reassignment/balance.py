@@ -1,6 +1,7 @@
 """Plans which brokers shall have the replicas of partitions: evenly, over racks, with as few moves as that takes. Pure.
 
-Kafka's tool deals all replicas out anew. This planner keeps a replica where it is as long as its broker has not more than its share.
+Kafka's tool deals all replicas out anew. This planner keeps a replica where it is as long as its
+broker has not more than its share.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ def balanced(
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """Returns the replicas of each partition on the brokers of `racks`, the preferred leader first.
 
-    `factor`: how many each partition shall have; by default as many as now. Raises ConfigError where there are not so many brokers.
+    `factor`: how many each partition shall have; by default as many as now. Raises ConfigError
+    where there are not so many brokers.
     """
     most = max((factor or len(replicas) for replicas in current.values()), default=0)
     if most > len(racks):
@@ -101,7 +103,9 @@ class _Plan:
         self._stuck = {pair for pair in self._stuck if not self._may_move(key, *pair)}
 
     def with_leaders(self) -> dict[TopicPartition, tuple[int, ...]]:
-        """Puts the preferred leaders first: the present ones, and in place of those that lead two more than another replica that one."""
+        """Puts the preferred leaders first: the present ones, and in place of those that lead two more than
+        another replica that one.
+        """
         leaders = {key: replicas[0] for key, replicas in self._replicas.items()}
         leads = Counter(leaders.values())
         is_settled = False

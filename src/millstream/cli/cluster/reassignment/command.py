@@ -1,6 +1,8 @@
-"""`millstream cluster reassign plan | execute | verify | cancel | list`: replicas move to other brokers (kafka-reassign-partitions).
+"""`millstream cluster reassign plan | execute | verify | cancel | list`: replicas move to other brokers
+(kafka-reassign-partitions).
 
-`plan` and `execute` print JSON of Kafka's tool and nothing else on standard output: what shall be, and what was, to go back to it.
+`plan` and `execute` print JSON of Kafka's tool and nothing else on standard output: what shall be,
+and what was, to go back to it.
 """
 
 from __future__ import annotations
@@ -65,7 +67,10 @@ _timeout = click.option(
 
 @click.group(cls=ClientGroup, short_help="Move replicas to other brokers.")
 def reassign() -> None:
-    """Move replicas to other brokers: plan, execute, verify, cancel, list. Files are those of kafka-reassign-partitions."""
+    """Move replicas to other brokers: plan, execute, verify, cancel, list.
+
+    Files are those of kafka-reassign-partitions.
+    """
 
 
 @reassign.command()
@@ -174,7 +179,10 @@ def _about_throttles(throttle: int | None, directory_throttle: int | None) -> st
 @_file
 @_preserve
 def verify(file: str, *, asked: AskedNodes, output: str, preserve_throttles: bool) -> None:
-    """Show how far the moves of FILE are. Exits 0 once all are completed, else 1. Takes throttles away when nothing moves any more."""
+    """Show how far the moves of FILE are. Exits 0 once all are completed, else 1.
+
+    Takes throttles away when nothing moves any more.
+    """
     target = read_target(file_text(file), file)
     with _moves(asked) as moves:
         ongoing = moves.ongoing()

@@ -1,4 +1,6 @@
-"""Asks a cluster for what a reassignment needs: replicas and moves as they are, moves begun and called off, throttles set and taken away."""
+"""Asks a cluster for what a reassignment needs: replicas and moves as they are, moves begun and called off,
+throttles set and taken away.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,10 @@ class Moves:
     def replicas(
         self, topics: Iterable[str] | None, *, or_none: bool = False
     ) -> dict[TopicPartition, tuple[int, ...]]:
-        """Returns the replicas of all partitions of these topics, or of all. Raises the error of a topic; `or_none` leaves unknown ones out."""
+        """Returns the replicas of all partitions of these topics, or of all.
+
+        Raises the error of a topic; `or_none` leaves unknown ones out.
+        """
         names = self._admin.list_topics(include_internal=True) if topics is None else topics
         described = self._admin.describe_topics(dict.fromkeys(names))
         if not or_none:
@@ -89,7 +94,10 @@ class Moves:
         return found
 
     def racks(self, brokers: Sequence[int] | None) -> dict[int, str | None]:
-        """Returns these brokers with their racks; without any, all that are up and take new replicas. Raises ConfigError for unknown ones."""
+        """Returns these brokers with their racks; without any, all that are up and take new replicas.
+
+        Raises ConfigError for unknown ones.
+        """
         cluster = self._admin.describe_cluster(include_fenced_brokers=True)
         known = {node.node_id: node.rack for node in cluster.nodes}
         if brokers is not None:
@@ -150,7 +158,9 @@ class Moves:
         )
 
     def take_throttles_away(self, topics: Iterable[str]) -> list[int]:
-        """Takes the limits of all brokers and of these topics away. Returns the brokers that do not answer, which keep theirs.
+        """Takes the limits of all brokers and of these topics away.
+
+        Returns the brokers that do not answer, which keep theirs.
 
         Raises the first other error; a topic that is gone has none.
         """

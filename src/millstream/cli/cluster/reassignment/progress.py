@@ -1,4 +1,6 @@
-"""Tells how far the moves of a reassignment are: a row for each partition, and for each replica that goes to another directory. Pure."""
+"""Tells how far the moves of a reassignment are: a row for each partition, and for each replica
+that goes to another directory. Pure.
+"""
 
 from __future__ import annotations
 

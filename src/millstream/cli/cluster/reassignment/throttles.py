@@ -1,4 +1,7 @@
-"""The settings that slow down the copies of a reassignment, as kafka-reassign-partitions sets them and takes them away. Pure."""
+"""The settings that slow down the copies of a reassignment, as kafka-reassign-partitions sets them and takes them away.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ Settings = dict[str, str]
 
 
 def topic_throttles(current: Replicas, wanted: Replicas) -> dict[str, Settings]:
-    """Returns the settings of each topic that moves: who sends (all replicas that there are), and who receives (those that are new)."""
+    """Returns the settings of each topic that moves: who sends (all replicas that there are), and who
+    receives (those that are new).
+    """
     senders: dict[str, list[str]] = {}
     receivers: dict[str, list[str]] = {}
     for key, replicas in sorted(wanted.items()):

@@ -42,7 +42,9 @@ class TopicPartitionReplica(NamedTuple):
 
 
 class ReplicaInfo(NamedTuple):
-    """`offset_lag` is how far a future replica is behind the current one, or a current one behind its high watermark."""
+    """`offset_lag` is how far a future replica is behind the current one, or a current one behind
+    its high watermark.
+    """
 
     size_bytes: int
     offset_lag: int
@@ -110,7 +112,10 @@ async def alter_replica_log_dirs(
     *,
     timeout_ms: int | None = None,
 ) -> Results[TopicPartitionReplica, None]:
-    """Move replicas to these directories (paths on their brokers). A broker that has no replica yet will create it there."""
+    """Move replicas to these directories (paths on their brokers).
+
+    A broker that has no replica yet will create it there.
+    """
 
     def build(asked: Asked[TopicPartitionReplica]) -> AlterReplicaLogDirsRequest:
         by_path: dict[str, list[TopicPartition]] = {}

@@ -1,4 +1,6 @@
-"""The nodes of a cluster with their roles, put together from what it says of its brokers and of the quorum of its controllers."""
+"""The nodes of a cluster with their roles, put together from what it says of its brokers and of the
+quorum of its controllers.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,10 @@ def is_cordoned(directories: Iterable[LogDirDescription | KafkaError]) -> bool:
 def cluster_nodes(
     cluster: ClusterDescription | None, quorum: QuorumInfo, controllers: Mapping[int, str]
 ) -> list[ClusterNode]:
-    """Returns every node, by id. `cluster`: what brokers say; None where controllers were asked. `controllers`: addresses of more of them."""
+    """Returns every node, by id. `cluster`: what brokers say; None where controllers were asked.
+
+    `controllers`: addresses of more of them.
+    """
     told = {node: str(each[0].address) for node, each in quorum.nodes.items() if each}
     addresses = {**told, **controllers}
     brokers = {} if cluster is None else {node.node_id: node for node in cluster.nodes}

@@ -36,7 +36,8 @@ _EXACT, _OF_DEFAULT, _SPECIFIED = 0, 1, 2
 
 
 class ClientQuotaEntity(NamedTuple):
-    """Whom a quota limits: a user, a client id, both, or an address; DEFAULT_ENTITY for all that have none of their own.
+    """Whom a quota limits: a user, a client id, both, or an address; DEFAULT_ENTITY for all
+    that have none of their own.
 
     None: that does not matter.
     """

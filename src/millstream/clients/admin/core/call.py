@@ -1,7 +1,7 @@
 """An admin call as a value: items, where each belongs, how to ask for them, how to read the answer. No I/O.
 
-Every API is a `Call` value; `driver.AdminApiDriver` performs it. What is decided here: which items share a request, which
-errors are worth another try, and what each item's result is when all is over.
+Every API is a `Call` value; `driver.AdminApiDriver` performs it. What is decided here: which items share a request,
+which errors are worth another try, and what each item's result is when all is over.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ class Call(Generic[Key, Value, Response]):
     """Errors that are worth another try, but are believed after a few: brokers learn of new topics with a delay."""
 
     def version(self, theirs: ApiVersionTable) -> int:
-        """Returns the version to use. Raises UnsupportedVersion, naming the release that the broker would have to be of."""
+        """Returns the version to use.
+
+        Raises UnsupportedVersion, naming the release that the broker would have to be of.
+        """
         if not theirs.supports(self.api):
             raise unsupported(self.api)
         return theirs.choose(self.api, self.version_max)
@@ -87,7 +90,10 @@ class Call(Generic[Key, Value, Response]):
         return [list(keys)] if version >= self.batched_since else [[key] for key in keys]
 
     def is_worth_retrying(self, error: KafkaError, attempts: int) -> bool:
-        """Tells whether to try again. `attempts` is the number of attempts so far, the one that ended with `error` included."""
+        """Tells whether to try again.
+
+        `attempts` is the number of attempts so far, the one that ended with `error` included.
+        """
         if isinstance(error, self.final):
             return False
         if isinstance(error, self.doubted):
@@ -135,7 +141,9 @@ class CallProgress(Generic[Key, Value]):
                 self._finish(key, error)
 
     def results(self, unreachable: str = "") -> Results[Key, Value]:
-        """Returns the results in the order of the items; what has no result yet ends with its last error, or with who was `unreachable`."""
+        """Returns the results in the order of the items; what has no result yet ends with its last error, or
+        with who was `unreachable`.
+        """
         late = "the time limit of the call was over before a broker answered"
         if unreachable:
             late = f"{late}; {unreachable}"

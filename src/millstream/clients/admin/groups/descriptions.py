@@ -27,7 +27,10 @@ _UPGRADED: Final = {0: False, 1: True}
 
 
 class GroupMemberDescription(NamedTuple):
-    """One member of a group. A field is None where the type of the group, or the age of the broker, does not know it."""
+    """One member of a group.
+
+    A field is None where the type of the group, or the age of the broker, does not know it.
+    """
 
     member_id: str
     group_instance_id: str | None
@@ -71,7 +74,10 @@ async def describe_groups(
     include_authorized_operations: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
-    """Describes classic groups of any protocol type, and KIP-848 groups. Brokers before Kafka 4 call an unknown id Dead."""
+    """Describes classic groups of any protocol type, and KIP-848 groups.
+
+    Brokers before Kafka 4 call an unknown id Dead.
+    """
     driver = admin._driver
     deadline_ms = driver.deadline(timeout_ms)
     results = await driver.run(
@@ -96,7 +102,9 @@ async def describe_consumer_groups(
     include_authorized_operations: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
-    """Describes classic groups of consumers, and KIP-848 groups; GroupIdNotFound for classic groups of anything else."""
+    """Describes classic groups of consumers, and KIP-848 groups; GroupIdNotFound for classic groups
+    of anything else.
+    """
     results = await describe_groups(
         admin,
         group_ids,

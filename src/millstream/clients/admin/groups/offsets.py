@@ -51,7 +51,8 @@ async def list_consumer_group_offsets(
     require_stable: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[str, GroupOffsets]:
-    """Lists the offsets that each group has committed: for the partitions named, or for all it has (a plain list of groups, or None).
+    """Lists the offsets that each group has committed: for the partitions named, or for all it has (a plain
+    list of groups, or None).
 
     `require_stable` (Kafka 2.5) waits for transactions that are about to commit offsets.
     """

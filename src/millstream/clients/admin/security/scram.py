@@ -57,7 +57,9 @@ class DeleteScramCredential:
 async def describe_user_scram_credentials(
     admin: AdminCalls, users: Iterable[str] = (), *, timeout_ms: int | None = None
 ) -> Results[str, list[ScramCredentialInfo]]:
-    """Describes the credentials of these users, or of all that have any (Kafka 2.7). ResourceNotFound for a user without credentials.
+    """Describes the credentials of these users, or of all that have any (Kafka 2.7).
+
+    ResourceNotFound for a user without credentials.
 
     Mechanisms of a later Kafka are left out.
     """
@@ -86,7 +88,10 @@ async def alter_user_scram_credentials(
     *,
     timeout_ms: int | None = None,
 ) -> Results[str, None]:
-    """Changes credentials by user (Kafka 2.7). Brokers refuse several alterations of one user in a call (DuplicateResource)."""
+    """Changes credentials by user (Kafka 2.7).
+
+    Brokers refuse several alterations of one user in a call (DuplicateResource).
+    """
     by_user: dict[str, list[UpsertScramCredential | DeleteScramCredential]] = {}
     for each in alterations:
         by_user.setdefault(each.user, []).append(each)
@@ -120,7 +125,10 @@ async def alter_user_scram_credentials(
 
 
 def salted(credential: UpsertScramCredential, salt: bytes) -> ScramCredentialUpsertion:
-    """Returns the salted password, which the broker is told instead of the password (RFC 5802). Raises ConfigError for no password."""
+    """Returns the salted password, which the broker is told instead of the password (RFC 5802).
+
+    Raises ConfigError for no password.
+    """
     if not credential.password:
         raise ConfigError(
             f"{credential.user}: the password is empty; to take the password away, delete the credential"

@@ -1,7 +1,7 @@
 """Descriptions of topics: partitions with leaders and replicas, and the operations that the caller may do.
 
-DescribeTopicPartitions (KIP-966) answers in pages and knows eligible leader replicas; Metadata answers for older brokers,
-and by topic id.
+DescribeTopicPartitions (KIP-966) answers in pages and knows eligible leader replicas; Metadata answers for older
+brokers, and by topic id.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ _NO_LEADER: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """`leader` is -1 while there is none, `leader_epoch` -1 where the broker did not say; ELR is None there (KIP-966)."""
+    """`leader` is -1 while there is none, `leader_epoch` -1 where the broker did not say; ELR is
+    None there (KIP-966).
+    """
 
     partition: int
     leader: int
@@ -86,7 +88,10 @@ async def describe_topics(
     partitions_per_page: int = PARTITIONS_PER_PAGE,
     timeout_ms: int | None = None,
 ) -> Results[TopicKey, TopicDescription]:
-    """Describes topics by name, or all by id (Kafka 3.1). `partitions_per_page` limits each answer of the broker, not the result."""
+    """Describes topics by name, or all by id (Kafka 3.1).
+
+    `partitions_per_page` limits each answer of the broker, not the result.
+    """
     keys = list(topics)
     deadline_ms = admin._driver.deadline(timeout_ms)
     names = [key for key in keys if isinstance(key, str)]

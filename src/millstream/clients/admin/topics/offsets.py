@@ -70,7 +70,8 @@ async def list_offsets(
     read_committed: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[TopicPartition, OffsetAndTimestamp]:
-    """Returns for each partition the first offset at or after a timestamp (ms), or an OffsetSpec; -1 when there is none.
+    """Returns for each partition the first offset at or after a timestamp (ms), or an
+    OffsetSpec; -1 when there is none.
 
     With `read_committed` LATEST is the last stable offset.
     """

@@ -32,7 +32,9 @@ MAX_TRANSACTION_TIMEOUT_MS: Final = 15 * 60 * 1000
 
 
 class ProducerState(NamedTuple):
-    """`transaction_start_offset` is None while no transaction is open; `coordinator_epoch` before the first one ended."""
+    """`transaction_start_offset` is None while no transaction is open; `coordinator_epoch` before
+    the first one ended.
+    """
 
     producer_id: int
     producer_epoch: int
@@ -88,7 +90,8 @@ async def find_hanging_transactions(
     max_transaction_timeout_ms: int = MAX_TRANSACTION_TIMEOUT_MS,
     timeout_ms: int | None = None,
 ) -> list[OpenTransaction]:
-    """Finds transactions that are open in a partition and that no coordinator will end, as `kafka-transactions find-hanging`.
+    """Finds transactions that are open in a partition and that no coordinator will end, as
+    `kafka-transactions find-hanging`.
 
     Only those older than `max_transaction_timeout_ms` are looked at: a coordinator ends the others by itself.
     `timeout_ms` is for each of the requests that this takes.

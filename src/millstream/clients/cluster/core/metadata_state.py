@@ -29,7 +29,8 @@ class MetadataPolicy:
     rebootstrap_trigger_ms: int
     allow_auto_create_topics: bool = True
     topic_idle_ms_max: int | None = 300_000
-    """A topic that was not used for this long is no longer asked for (Kafka's metadata.max.idle.ms); None: it always is."""
+    """A topic that was not used for this long is no longer asked for (Kafka's
+    metadata.max.idle.ms); None: it always is."""
 
 
 class MetadataState:

@@ -1,4 +1,7 @@
-"""Checks of the arguments that callers pass to a consumer, before anything changes. Raises TypeError and ValueError saying what to pass."""
+"""Checks of the arguments that callers pass to a consumer, before anything changes.
+
+Raises TypeError and ValueError saying what to pass.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,10 @@ def positions(offsets: Mapping[_Partition, AnyOffset]) -> dict[TopicPartition, O
 
 
 def search_times(times: Mapping[_Partition, int | datetime]) -> dict[TopicPartition, int]:
-    """Returns milliseconds since 1970. A part of one counts as a whole one: a record that is not earlier has a later millisecond."""
+    """Returns milliseconds since 1970.
+
+    A part of one counts as a whole one: a record that is not earlier has a later millisecond.
+    """
     timestamps_ms = {partition: _milliseconds(partition, time) for partition, time in times.items()}
     for partition, timestamp_ms in timestamps_ms.items():
         if timestamp_ms < 0:

@@ -178,7 +178,10 @@ class RecordSource:
     def records(
         self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, headers: Sequence[object] | None
     ) -> list[ConsumerRecord]:
-        """Returns the rows from `start` up to `stop`. `headers` has one entry for each of them, or is None when none has any."""
+        """Returns the rows from `start` up to `stop`.
+
+        `headers` has one entry for each of them, or is None when none has any.
+        """
         row: cython.Py_ssize_t
         length: cython.int
         capacity: cython.Py_ssize_t = self._capacity

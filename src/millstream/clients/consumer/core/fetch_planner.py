@@ -169,8 +169,8 @@ class FetchPlanner:
     def _wait_ms(self, node_id: int, left_out: set[int]) -> int:
         """Returns how long a broker may wait for records.
 
-        The time is short for a broker from which partitions that are left out are read: they cannot be asked for before its answer has
-        come. It doubles with each fetch, because a partition that is paused may stay so for long.
+        The time is short for a broker from which partitions that are left out are read: they cannot be asked for before
+        its answer has come. It doubles with each fetch, because a partition that is paused may stay so for long.
         """
         if node_id not in left_out:
             self._short_waits.pop(node_id, None)
@@ -253,7 +253,9 @@ class FetchPlanner:
     # ---- asking
 
     def _is_of_another_topic(self, state: PartitionState, cluster: ClusterMetadata) -> bool:
-        """Whether what was fetched is of a topic that was deleted: positions in it mean nothing in the one that has its name now."""
+        """Whether what was fetched is of a topic that was deleted: positions in it mean nothing in
+        the one that has its name now.
+        """
         topic = cluster.topics.get(state.topic_partition.topic)
         if topic is None or topic.topic_id in (ZERO_UUID, state.topic_id):
             return False

@@ -64,7 +64,10 @@ class FetchSessionHandler:
         return None
 
     def handle_answer(self, session_id: int) -> None:
-        """Takes in the session id of an answer. 0: the broker keeps no session for us, so the next request is full again."""
+        """Takes in the session id of an answer.
+
+        0: the broker keeps no session for us, so the next request is full again.
+        """
         if session_id == 0:
             self._session_id = 0
             self._epoch = _NEW_SESSION_EPOCH
@@ -73,7 +76,9 @@ class FetchSessionHandler:
         self._epoch = self._epoch + 1 if self._epoch < _EPOCH_MAX else 1
 
     def handle_error(self, code: int) -> None:
-        """Notes that the broker does not know the session, or disagrees where it stands; then it is asked to close it."""
+        """Notes that the broker does not know the session, or disagrees where it stands; then it is
+        asked to close it.
+        """
         if code == FetchSessionIdNotFound.code:
             self._session_id = 0
         self._epoch = _NEW_SESSION_EPOCH
@@ -83,7 +88,10 @@ class FetchSessionHandler:
         self._epoch = _NEW_SESSION_EPOCH
 
     def tell_of(self, unknown: AbstractSet[TopicPartition]) -> None:
-        """Has the broker tell of these partitions. Where the session has one, it would not as long as nothing is new: it starts over."""
+        """Has the broker tell of these partitions.
+
+        Where the session has one, it would not as long as nothing is new: it starts over.
+        """
         if not unknown.isdisjoint(self._known):
             self._epoch = _NEW_SESSION_EPOCH
 

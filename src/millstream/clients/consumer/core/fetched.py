@@ -28,7 +28,10 @@ else:
 
 
 class BatchSummary(NamedTuple):
-    """The facts that the header of a batch gives. `timestamp_max` is that of its records, None where a reader sees none of them."""
+    """The facts that the header of a batch gives.
+
+    `timestamp_max` is that of its records, None where a reader sees none of them.
+    """
 
     first_offset: int
     last_offset: int

@@ -106,7 +106,10 @@ class FetchedRecords:
                 raise error
 
     def _decode_more(self, state: PartitionState) -> bool:
-        """Decodes the next batch where none is at hand; returns False when the partition has none left. Drops what was read."""
+        """Decodes the next batch where none is at hand; returns False when the partition has none left.
+
+        Drops what was read.
+        """
         while state.decoded is None or state.decoded_index >= state.decoded.count:
             if not state.chunks:
                 return False

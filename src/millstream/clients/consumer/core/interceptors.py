@@ -1,4 +1,7 @@
-"""The application's own look at what a consumer returns and commits (KIP-42). Its errors are logged and go no further."""
+"""The application's own look at what a consumer returns and commits (KIP-42).
+
+Its errors are logged and go no further.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ class ConsumerInterceptor(Generic[Key, Value]):
     def on_consume(
         self, records: list[ConsumerRecord[Key, Value]]
     ) -> list[ConsumerRecord[Key, Value]]:
-        """Takes the records that poll() or iteration is about to return; gives those that it returns instead. Not for Arrow batches."""
+        """Takes the records that poll() or iteration is about to return; gives those that it returns instead.
+
+        Not for Arrow batches.
+        """
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

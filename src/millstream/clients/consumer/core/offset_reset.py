@@ -34,7 +34,10 @@ LATEST: Final = AutoOffsetResetStrategy(LATEST_TIMESTAMP)
 
 
 def parse_offset_reset(text: str) -> AutoOffsetResetStrategy | None:
-    """Parses earliest, latest, and by_duration:<ISO 8601 of days and below, as PT1H30M>. Returns None for none. Raises ValueError."""
+    """Parses earliest, latest, and by_duration:<ISO 8601 of days and below, as PT1H30M>. Returns None for none.
+
+    Raises ValueError.
+    """
     name = text.lower()
     if name in ("earliest", "latest", "none"):
         return {"earliest": EARLIEST, "latest": LATEST, "none": None}[name]

@@ -50,7 +50,8 @@ class PartitionState:
     """The broker asked last was the wrong one, or not ready: wait for newer metadata."""
     paused: bool = False
     generations: Iterator[int] = field(default_factory=count, repr=False)
-    """Shared with the states that a partition has when it is assigned again: an answer to one of them is for no other."""
+    """Shared with the states that a partition has when it is assigned again: an answer to one of them is for no
+    other."""
     generation: int = field(init=False)
     chunks: deque[FetchedChunk] = field(default_factory=deque)
     decoded: DecodedBatch | None = None
@@ -96,7 +97,9 @@ class PartitionState:
         return bool(self.chunks) or (decoded is not None and self.decoded_index < decoded.count)
 
     def needs_validation(self, leader_epoch: int) -> bool:
-        """Whether it must be asked if the leader's log still holds the batch before `fetch_offset`: the leader has changed since that was written."""
+        """Whether it must be asked if the leader's log still holds the batch before `fetch_offset`: the leader has
+        changed since that was written.
+        """
         return NO_LEADER_EPOCH < self.fetch_epoch < leader_epoch != self.validated_epoch
 
     def drop_chunk(self) -> None:

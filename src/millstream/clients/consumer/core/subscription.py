@@ -49,7 +49,9 @@ class SubscriptionState:
         self.pattern = pattern
 
     def subscribe_regex(self, regex: str) -> None:
-        """Subscribes to an expression that the coordinator matches; which topics those are shows in the assignment only."""
+        """Subscribes to an expression that the coordinator matches; which topics those are
+        shows in the assignment only.
+        """
         self._subscribe(SubscriptionType.REGEX)
         self.regex = regex
 

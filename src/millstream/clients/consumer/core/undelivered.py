@@ -52,7 +52,9 @@ class Undelivered(Generic[Key, Value]):
         self._records = deque(r for r in self._records if r.topic_partition not in chosen)
 
     def drop_given_up(self) -> None:
-        """Forgets the records of partitions that were given up since; the members that have them now read these again."""
+        """Forgets the records of partitions that were given up since; the members that have them
+        now read these again.
+        """
         if not self._records:
             return
         held = self._subscription.partitions

@@ -60,8 +60,8 @@ class Assignor(OfferedProtocol, Protocol):
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
         """Assigns each partition of the subscribed topics to at most one member that subscribes to it.
 
-        A cooperative assignor gives no partition to a member while another one holds it; the group rebalances again when
-        that one has let go.
+        A cooperative assignor gives no partition to a member while another one holds it; the group rebalances again
+        when that one has let go.
         """
         ...
 

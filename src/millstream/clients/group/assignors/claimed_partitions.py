@@ -11,7 +11,9 @@ from millstream.model import TopicPartition
 
 @dataclass(slots=True)
 class ClaimedPartitions:
-    """The partitions that members own: `current` by member, and the `previous` owner of each partition that an outdated member names."""
+    """The partitions that members own: `current` by member, and the `previous` owner of each partition that
+    an outdated member names.
+    """
 
     current: dict[str, list[TopicPartition]]
     previous: dict[TopicPartition, str] = field(default_factory=dict)

@@ -29,7 +29,9 @@ class CooperativeStickyAssignor:
         return _GENERATION.pack(last.generation_id)
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
-        """Leaves out partitions that another member still holds, until it has given them up, unless the member holds them by better right."""
+        """Leaves out partitions that another member still holds, until it has given them up, unless the
+        member holds them by better right.
+        """
         target, owned = assign_sticky(topics, members)
         claimed = {partition for said in members.values() for partition in said.owned}
         holder = {partition: member for member, held in owned.current.items() for partition in held}

@@ -1,7 +1,7 @@
 """Remembers the partitions that moved between members while an assignment is being balanced.
 
-So that two partitions of a topic do not change places: when one is to go from A to B while another has come from B to A,
-that other one goes back instead.
+So that two partitions of a topic do not change places: when one is to go from A to B while another has come from B to
+A, that other one goes back instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ class Movements:
     """By topic and pair: what moved so, in order."""
 
     def to_move(self, partition: TopicPartition, giver: str, taker: str) -> TopicPartition:
-        """Returns the partition that had better go from `giver` to `taker`: this one, or one that came the other way."""
+        """Returns the partition that had better go from `giver` to `taker`: this one, or one that
+        came the other way.
+        """
         origin = self._pairs[partition][0] if partition in self._pairs else giver
         came = self._moved.get((partition.topic, (taker, origin)))
         return next(iter(came)) if came else partition

@@ -24,7 +24,9 @@ def member_racks(members: Mapping[str, MemberSubscription]) -> dict[str, str]:
 
 
 def racks_matter(racks: Iterable[str], partitions: Iterable[frozenset[str]]) -> bool:
-    """Tells whether racks count: not when no member is near any replica, or when every partition has replicas on all racks."""
+    """Tells whether racks count: not when no member is near any replica, or when every partition
+    has replicas on all racks.
+    """
     distinct = set(partitions)
     everywhere = frozenset().union(*distinct)
     return not everywhere.isdisjoint(racks) and distinct != {everywhere}

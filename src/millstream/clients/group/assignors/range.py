@@ -90,7 +90,9 @@ class _Shares:
 
 
 def _copartitioned(shares: list[_Shares], racks: Mapping[str, str]) -> list[list[_Shares]]:
-    """Topics with the same takers and partition counts, which joins want together; none if racks do not matter at all."""
+    """Topics with the same takers and partition counts, which joins want together; none if racks do
+    not matter at all.
+    """
     mattering = {
         share.topic
         for share in shares

@@ -23,7 +23,9 @@ class RoundRobinAssignor:
         return None
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
-        """A member that does not want a topic is passed over, and is next in line for the following partition's turn."""
+        """A member that does not want a topic is passed over, and is next in line for the following
+        partition's turn.
+        """
         assignment: Assignment = {member: [] for member in members}
         ordered = members_in_order(members)
         turn = 0

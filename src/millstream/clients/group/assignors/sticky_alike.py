@@ -22,7 +22,10 @@ Topics = Mapping[str, Sequence[frozenset[str]]]
 
 
 def assign_alike(topics: Topics, owned: ClaimedPartitions, racks: Mapping[str, str]) -> Assignment:
-    """Assigns partitions to members that want the same topics. `topics` in order of names; `racks` of members, empty unless they matter."""
+    """Assigns partitions to members that want the same topics.
+
+    `topics` in order of names; `racks` of members, empty unless they matter.
+    """
     builder = _ConstrainedAssignmentBuilder(topics, racks, sorted(owned.current))
     free = builder.keep(owned)
     if racks:

@@ -75,7 +75,10 @@ class ConsumerMembershipPolicy:
 
 @dataclass(frozen=True, slots=True)
 class LocalAssignment:
-    """An assignment that we were told, or hold. The epoch is our own count of what the coordinator said; it is never sent."""
+    """An assignment that we were told, or hold.
+
+    The epoch is our own count of what the coordinator said; it is never sent.
+    """
 
     epoch: int
     partitions: TopicIdPartitions
@@ -174,7 +177,9 @@ class ConsumerMembership:
         return max(0, self._last_heartbeat_ms + self.heartbeat_interval_ms - now_ms)
 
     def heartbeat_request(self, now_ms: int) -> ConsumerGroupHeartbeatRequest:
-        """Returns the request to be sent now: everything when joining, else what changed since the coordinator last answered."""
+        """Returns the request to be sent now: everything when joining, else what changed since the
+        coordinator last answered.
+        """
         request = self._request(self.member_epoch)
         self._tell(request, everything=self.state is ConsumerMemberState.JOINING)
         self._last_heartbeat_ms = now_ms
@@ -229,7 +234,9 @@ class ConsumerMembership:
     # ---- taking over what the coordinator assigned
 
     def plan_reconciliation(self, names: Mapping[Uuid, str]) -> Reconciliation | None:
-        """Returns the assignment to hold next, as far as the topics' names are known; None when there is nothing to do (yet)."""
+        """Returns the assignment to hold next, as far as the topics' names are known; None when
+        there is nothing to do (yet).
+        """
         if not self.is_reconciling:
             return None
         known = frozenset(item for item in self._target.partitions if item[0] in names)
@@ -244,7 +251,10 @@ class ConsumerMembership:
         )
 
     def finish_reconciliation(self, done: Reconciliation) -> None:
-        """Notes that the assignment is taken over; the next heartbeat says so. Void if the member was removed meanwhile."""
+        """Notes that the assignment is taken over; the next heartbeat says so.
+
+        Void if the member was removed meanwhile.
+        """
         if self.is_reconciling:
             self._current = done.assignment
             self.state = ConsumerMemberState.ACKNOWLEDGING
@@ -258,7 +268,10 @@ class ConsumerMembership:
     # ---- leaving
 
     def leave_request(self) -> ConsumerGroupHeartbeatRequest | None:
-        """Returns the request; None for who has never asked to be a member. Static members keep their partitions for a while."""
+        """Returns the request; None for who has never asked to be a member.
+
+        Static members keep their partitions for a while.
+        """
         if self.state in _SILENT or self._last_heartbeat_ms is None:
             return None
         return self._request(leave_epoch(self.policy.group_instance_id))
@@ -267,7 +280,9 @@ class ConsumerMembership:
         self._go(ConsumerMemberState.UNSUBSCRIBED)
 
     def become_stale(self) -> None:
-        """Notes that the application does not poll: others get the partitions, and the member joins again when it polls again."""
+        """Notes that the application does not poll: others get the partitions, and the member joins
+        again when it polls again.
+        """
         self._go(ConsumerMemberState.STALE)
 
     # ---- inside

@@ -7,8 +7,8 @@
     another error: the member is fenced, or has failed   known                when the membership says
     nothing                                              looked for again     after a back-off, if ever
 
-A member whose application has not polled for `max.poll.interval.ms` leaves at that moment; a session is
-timed by the coordinator alone. What is said, and what an answer means, is its membership's own. Nothing is sent or awaited here.
+A member whose application has not polled for `max.poll.interval.ms` leaves at that moment; a session is timed by the
+coordinator alone. What is said, and what an answer means, is its membership's own. Nothing is sent or awaited here.
 """
 
 from __future__ import annotations

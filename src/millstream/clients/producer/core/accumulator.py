@@ -94,7 +94,10 @@ class RecordAccumulator:
         callback: DeliveryCallback | None,
         size_bytes: int,
     ) -> int:
-        """Add a record to the newest batch of the partition. Returns its index there; -1 when that batch takes no more: start one."""
+        """Add a record to the newest batch of the partition.
+
+        Returns its index there; -1 when that batch takes no more: start one.
+        """
         batch = queue.tail
         if batch is None or not batch.is_open:
             return -1
@@ -112,7 +115,9 @@ class RecordAccumulator:
         return index
 
     def concerns_sender(self, batch: ProducerBatch, index: int) -> bool:
-        """Tells whether the sender should look, now that a record has this index: the batch is new (its linger time runs) or full."""
+        """Tells whether the sender should look, now that a record has this index: the batch is new (its
+        linger time runs) or full.
+        """
         return not index or batch.size_bytes >= self._batch_bytes
 
     def start_batch(self, queue: PartitionQueue, now_ms: int) -> ProducerBatch:

@@ -1,7 +1,7 @@
 """Decides what becomes of batches that were answered, or not: written, tried again, cut in two, or given up.
 
-Every method returns the batches that are settled by it. Order and numbers are `partition_queue`'s; when anything is sent
-is `sender`'s.
+Every method returns the batches that are settled by it. Order and numbers are `partition_queue`'s; when
+anything is sent is `sender`'s.
 """
 
 from __future__ import annotations
@@ -188,7 +188,10 @@ class BatchCompletion:
         *,
         waiting: bool = False,
     ) -> list[ProducerBatch]:
-        """Gives up a batch. One with numbers leaves a hole. If it may be in the log, the next answer will tell; else start over."""
+        """Gives up a batch. One with numbers leaves a hole.
+
+        If it may be in the log, the next answer will tell; else start over.
+        """
         self._refusals.forget(batch.topic_partition)
         if waiting:
             queue.waiting.remove(batch)

@@ -17,7 +17,9 @@ _KEYS_REMEMBERED: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PartitionLoad:
-    """The load that adaptive partitioning goes by: batches waiting by partition, and brokers that take none for too long."""
+    """The load that adaptive partitioning goes by: batches waiting by partition, and
+    brokers that take none for too long.
+    """
 
     queue_lengths: Callable[[str], Mapping[int, int]]
     avoided_nodes: Callable[[], Collection[int]]

@@ -108,7 +108,10 @@ def as_bytes(what: str, content: object) -> bytes:
 
 
 def checked_headers(headers: Iterable[tuple[str, bytes | None]]) -> Headers:
-    """Returns a copy. Raises TypeError and UnicodeEncodeError here, where the caller is, and before a batch is begun for the record."""
+    """Returns a copy.
+
+    Raises TypeError and UnicodeEncodeError here, where the caller is, and before a batch is begun for the record.
+    """
     return [
         (_as_name(name), None if content is None else as_bytes("a header's value", content))
         for name, content in headers

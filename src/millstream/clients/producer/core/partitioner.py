@@ -1,4 +1,6 @@
-"""Chooses the partition of a record by a function of the caller's; `default_partitioner` has the way where there is none."""
+"""Chooses the partition of a record by a function of the caller's; `default_partitioner`
+has the way where there is none.
+"""
 
 from __future__ import annotations
 

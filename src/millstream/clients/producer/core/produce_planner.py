@@ -1,8 +1,8 @@
 """Chooses the batches that go out now, and interprets an answer, or none, for them.
 
 `drain` plans requests; `handle_response` and `handle_failure` take in what became of them and return the batches that
-are settled, which `batch_completion` decides. Order and uniqueness live in `partition_queue`. Knows no sockets and no clock: every
-call is told the time.
+are settled, which `batch_completion` decides. Order and uniqueness live in `partition_queue`. Knows no sockets and no
+clock: every call is told the time.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ class ProducePlanner:
         return {node for node, since in self._stuck_since.items() if now_ms - since >= limit_ms}
 
     def next_wake_ms(self, now_ms: int) -> int | None:
-        """Returns the milliseconds until a batch's linger, backoff or deadline ends; None when nothing waits for time."""
+        """Returns the milliseconds until a batch's linger, backoff or deadline ends; None when
+        nothing waits for time.
+        """
         due: int | None = None
         for queue in self._accumulator.busy_queues:
             if not queue.waiting:

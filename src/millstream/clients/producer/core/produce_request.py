@@ -36,7 +36,10 @@ class PlannedProduce:
 
     @property
     def version_max(self) -> int:
-        """The highest version to use. From version 12 on partitions join a transaction by it; version 13 names topics by id only."""
+        """The highest version to use.
+
+        From version 12 on partitions join a transaction by it; version 13 names topics by id only.
+        """
         if self.transactional_id is not None and not self.joins_implicitly:
             return EXPLICIT_PRODUCE_VERSION_MAX
         if any(topic_id == ZERO_UUID for topic_id in self.topic_ids.values()):

@@ -51,7 +51,8 @@ class ProducerBatch:
         self.created_ms = created_ms
         self.deadline_ms = deadline_ms
         self.records = records
-        """The records as they came one by one, and their timestamps when they are gone; None in a batch that came encoded, and in one that has failed."""
+        """The records as they came one by one, and their timestamps when they are gone; None in a batch that came
+        encoded, and in one that has failed."""
         self.encoded: bytearray | None = None
         self.record_count = record_count
         self.size_bytes = BATCH_OVERHEAD_BYTES
@@ -92,7 +93,9 @@ class ProducerBatch:
         return batch.known_of(index)
 
     def known_of(self, index: int) -> RecordMetadata:
-        """Returns the metadata of a record of a settled batch that was not split; what is not known, or never will be, is -1."""
+        """Returns the metadata of a record of a settled batch that was not split; what is not
+        known, or never will be, is -1.
+        """
         outcome = self.outcome
         assert outcome is not None, "metadata is asked of settled batches"
         if outcome.error is not None:

@@ -1,7 +1,8 @@
 """Partitions whose records cannot be written for now, and when to say so in the log: after a second, then rarely.
 
-A batch that is refused for a reason that may pass is sent again until its time is over, for two minutes. Whoever waits for it is told
-what the broker answers: a full disk, too few replicas, a partition without a leader. Reads no clock, writes no log: gives sentences.
+A batch that is refused for a reason that may pass is sent again until its time is over, for two minutes. Whoever waits
+for it is told what the broker answers: a full disk, too few replicas, a partition without a leader. Reads no clock,
+writes no log: gives sentences.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ class Refusals:
     def note_waiting(
         self, partition: TopicPartition, kind: object, reason: str, now_ms: int
     ) -> str | None:
-        """Records of the partition wait, for a reason of this kind. Returns the warning to log, if it is time for one."""
+        """Records of the partition wait, for a reason of this kind.
+
+        Returns the warning to log, if it is time for one.
+        """
         waited_ms = now_ms - self._since.setdefault(partition, now_ms)
         said_ms = self._said.get(kind)
         if waited_ms < FIRST_MS or (said_ms is not None and now_ms - said_ms < AGAIN_MS):
@@ -42,7 +46,10 @@ class Refusals:
             self._said.clear()
 
     def settled(self, partition: TopicPartition, now_ms: int) -> str | None:
-        """Nothing of the partition is refused any more. Returns the line to log, if there had been a warning and it was the last."""
+        """Nothing of the partition is refused any more.
+
+        Returns the line to log, if there had been a warning and it was the last.
+        """
         since_ms = self._since.pop(partition, None)
         if since_ms is None or self._since or not self._said:
             return None

@@ -1,4 +1,5 @@
-"""Requests of a transactional producer to coordinators, its own and those of groups, each repeated until there is an answer.
+"""Requests of a transactional producer to coordinators, its own and those of groups, each repeated
+until there is an answer.
 
 Counts what stays without an answer, because it may be carried out late. What an error means is for `transactions`.
 """
@@ -67,7 +68,10 @@ class TransactionCoordinators:
         return f"transactional id {self._transaction.transactional_id!r}"
 
     async def fetch_identity(self, deadline_ms: int, *, renew: bool) -> ProducerIdentity:
-        """Returns a new epoch. With `renew` the coordinator refuses when another producer has come in between (KIP-360)."""
+        """Returns a new epoch.
+
+        With `renew` the coordinator refuses when another producer has come in between (KIP-360).
+        """
         transaction = self._transaction
         identity = transaction.identity if renew else NOBODY
         request = InitProducerIdRequest(

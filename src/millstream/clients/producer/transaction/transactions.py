@@ -225,7 +225,10 @@ class Transactions:
 
     @contextlib.contextmanager
     def _errors_kept(self) -> Iterator[None]:
-        """Keeps errors: what a coordinator refuses fails the transaction, or the producer. Retriable errors are time-outs here."""
+        """Keeps errors: what a coordinator refuses fails the transaction, or the producer.
+
+        Retriable errors are time-outs here.
+        """
         try:
             yield
         except RetriableError:

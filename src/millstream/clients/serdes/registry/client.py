@@ -116,7 +116,10 @@ class SchemaRegistry:
         return await self._ask("GET", "/subjects", lambda answer: [str(name) for name in answer])
 
     async def versions(self, subject: str) -> list[int]:
-        """Returns the versions of the subject that are not deleted. Raises SchemaRegistryError where there is no such subject."""
+        """Returns the versions of the subject that are not deleted.
+
+        Raises SchemaRegistryError where there is no such subject.
+        """
         path = f"/subjects/{quote(subject, safe='')}/versions"
         return await self._ask("GET", path, lambda answer: [int(number) for number in answer])
 
@@ -138,7 +141,8 @@ class SchemaRegistry:
         return await self._ask("GET", path, lambda answer: str(answer["compatibilityLevel"]))
 
     async def set_compatibility_level(self, level: str, subject: str | None = None) -> None:
-        """Sets what new schemas of the subject, or of all subjects without a level of their own, must be compatible with.
+        """Sets what new schemas of the subject, or of all subjects without a level of their
+        own, must be compatible with.
 
         `level` is BACKWARD, FORWARD, FULL, each also with _TRANSITIVE, or NONE.
         """

@@ -51,7 +51,9 @@ def confluent_json(
     validate: bool = True,
     **use: Unpack[SchemaUseOptions],
 ) -> RegistrySerde[Document] | RegistrySerde[T]:
-    """Returns a serde of JSON as Confluent's KafkaJsonSchemaSerializer writes it. See SchemaUse for the other arguments.
+    """Returns a serde of JSON as Confluent's KafkaJsonSchemaSerializer writes it.
+
+    See SchemaUse for the other arguments.
 
     `validate` holds values against the schema they are or were written with, on both sides. `into` as for `json`.
     """

@@ -22,9 +22,9 @@ A = TypeVar("A")
 def for_topic(serde: RegistrySerde[T], topic: str) -> Serde[T]:
     """Returns `serde` as one of `topic`: the subject is the topic's wherever the values go, into changelogs too.
 
-    Each schema is looked up when it is first met, in a thread of its own: the first value that is written, and the first
-    value of each writer that is read, wait for the registry. Raises ConfigError for a serde with `id_in_header`, for
-    which there are no headers here; writing and reading raise SchemaRegistryError where the registry fails.
+    Each schema is looked up when it is first met, in a thread of its own: the first value that is written, and the
+    first value of each writer that is read, wait for the registry. Raises ConfigError for a serde with `id_in_header`,
+    for which there are no headers here; writing and reading raise SchemaRegistryError where the registry fails.
     """
     if serde.id_in_header:
         raise ConfigError(
@@ -35,7 +35,9 @@ def for_topic(serde: RegistrySerde[T], topic: str) -> Serde[T]:
 
 
 def prefix_for_topic(serde: RegistrySerde[T], topic: str) -> bytes:
-    """Returns the bytes in front of all values of a topic, for those who write the values themselves; waits for the registry."""
+    """Returns the bytes in front of all values of a topic, for those who write the values
+    themselves; waits for the registry.
+    """
     return _waited_for(partial(serde.prefix, topic))
 
 

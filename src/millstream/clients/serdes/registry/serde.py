@@ -148,7 +148,10 @@ class RegistrySerde(Generic[T]):
         raise LookupNeeded(f"schema {schema}", partial(self._learn_to_read, schema))
 
     async def prefix(self, topic: str) -> bytes:
-        """Returns what names the schema of a topic, for those who write its values themselves. Raises SchemaRegistryError."""
+        """Returns what names the schema of a topic, for those who write its values themselves.
+
+        Raises SchemaRegistryError.
+        """
         return self._prefix(await self._registered(topic))
 
     async def _learn_to_write(self, topic: str) -> None:

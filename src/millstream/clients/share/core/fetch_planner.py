@@ -1,9 +1,9 @@
 """Chooses the share requests that go to each broker, and interprets the answers (KIP-932).
 
-One request per broker is in flight. Records are asked for only while the application waits for some, because a member that
-fetches ahead holds locks that run out. Acknowledgements ride with the next fetch, or go before it when they are
-committed. An acknowledgement of which the outcome is unknown has failed: the broker gives the records to another member when their
-locks run out, or when it sees the connection go.
+One request per broker is in flight. Records are asked for only while the application waits for some, because a member
+that fetches ahead holds locks that run out. Acknowledgements ride with the next fetch, or go before it when they are
+committed. An acknowledgement of which the outcome is unknown has failed: the broker gives the records to another member
+when their locks run out, or when it sees the connection go.
 """
 
 from __future__ import annotations
@@ -141,7 +141,10 @@ class ShareFetchPlanner:
         return [each for each in fetches if each is not None]
 
     def _choose_readers(self, able: list[ShareNode]) -> list[ShareNode]:
-        """Returns the brokers that are asked for records. With a limit of records one broker at a time: each would keep to it by itself."""
+        """Returns the brokers that are asked for records.
+
+        With a limit of records one broker at a time: each would keep to it by itself.
+        """
         if not self._policy.is_record_limit:
             return able
         if self._reader is not None or not able:

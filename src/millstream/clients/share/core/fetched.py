@@ -1,4 +1,5 @@
-"""The records of one partition that a share fetch acquired, and the acknowledgements of the rest, which are sent at once.
+"""The records of one partition that a share fetch acquired, and the acknowledgements of the
+rest, which are sent at once.
 
 The answer holds whole record batches; only the acquired ranges in them are ours, with a delivery count each. Acquired
 offsets that hold no record (compacted, control) are acknowledged as gaps, those of a broken batch are rejected, and a
@@ -81,7 +82,8 @@ class ShareFetched:
         *,
         may_fail: bool = True,
     ) -> Taken[Key, Value]:
-        """Takes records up to the end of the record batch in which `count_max` is reached, or up to what cannot be read.
+        """Takes records up to the end of the record batch in which `count_max` is reached,
+        or up to what cannot be read.
 
         `may_fail`: nothing stands before a failure that comes first.
         """

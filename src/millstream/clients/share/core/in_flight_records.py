@@ -94,7 +94,9 @@ class ShareInFlightRecords(Generic[Key, Value]):
         ]
 
     def accepts(self, fetched: ShareFetched) -> bool:
-        """Tells whether records may be added: not while records of the same partition from another broker are in hand."""
+        """Tells whether records may be added: not while records of the same partition from another
+        broker are in hand.
+        """
         part = self._partitions.get(fetched.partition)
         return part is None or part.node_id == fetched.node_id
 

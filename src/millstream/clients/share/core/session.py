@@ -1,4 +1,5 @@
-"""A share session with one broker (KIP-932): which partitions it hands us records of, and the epoch of the next request.
+"""A share session with one broker (KIP-932): which partitions it hands us records of, and
+the epoch of the next request.
 
 Epoch 0 opens a session, -1 closes it and gives back what is acquired. A broker that was asked at another epoch than it
 expects refuses; so does one whose session ended with its connection. Acknowledgements need a session that is open.

@@ -20,7 +20,8 @@ class RecordAttempt:
     number: int
     """1 for the first time."""
     hold: object
-    """Our hold on the record when it was given out: an ack that comes when the record is somebody else's finds another one, or none."""
+    """Our hold on the record when it was given out: an ack that comes when the record is somebody else's
+    finds another one, or none."""
     open_values: int = 1
     """The values made of the record that are not acked."""
 

@@ -80,7 +80,10 @@ class EmittedRecords:
             self._waiting.add((record,))
 
     def next(self, now_ms: int) -> RecordAttempt | None:
-        """Returns what is given out next: what was given back, a retry that is due, or a new record. None: nothing yet."""
+        """Returns what is given out next: what was given back, a retry that is due, or a new record.
+
+        None: nothing yet.
+        """
         while self._returned:
             attempt = self._returned.popleft()
             if self.is_open(attempt):
@@ -179,7 +182,9 @@ class EmittedRecords:
     def to_commit_at_the_end(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """Returns what `to_commit` does, for partitions that are given up: what was not given out is left to the next owner."""
+        """Returns what `to_commit` does, for partitions that are given up: what was not given out
+        is left to the next owner.
+        """
         offsets = {tp: self._committable(tp) for tp in partitions if tp in self.partitions}
         if self._guarantee == "at_most_once":
             for topic_partition in offsets:

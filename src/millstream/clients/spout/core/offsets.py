@@ -44,7 +44,10 @@ class EmittedOffsets:
         return list(takewhile(lambda pending: pending < offset, self._pending))
 
     def emit(self, offset: int) -> None:
-        """Notes that the record was given out for the first time. Raises IllegalState for one below an earlier record."""
+        """Notes that the record was given out for the first time.
+
+        Raises IllegalState for one below an earlier record.
+        """
         if self._next is not None and offset < self._next:
             raise IllegalState(
                 f"offset {offset} was passed already: the next one is {self._next}; begin anew after a rewind"

@@ -22,7 +22,10 @@ class MessageId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The delay of retry n is min(initial * multiplier^(n-1), max). `retries_max` None: a record is retried for ever."""
+    """The delay of retry n is min(initial * multiplier^(n-1), max).
+
+    `retries_max` None: a record is retried for ever.
+    """
 
     delay_initial_ms: int = 0
     delay_multiplier: float = 1.0

@@ -1,4 +1,5 @@
-"""Writes metrics as OpenTelemetry's MetricsData, in protocol buffers (KIP-714): the few messages that gauges and sums need.
+"""Writes metrics as OpenTelemetry's MetricsData, in protocol buffers (KIP-714): the few messages
+that gauges and sums need.
 
 Field numbers are those of opentelemetry.proto.metrics.v1 and common.v1.
 """
@@ -18,7 +19,10 @@ _DELTA, _CUMULATIVE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class DataPoint:
-    """One value of one metric. `start_ms` is where the sum begins; gauges have none. Times are wall-clock milliseconds."""
+    """One value of one metric. `start_ms` is where the sum begins; gauges have none.
+
+    Times are wall-clock milliseconds.
+    """
 
     name: str
     value: float

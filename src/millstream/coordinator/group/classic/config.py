@@ -16,4 +16,5 @@ class ClassicGroupConfig:
     initial_rebalance_delay_ms: int = from_keys("group.initial.rebalance.delay.ms", default=3_000)
     max_size: int = from_keys("group.max.size", default=2**31 - 1)
     new_member_join_timeout_ms: int = 300_000
-    """How long a member that does not know its id yet may wait for its first JoinGroup; not configurable in Kafka either."""
+    """How long a member that does not know its id yet may wait for its first JoinGroup; not
+    configurable in Kafka either."""

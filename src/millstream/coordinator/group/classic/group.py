@@ -1,8 +1,8 @@
 """A classic group: its members, what they have in common, and the state they are in.
 
 Owns every change of membership, so that its counts are right. Knows nothing of requests, timers or records: the modules
-`join`, `sync`, `heartbeat`, `leave`, `removal` and `rebalance` decide, this carries out. `assignments` is hard state: only
-the replay of a record sets it.
+`join`, `sync`, `heartbeat`, `leave`, `removal` and `rebalance` decide, this carries out. `assignments` is hard state:
+only the replay of a record sets it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ class ClassicGroup:
     # Questions
 
     def member(self, member_id: str, group_instance_id: str | None) -> ClassicGroupMember:
-        """Returns a member. Raises UnknownMemberId, or FencedInstanceId when the instance id belongs to another member by now."""
+        """Returns a member.
+
+        Raises UnknownMemberId, or FencedInstanceId when the instance id belongs to another member by now.
+        """
         if group_instance_id is not None:
             owner = self._static_members.get(group_instance_id)
             if owner is None:
@@ -138,7 +141,10 @@ class ClassicGroup:
         )
 
     def select_protocol(self) -> str:
-        """Selects the protocol. Each member votes for its favourite among the protocols all speak; a tie goes to the earlier first vote."""
+        """Selects the protocol.
+
+        Each member votes for its favourite among the protocols all speak; a tie goes to the earlier first vote.
+        """
         candidates = [name for name, count in self._speakers.items() if count == len(self.members)]
         votes = Counter(member.settings.favourite(candidates) for member in self.members.values())
         return votes.most_common(1)[0][0]
@@ -197,7 +203,10 @@ class ClassicGroup:
         return len(self._speakers)
 
     def subscribed_topics(self) -> AbstractSet[str]:
-        """Returns the topics that members read. Empty also for other protocol types, and metadata that is no subscription."""
+        """Returns the topics that members read.
+
+        Empty also for other protocol types, and metadata that is no subscription.
+        """
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE or self.protocol is None:
             return frozenset()
         return topics_in(

@@ -1,7 +1,8 @@
 """JoinGroup: who may join a classic group, under which member id, and what joining sets off.
 
-Owns admission. A dynamic member learns its id first and joins with it (KIP-394, version 4 on); a static member is known by
-its instance id and takes its own old place (KIP-345). Waiting for the generation to begin is the business of `rebalance`.
+Owns admission. A dynamic member learns its id first and joins with it (KIP-394, version 4 on); a static
+member is known by its instance id and takes its own old place (KIP-345). Waiting for the generation to begin
+is the business of `rebalance`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ _KINDS_THAT_GIVE_WAY: Final = (GroupKind.CONSUMER, GroupKind.STREAMS)
 
 
 def join_group(context: GroupContext, request: JoinGroupRequest) -> CoordinatorResult:
-    """Lets a member join. Raises what the request as a whole is refused with; the response then carries the member id of the request."""
+    """Lets a member join.
+
+    Raises what the request as a whole is refused with; the response then carries the member id of the request.
+    """
     check_request(context, request)
     group = context.groups.find(request.group_id)
     if isinstance(group, ClassicGroup):

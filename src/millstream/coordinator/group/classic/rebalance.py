@@ -1,7 +1,7 @@
 """The rebalance of a classic group: gather its members, begin a generation, wait for the leader's assignment.
 
-Owns when a rebalance begins and ends, and who is told. Every request that waits is answered: when the generation begins, when
-its assignment is known, or with an error when it will never be.
+Owns when a rebalance begins and ends, and who is told. Every request that waits is answered: when the generation
+begins, when its assignment is known, or with an error when it will never be.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def prepare_rebalance(context: GroupContext, group: ClassicGroup, reason: str) -
 
 
 def store(context: GroupContext, group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
-    """Writes the group as it stands, with `assignments` by member id. What cannot be stored is tried again with the next generation."""
+    """Writes the group as it stands, with `assignments` by member id.
+
+    What cannot be stored is tried again with the next generation.
+    """
     context.result.records.append(group_metadata_record(group, assignments))
     context.on_append_failure(lambda later: begin_again(later, group))
 
@@ -60,7 +63,10 @@ def begin_again(context: GroupContext, group: ClassicGroup) -> None:
 
 
 def maybe_complete_join(context: GroupContext, group: ClassicGroup) -> None:
-    """Goes on when all members have joined. A new group waits its delay out all the same: others may be about to come."""
+    """Goes on when all members have joined.
+
+    A new group waits its delay out all the same: others may be about to come.
+    """
     is_waiting = group.state is GroupState.PREPARING_REBALANCE and group.initial_delay is None
     if is_waiting and group.everyone_joined:
         complete_join(context, group)

@@ -24,7 +24,10 @@ GROUP_METADATA_VALUE_VERSION: Final = 3
 def group_metadata_record(
     group: ClassicGroup, assignments: Mapping[str, bytes]
 ) -> CoordinatorRecord:
-    """Returns the group as it stands, with `assignments` by member id. A member without one gets an empty assignment."""
+    """Returns the group as it stands, with `assignments` by member id.
+
+    A member without one gets an empty assignment.
+    """
     value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,

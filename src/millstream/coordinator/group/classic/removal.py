@@ -1,4 +1,7 @@
-"""Members that leave a classic group, or are removed from it. What that means for the group is the business of `rebalance`."""
+"""Members that leave a classic group, or are removed from it.
+
+What that means for the group is the business of `rebalance`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from millstream.errors import UnknownMemberId
 
 
 def remove_member(context: GroupContext, group: ClassicGroup, member: ClassicGroupMember) -> None:
-    """Answers whatever the member waits for with UNKNOWN_MEMBER_ID, so that a process that is still there joins anew."""
+    """Answers whatever the member waits for with UNKNOWN_MEMBER_ID, so that a process that is still
+    there joins anew.
+    """
     joining = group.take_joining(member)
     if joining is not None:
         context.result.reply(joining, join_error("", UnknownMemberId()))

@@ -1,7 +1,7 @@
 """Replay of the records of classic groups.
 
-At load the record is the group. Live, the group is ahead of its record in everything but the assignment: who is a member, and who waits, is
-soft state, which a new coordinator learns from the members.
+At load the record is the group. Live, the group is ahead of its record in everything but the assignment: who is a
+member, and who waits, is soft state, which a new coordinator learns from the members.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The answers to JoinGroup, which several operations give: to members that join, and to those that wait for a generation."""
+"""The answers to JoinGroup, which several operations give: to members that join, and to
+those that wait for a generation.
+"""
 
 from __future__ import annotations
 

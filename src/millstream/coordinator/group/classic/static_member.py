@@ -1,7 +1,7 @@
 """A static member comes back without knowing its member id: the process behind its instance id was restarted (KIP-345).
 
-It takes its own old place under a new id, and a process that still uses the old one is fenced. If nothing else changes in a
-stable group, no rebalance is needed: that is what static membership is for.
+It takes its own old place under a new id, and a process that still uses the old one is fenced. If nothing else changes
+in a stable group, no rebalance is needed: that is what static membership is for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads the subscriptions of the members of classic consumer groups, as far as their metadata can be read.
 
-The metadata belongs to the clients. A coordinator reads it for one purpose, not to expire offsets in use, and must survive
-anything in it.
+The metadata belongs to the clients. A coordinator reads it for one purpose, not to expire offsets in use, and
+must survive anything in it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ def topics_in(subscriptions: Iterable[bytes]) -> AbstractSet[str]:
 
 
 def _read(metadata: bytes) -> ConsumerProtocolSubscription:
-    """Raises ProtocolError. Every version begins as version 0, topics first, and clients are known to send less than they claim."""
+    """Raises ProtocolError.
+
+    Every version begins as version 0, topics first, and clients are known to send less than they claim.
+    """
     subscription, _ = ConsumerProtocolSubscription.decode(memoryview(metadata), _VERSION_BYTES, 0)
     return subscription

@@ -1,7 +1,7 @@
 """SyncGroup: the leader brings the assignment of its generation, every member is given its own.
 
-Owns the one write of a rebalance. The assignment is in force once the record that holds it has been replayed; no member hears
-of it before it is committed.
+Owns the one write of a rebalance. The assignment is in force once the record that holds it has been replayed; no member
+hears of it before it is committed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroup
 
 
 def sync_group(context: GroupContext, request: SyncGroupRequest) -> CoordinatorResult:
-    """Gives a member its assignment, at once or when the leader has sent it. Raises what the request is refused with."""
+    """Gives a member its assignment, at once or when the leader has sent it.
+
+    Raises what the request is refused with.
+    """
     if not request.group_id:
         raise InvalidGroupId
     match context.groups.find(request.group_id):

@@ -1,7 +1,9 @@
-"""Members of a consumer group that speak the classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup mean the same steps.
+"""Members of a consumer group that speak the classic protocol: JoinGroup, SyncGroup, Heartbeat and
+LeaveGroup mean the same steps.
 
-Joining is a heartbeat that brings a subscription, and a new generation is a new member epoch. The member that has to take a step is told
-REBALANCE_IN_PROGRESS, joins again, and fetches what it owns with SyncGroup; no such member leads or assigns.
+Joining is a heartbeat that brings a subscription, and a new generation is a new member epoch. The member that
+has to take a step is told REBALANCE_IN_PROGRESS, joins again, and fetches what it owns with SyncGroup; no
+such member leads or assigns.
 """
 
 from __future__ import annotations
@@ -264,7 +266,10 @@ def _classic_metadata(member: ConsumerGroupMember) -> ClassicMemberMetadata:
 
 
 def leave(context: GroupContext, group: ConsumerGroup, request: LeaveGroupRequest) -> None:
-    """Removes members. Also members of the consumer protocol can be removed like this, by an administrator. Each has its own error."""
+    """Removes members. Also members of the consumer protocol can be removed like this, by an administrator.
+
+    Each has its own error.
+    """
     leaving: dict[str, ConsumerGroupMember] = {}
     answers = [_leaving(group, identity, leaving) for identity in request.members]
     remove_members(context, group, leaving.values(), "left")

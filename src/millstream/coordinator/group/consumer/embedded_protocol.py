@@ -44,7 +44,10 @@ def owned_by(
 
 
 def read_assignment(assignment: bytes, topics: TopicsImage) -> tuple[Partitions, bool]:
-    """Returns the partitions of topics that exist, and whether there is anything in it besides. Raises ProtocolError."""
+    """Returns the partitions of topics that exist, and whether there is anything in it besides.
+
+    Raises ProtocolError.
+    """
     if not assignment:
         return {}, False
     version = _version(assignment, ConsumerProtocolAssignment.HIGHEST_VERSION)
@@ -60,7 +63,10 @@ def read_assignment(assignment: bytes, topics: TopicsImage) -> tuple[Partitions,
 def write_assignment(
     partitions: Mapping[Uuid, Iterable[int]], topics: TopicsImage, metadata: bytes
 ) -> bytes:
-    """Writes an assignment in the version that the member's own `metadata` is in. Raises ProtocolError when that has none."""
+    """Writes an assignment in the version that the member's own `metadata` is in.
+
+    Raises ProtocolError when that has none.
+    """
     version = _version(metadata, ConsumerProtocolAssignment.HIGHEST_VERSION)
     named = sorted(
         (topics.by_id[topic_id].name, sorted(ps))

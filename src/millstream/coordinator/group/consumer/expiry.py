@@ -1,4 +1,6 @@
-"""Timers of consumer groups: removes members whose time is up, and starts the timers of a group that has been loaded."""
+"""Timers of consumer groups: removes members whose time is up, and starts the timers of a group
+that has been loaded.
+"""
 
 from __future__ import annotations
 

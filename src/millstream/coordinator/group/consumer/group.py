@@ -1,7 +1,7 @@
 """A consumer group as the log has it, and what can be asked of it.
 
-All of it is hard state but the fields that say so: only `replay` changes it. What the coordinator does about it is in the
-modules beside this one.
+All of it is hard state but the fields that say so: only `replay` changes it. What the coordinator does about it is in
+the modules beside this one.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class ConsumerGroup:
         """A record of Kafka 4.0 and older is still in the log; it is to be removed."""
         self.soft = ConsumerSoftState()
         self.is_matching = False
-        """The expressions of the group are being matched with the topics; not in the log, and true whatever is written."""
+        """The expressions of the group are being matched with the topics; not in the log, and true whatever is
+        written."""
         self._owners: dict[Uuid, dict[int, str]] = {}
         self._regex_subscribers: Counter[str] = Counter()
 
@@ -164,7 +165,9 @@ class ConsumerGroup:
         return None if member_id is None else self.members[member_id]
 
     def members_with(self, updated: ConsumerGroupMember) -> Mapping[str, ConsumerGroupMember]:
-        """Returns the members as they will be: `updated` takes the place of its own older self, and of the static member it replaces."""
+        """Returns the members as they will be: `updated` takes the place of its own older self, and of the
+        static member it replaces.
+        """
         members = dict(self.members)
         replaced = self.static_member(updated.instance_id)
         if replaced is not None:
@@ -185,7 +188,9 @@ class ConsumerGroup:
         return self.targets.get(member_id, {})
 
     def assignor_wanted_by(self, members: Iterable[ConsumerGroupMember]) -> str | None:
-        """Returns the assignor that most of those ask for who ask for any; the first one asked for when as many ask for another."""
+        """Returns the assignor that most of those ask for who ask for any; the first one asked for
+        when as many ask for another.
+        """
         wanted = Counter(m.server_assignor for m in members if m.server_assignor is not None)
         return wanted.most_common(1)[0][0] if wanted else None
 

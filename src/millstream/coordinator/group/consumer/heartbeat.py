@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat: join, stay in and leave a consumer group (KIP-848).
 
-Owns who may: which member a request means, in which epoch. What the heartbeat of a member sets off is `update`; what its leaving does
-is `removal`.
+Owns who may: which member a request means, in which epoch. What the heartbeat of a member sets off is `update`; what
+its leaving does is `removal`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""A group goes from the classic to the consumer protocol, and back, while its members stay (KIP-848, "online migration").
+"""A group goes from the classic to the consumer protocol, and back, while its members stay
+(KIP-848, "online migration").
 
-The records of one kind are replaced by those of the other, in one batch. What waits and what runs is put right around it: requests that
-wait in a classic group are told to join again, and a group that has become classic begins a rebalance once its records are written.
+The records of one kind are replaced by those of the other, in one batch. What waits and what runs is put right around
+it: requests that wait in a classic group are told to join again, and a group that has become classic begins a rebalance
+once its records are written.
 """
 
 from __future__ import annotations

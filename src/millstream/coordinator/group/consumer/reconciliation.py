@@ -1,7 +1,7 @@
 """The steps of one member from the partitions it has to the ones it is to have (KIP-848, "reconciliation").
 
-A partition is taken from a member before it is given to another: the member is told to revoke it, says that it has, and only
-then moves on to the new epoch and gets what others have released. Pure: what a member is now, and what it is next.
+A partition is taken from a member before it is given to another: the member is told to revoke it, says that it has, and
+only then moves on to the new epoch and gets what others have released. Pure: what a member is now, and what it is next.
 """
 
 from __future__ import annotations

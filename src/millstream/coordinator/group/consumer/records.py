@@ -1,4 +1,7 @@
-"""The records of consumer groups, as Kafka 4.3 writes them: keys 3 and 5 to 8, and 16. Pure data: what to write, not when."""
+"""The records of consumer groups, as Kafka 4.3 writes them: keys 3 and 5 to 8, and 16.
+
+Pure data: what to write, not when.
+"""
 
 from __future__ import annotations
 

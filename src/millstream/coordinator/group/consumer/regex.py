@@ -1,8 +1,8 @@
 """Subscriptions by regular expression, matched here and not by the members (KIP-848).
 
-All expressions of a group are matched together and not too often. The member that brings one is not kept waiting: the shard gives a
-notice (`TopicsToMatch`), the edge matches and comes back with what it found (`take_matches`). One refresh means one
-rebalance.
+All expressions of a group are matched together and not too often. The member that brings one is not kept
+waiting: the shard gives a notice (`TopicsToMatch`), the edge matches and comes back with what it found
+(`take_matches`). One refresh means one rebalance.
 """
 
 from __future__ import annotations
@@ -142,7 +142,10 @@ def _resolve(
     asked: TopicsToMatch,
     matches: Mapping[str, frozenset[str]],
 ) -> None:
-    """Stores the topics, and begins a new epoch if they are others. Expressions that no member has any more are left out."""
+    """Stores the topics, and begins a new epoch if they are others.
+
+    Expressions that no member has any more are left out.
+    """
     group.is_matching = False
     resolved = {
         regex: ResolvedRegex(topics, asked.version, context.now.wall_ms)

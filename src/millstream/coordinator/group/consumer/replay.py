@@ -1,7 +1,7 @@
 """Replay of the records of consumer groups: the only place where their hard state changes, live and at load.
 
-A compacted log may begin in the middle of a group's story, so a tombstone of what is not there is nothing, and what a later
-record says counts.
+A compacted log may begin in the middle of a group's story, so a tombstone of what is not there is nothing, and what a
+later record says counts.
 """
 
 from __future__ import annotations

@@ -33,7 +33,10 @@ def restart_session(
 def await_revocation(
     context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> None:
-    """Waits for a member that has been told to revoke partitions. Each step that it takes on the way gives it the whole time again."""
+    """Waits for a member that has been told to revoke partitions.
+
+    Each step that it takes on the way gives it the whole time again.
+    """
     context.start_timer(
         _timer(GroupTimerKind.REBALANCE, group, member), member.rebalance_timeout_ms
     )

@@ -31,7 +31,10 @@ ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = MappingProxyType(
 
 
 def is_due(context: GroupContext, group: ConsumerGroup) -> bool:
-    """Tells whether an assignment is due. Assignments of one group keep their distance, so that members that come together share one."""
+    """Tells whether an assignment is due.
+
+    Assignments of one group keep their distance, so that members that come together share one.
+    """
     interval_ms = context.config.consumer.assignment_interval_ms.of_group(
         context.image, group.group_id
     )
@@ -81,6 +84,9 @@ def _assignor(
 def subscribed_ids(
     member: ConsumerGroupMember, regexes: Mapping[str, ResolvedRegex], topics: TopicsImage
 ) -> frozenset[Uuid]:
-    """Returns the ids of the subscribed topics that exist. A regular expression that is not resolved yet matches nothing."""
+    """Returns the ids of the subscribed topics that exist.
+
+    A regular expression that is not resolved yet matches nothing.
+    """
     names = topics_read_by([member], regexes)
     return frozenset(topics.by_name[name].topic_id for name in names if name in topics)

@@ -1,7 +1,7 @@
 """Brings a consumer group up to date with a member's request, whichever protocol the member speaks (KIP-848).
 
-Up to three things, each with its records: the member is created or changed, which may begin a new group epoch; a target assignment is
-made for the epoch; the member takes its next step towards its target.
+Up to three things, each with its records: the member is created or changed, which may begin a new group epoch; a target
+assignment is made for the epoch; the member takes its next step towards its target.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class SubscriptionChange:
 
     @property
     def calls_for_assignment(self) -> bool:
-        """Whether a new assignment is needed. Not while a regular expression has still to be matched: that will call for one."""
+        """Whether a new assignment is needed.
+
+        Not while a regular expression has still to be matched: that will call for one.
+        """
         return self.of_names or self.of_regex is RegexChange.RESOLVED
 
 
@@ -93,7 +96,9 @@ def change_subscription(
 def update_epoch(
     context: GroupContext, group: ConsumerGroup, wanted: ConsumerGroupMember, *, must_change: bool
 ) -> int:
-    """Returns the group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
+    """Returns the group's epoch: a new one when what its members subscribe to has changed,
+    or the topics themselves have.
+    """
     if not must_change and group.soft.checked_version == context.topics_version:
         return group.epoch
     members = group.members_with(wanted)
@@ -118,7 +123,9 @@ def reconcile_member(
     *,
     changed: bool,
 ) -> ConsumerGroupMember:
-    """Returns the member as it is after its next step to `target`: an epoch, and its part of the assignment of that epoch."""
+    """Returns the member as it is after its next step to `target`: an epoch, and its part of the
+    assignment of that epoch.
+    """
     epoch, partitions = target
     if not changed and member.is_reconciled_to(epoch):
         return member

@@ -33,7 +33,10 @@ _LATEST_TIMESTAMP = 2**63 - 1
 
 
 def commit_offsets(context: GroupContext, request: OffsetCommitRequest) -> CoordinatorResult:
-    """Commits offsets. Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
+    """Commits offsets. Raises what every partition is refused with.
+
+    Metadata that is too long is that partition's own error.
+    """
     group = context.groups.find(request.group_id)
     if group is not None:
         group.check_may_commit(_committer(request, context.caller))

@@ -1,4 +1,5 @@
-"""OffsetDelete, and the offsets of topics and groups that are deleted: everything that removes offsets without waiting for age.
+"""OffsetDelete, and the offsets of topics and groups that are deleted: everything that removes
+offsets without waiting for age.
 
 Removes what is held: what is committed, and what open transactions have staged, which would count later.
 """
@@ -31,7 +32,10 @@ def start_to_forget(context: GroupContext) -> None:
 
 
 def delete_offsets(context: GroupContext, request: OffsetDeleteRequest) -> CoordinatorResult:
-    """Deletes committed offsets. Raises what the whole request is refused with. Topics that members read are refused one by one."""
+    """Deletes committed offsets. Raises what the whole request is refused with.
+
+    Topics that members read are refused one by one.
+    """
     if not request.group_id:
         raise InvalidGroupId
     group = context.groups.get(request.group_id)
@@ -73,8 +77,9 @@ def forget_topics(context: GroupContext, request: TopicsDeleted) -> CoordinatorR
 def forget_missing_topics(context: GroupContext, timer: GroupTimer) -> None:
     """The coordinator was loaded: topics may have been deleted while no coordinator was there to write it down.
 
-    The image is at least as new as that which made this node the leader, and earlier leaders stored offsets of topics of earlier
-    images only: a topic that is not in it is gone. An offset that does not say of which topic it is belongs to the one of that name.
+    The image is at least as new as that which made this node the leader, and earlier leaders stored offsets
+    of topics of earlier images only: a topic that is not in it is gone. An offset that does not say of which
+    topic it is belongs to the one of that name.
     """
     context.on_append_failure(lambda again: again.start_timer(timer, _RETRY_MS))
     for group_id in context.offsets.group_ids():
@@ -96,7 +101,9 @@ def _topic_id(context: GroupContext, topic: str) -> Uuid | None:
 def _has_offset_of(
     context: GroupContext, group_id: str, partition: tuple[str, int], *topic_ids: Uuid | None
 ) -> bool:
-    """Whether an offset of the partition, committed or staged, says that it is of one of the topics: a tombstone would take it too."""
+    """Whether an offset of the partition, committed or staged, says that it is of one of the topics: a
+    tombstone would take it too.
+    """
     held = context.offsets.held(group_id, *partition)
     return any(stored.value.topic_id in topic_ids for stored in held)
 

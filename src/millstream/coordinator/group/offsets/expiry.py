@@ -1,7 +1,7 @@
 """Expiry: offsets that are not used any more, and groups that hold nothing, are removed by tombstones.
 
-Owns the question how old an offset may get. What a group still reads does not expire; neither does what an open transaction
-may change.
+Owns the question how old an offset may get. What a group still reads does not expire; neither does what an
+open transaction may change.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def fetch_offsets(context: GroupContext, request: OffsetFetchRequest) -> Coordin
 def _fetch(
     context: GroupContext, request: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> OffsetFetchResponseGroup:
-    """Topics of None asks for all of them. `require_stable`: an offset an open transaction may change is an error instead.
+    """Topics of None asks for all of them.
+
+    `require_stable`: an offset an open transaction may change is an error instead.
 
     Raises what the whole group is refused with. A group that does not exist has committed nothing.
     """
@@ -80,7 +82,9 @@ class _Finder:
         self._require_stable = require_stable
 
     def all_topics(self) -> dict[str, set[int]]:
-        """Returns what has been committed, except for topics that are gone; and, for who has to wait for it, what is only staged."""
+        """Returns what has been committed, except for topics that are gone; and, for who has to
+        wait for it, what is only staged.
+        """
         topics: dict[str, set[int]] = {}
         for topic, partitions in self._offsets.of_group(self._group_id).items():
             topic_id = self._id_of(topic)

@@ -1,7 +1,8 @@
 """The committed offsets of one shard's groups, and those that open transactions have staged.
 
-Hard state: only the replay of records changes it. Offsets of a transaction count when its commit marker comes. Whoever removes
-offsets asks for those that are *held*, which are both kinds: a staged offset that outlives what it belongs to would count later.
+Hard state: only the replay of records changes it. Offsets of a transaction count when its commit marker
+comes. Whoever removes offsets asks for those that are *held*, which are both kinds: a staged offset that
+outlives what it belongs to would count later.
 """
 
 from __future__ import annotations

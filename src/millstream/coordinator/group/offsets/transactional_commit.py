@@ -1,8 +1,8 @@
 """TxnOffsetCommit: offsets that count when the transaction of their producer is committed.
 
-Owns who may commit them and how they are written. What becomes of them at the end of the transaction is the offset store's
-business; whether the transaction is open, the caller's. The records say of which topic the offsets are, which those of Kafka 4.3
-do not: an offset that outlives its topic is known by it.
+Owns who may commit them and how they are written. What becomes of them at the end of the transaction is the offset
+store's business; whether the transaction is open, the caller's. The records say of which topic the offsets are, which
+those of Kafka 4.3 do not: an offset that outlives its topic is known by it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def commit_transactional_offsets(
 ) -> CoordinatorResult:
     """Commits offsets that count once their transaction is committed.
 
-    Raises what every partition is refused with. Metadata that is too long, and a topic that was deleted while the commit was on its
-    way, are the partition's own errors.
+    Raises what every partition is refused with. Metadata that is too long, and a topic that was deleted while the
+    commit was on its way, are the partition's own errors.
     """
     commit = request.commit
     _check_may_commit(context.groups, commit, context.caller)

@@ -28,8 +28,8 @@ FIRST_EPOCH: Final = 1
 @dataclass(frozen=True, slots=True)
 class ShareSoftState:
     asked_to_initialize_ms: Mapping[Uuid, int] = field(default_factory=dict)
-    """When the share coordinator was last asked for a topic, on the monotonic clock. What only the log knows was asked when it is first
-    looked at."""
+    """When the share coordinator was last asked for a topic, on the monotonic clock. What only the log knows was asked
+    when it is first looked at."""
     checked_version: int | None = None
     """The version of the topics that `metadata_hash` was last compared with."""
 
@@ -63,7 +63,10 @@ class ShareGroup:
 
     @property
     def is_unused(self) -> bool:
-        """Whether time may delete the group: never, as its state is with the share coordinator. An administrator deletes it."""
+        """Whether time may delete the group: never, as its state is with the share coordinator.
+
+        An administrator deletes it.
+        """
         return False
 
     def check_may_commit(self, committer: Committer) -> None:

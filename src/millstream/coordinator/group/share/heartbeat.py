@@ -1,8 +1,8 @@
 """ShareGroupHeartbeat: join, stay in and leave a share group (KIP-932).
 
-Owns who may, and what a heartbeat sets off: a new group epoch when subscriptions or topics have changed, a new target assignment, the
-member's own. Partitions that are read for the first time are to be initialised with the share coordinator; the edge asks it for
-what `HeartbeatOutcome` says and brings back the answer (`initialization`).
+Owns who may, and what a heartbeat sets off: a new group epoch when subscriptions or topics have changed, a new target
+assignment, the member's own. Partitions that are read for the first time are to be initialised with the share
+coordinator; the edge asks it for what `HeartbeatOutcome` says and brings back the answer (`initialization`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ class HeartbeatOutcome:
 
 
 def heartbeat(context: GroupContext, request: ShareGroupHeartbeatRequest) -> CoordinatorResult:
-    """Replies with a HeartbeatOutcome. The request has passed `request_check`; raises what its group refuses it with."""
+    """Replies with a HeartbeatOutcome.
+
+    The request has passed `request_check`; raises what its group refuses it with.
+    """
     if request.member_epoch == LEAVING_EPOCH:
         outcome = HeartbeatOutcome(_leave(context, request))
     else:
@@ -109,7 +112,10 @@ def existing_group(groups: Groups, group_id: str) -> ShareGroup:
 
 
 def group_to_change(groups: Groups, group_id: str) -> ShareGroup:
-    """A group that does not exist yet begins with the first record about it. Raises GroupIdNotFound for another kind."""
+    """A group that does not exist yet begins with the first record about it.
+
+    Raises GroupIdNotFound for another kind.
+    """
     return (
         ShareGroup(group_id) if groups.find(group_id) is None else existing_group(groups, group_id)
     )

@@ -1,7 +1,7 @@
 """Share state of the partitions a share group reads: what is to be initialised, and what became of it.
 
-The share coordinator may be on another node. The group's record says what it was asked for and what it has done, so that nothing is
-assigned too early and nothing is forgotten when the group is deleted.
+The share coordinator may be on another node. The group's record says what it was asked for and what it has done, so
+that nothing is assigned too early and nothing is forgotten when the group is deleted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Initialization:
 def begin_initialization(
     context: GroupContext, group: ShareGroup, topic_names: Collection[str], group_epoch: int
 ) -> Initialization | None:
-    """Returns the partitions that are read and have no state. Those asked for a moment ago are left to the heartbeat that asked."""
+    """Returns the partitions that are read and have no state.
+
+    Those asked for a moment ago are left to the heartbeat that asked.
+    """
     missing = without(_partitions_of(context, topic_names), group.state_partitions.initialized)
     if not missing:
         return None

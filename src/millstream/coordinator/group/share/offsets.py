@@ -1,6 +1,7 @@
 """The offsets at which a share group begins, set or forgotten by an administrator: in groups without members only.
 
-The offsets themselves are the share coordinator's. Each operation has two halves, and the edge asks the share coordinator between them.
+The offsets themselves are the share coordinator's. Each operation has two halves, and the edge asks the share
+coordinator between them.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def alter_offsets(
 ) -> CoordinatorResult:
     """Replies with an AlterOutcome. Raises GroupIdNotFound for a group of another kind, NonEmptyGroup.
 
-    As in Kafka, a group that does not exist is made as soon as one of the topics exists, whichever of its partitions are named; what is
-    written then names the topic with no partitions.
+    As in Kafka, a group that does not exist is made as soon as one of the topics exists, whichever of its partitions
+    are named; what is written then names the topic with no partitions.
     """
     group = group_to_change(context.groups, request.group_id)
     _check_is_empty(group)
@@ -107,7 +108,10 @@ def _altered(
 def begin_deletion_of_offsets(
     context: GroupContext, request: DeleteShareGroupOffsetsRequest
 ) -> CoordinatorResult:
-    """Replies with a DeleteOutcome. Raises GroupIdNotFound, NonEmptyGroup. Partitions whose state is being deleted are not assigned any more."""
+    """Replies with a DeleteOutcome. Raises GroupIdNotFound, NonEmptyGroup.
+
+    Partitions whose state is being deleted are not assigned any more.
+    """
     group = existing_group(context.groups, request.group_id)
     _check_is_empty(group)
     state = group.state_partitions

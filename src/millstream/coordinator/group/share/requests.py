@@ -1,4 +1,6 @@
-"""The requests about share groups that come from this node itself, between the group coordinator and the share coordinator."""
+"""The requests about share groups that come from this node itself, between the group coordinator
+and the share coordinator.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ class PartitionsNotInitialized:
 
 @dataclass(frozen=True, slots=True)
 class InitializedPartitions:
-    """Asks for the partitions that have share state. Answered with `Partitions`; a group that does not exist has none."""
+    """Asks for the partitions that have share state.
+
+    Answered with `Partitions`; a group that does not exist has none.
+    """
 
     group_id: str
 

@@ -1,4 +1,5 @@
-"""The partitions of a share group that have share state: only those can be assigned, and their state has to go with the group.
+"""The partitions of a share group that have share state: only those can be assigned, and their
+state has to go with the group.
 
 Immutable, as record 15 has it. The share coordinator is asked by the edge; what it has answered is written here.
 """

@@ -22,7 +22,10 @@ from millstream.model import Uuid
 
 
 def is_due(context: GroupContext, group: ShareGroup) -> bool:
-    """Tells whether an assignment is due. Assignments of one group keep their distance, so that members that come together share one."""
+    """Tells whether an assignment is due.
+
+    Assignments of one group keep their distance, so that members that come together share one.
+    """
     interval_ms = context.config.share.assignment_interval_ms.of_group(
         context.image, group.group_id
     )

@@ -91,7 +91,9 @@ def _tasks(tasks: Iterable[TaskId]) -> list[wire.TaskIds]:
 
 
 def _topology(group: StreamsGroup) -> wire.Topology | None:
-    """With the numbers of partitions that were derived, once the topology can run; as members brought it before that."""
+    """With the numbers of partitions that were derived, once the topology can run; as members
+    brought it before that.
+    """
     configured = group.configured_topology
     if configured is not None and configured.is_ready:
         return _configured(configured)

@@ -11,7 +11,9 @@ from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def resume(context: GroupContext, group: StreamsGroup) -> None:
-    """The group has been loaded: each member has a whole session to show itself, and the time to give tasks back begins anew."""
+    """The group has been loaded: each member has a whole session to show itself, and the time to
+    give tasks back begins anew.
+    """
     for member in group.members.values():
         sessions.resume(context, group, member)
 

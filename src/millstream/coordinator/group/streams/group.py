@@ -1,7 +1,8 @@
 """A streams group: what the log says of it, and what its coordinator knows besides.
 
-Hard state changes in `replay` alone. Soft state (the topology set against today's topics, a requested shutdown, the epoch of
-endpoint information) is lost with the coordinator, as in Kafka, and comes back with the members' next heartbeats.
+Hard state changes in `replay` alone. Soft state (the topology set against today's topics, a requested
+shutdown, the epoch of endpoint information) is lost with the coordinator, as in Kafka, and comes back with
+the members' next heartbeats.
 """
 
 from __future__ import annotations
@@ -156,7 +157,9 @@ class StreamsGroup:
         return self.target_assignment.get(member_id, Tasks())
 
     def _check_held_since(self, member: StreamsGroupMember, committer: Committer) -> None:
-        """A commit may be older than the answer to the last heartbeat, for tasks that the member held before it already."""
+        """A commit may be older than the answer to the last heartbeat, for tasks that the
+        member held before it already.
+        """
         current = member.current
         held = {**current.pending_revocation.active, **current.assigned.active}
         for topic_id, partition in committer.partitions:

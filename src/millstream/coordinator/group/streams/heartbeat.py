@@ -1,7 +1,8 @@
 """StreamsGroupHeartbeat: joining, staying, reconciling.
 
-A heartbeat may change three things, in this order: what is known of the member and its topology (which raises the group epoch),
-the target assignment (which follows the group epoch), and the tasks in the member's hands (which follow the target).
+A heartbeat may change three things, in this order: what is known of the member and its topology (which raises
+the group epoch), the target assignment (which follows the group epoch), and the tasks in the member's hands
+(which follow the target).
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class StreamsHeartbeat:
 
 
 def heartbeat(context: GroupContext, request: StreamsGroupHeartbeatRequest) -> CoordinatorResult:
-    """Replies with a StreamsHeartbeat. The request has passed `request_check`; raises what its group refuses it with."""
+    """Replies with a StreamsHeartbeat.
+
+    The request has passed `request_check`; raises what its group refuses it with.
+    """
     if request.member_epoch < JOIN_EPOCH:
         outcome = StreamsHeartbeat(leave(context, request))
     else:
@@ -195,7 +199,9 @@ def _target(
     member: StreamsGroupMember,
     configured: ConfiguredTopology,
 ) -> TargetTasks:
-    """The member's part of the newest assignment: a new one when the group epoch is ahead and enough time has passed."""
+    """The member's part of the newest assignment: a new one when the group epoch is ahead and
+    enough time has passed.
+    """
     last = TargetTasks(group.assignment_epoch, group.target_of(member.member_id))
     if group.assignment_epoch >= epoch:
         return last
@@ -237,7 +243,8 @@ def _response(
     before: StreamsGroupMember,
     member: StreamsGroupMember,
 ) -> StreamsGroupHeartbeatResponse:
-    """Tasks are told when they changed, to a member that joins, and again to a member that holds others: an answer was lost.
+    """Tasks are told when they changed, to a member that joins, and again to a member that holds
+    others: an answer was lost.
 
     Kafka 4.3 does not tell them again; such a member would do nothing until the next rebalance.
     """

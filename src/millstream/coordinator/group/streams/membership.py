@@ -78,7 +78,9 @@ def known_member(heartbeat: Heartbeat, group: StreamsGroup) -> StreamsGroupMembe
 
 
 def _check_epoch(heartbeat: Heartbeat, member: StreamsGroupMember) -> None:
-    """A member that missed the answer to its last heartbeat may be one epoch behind, if it holds nothing it should not."""
+    """A member that missed the answer to its last heartbeat may be one epoch behind, if it holds
+    nothing it should not.
+    """
     received, known, owned = heartbeat.request.member_epoch, member.epoch, heartbeat.owned
     is_behind_by_one_answer = (
         received == member.current.previous_epoch

@@ -1,7 +1,7 @@
 """The partition counts of a topology's internal topics, derived as Kafka's broker does.
 
-Repartition topics take the largest count among the sources of those who write them, copartitioned topics the same count,
-changelogs one partition for each task. Topics that exist already count as they are.
+Repartition topics take the largest count among the sources of those who write them, copartitioned topics the same
+count, changelogs one partition for each task. Topics that exist already count as they are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class PartitionCounts:
 
 
 def decide_partition_counts(topology: StreamsTopology, topics: TopicsImage) -> PartitionCounts:
-    """Decides the partition counts of internal topics. Source topics that are not internal must exist. Raises StreamsInvalidTopology, TopologyProblem."""
+    """Decides the partition counts of internal topics. Source topics that are not internal must exist.
+
+    Raises StreamsInvalidTopology, TopologyProblem.
+    """
     counts = PartitionCounts(topics)
     subtopologies = topology.subtopologies.values()
     counts.decide(_repartition_counts(subtopologies, counts))

@@ -1,7 +1,7 @@
 """Brings a member from the tasks it holds to its target assignment: first it lets go, then it is given what is free.
 
-A task moves to another process only when no member holds it: its old owner has said that it gave the task back, or is gone.
-The member's epoch tells how far it has come; it enters the target's epoch when it has nothing left to give back.
+A task moves to another process only when no member holds it: its old owner has said that it gave the task back, or is
+gone. The member's epoch tells how far it has come; it enters the target's epoch when it has nothing left to give back.
 """
 
 from __future__ import annotations

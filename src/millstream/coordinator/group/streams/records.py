@@ -1,7 +1,7 @@
 """The records of streams groups (types 17 and 19-23), as Kafka 4.3 writes them.
 
-Owns the mapping between a group's values and record messages. Pure data: what to write and what it says, not when. Lists are
-sorted, so that equal states give equal bytes.
+Owns the mapping between a group's values and record messages. Pure data: what to write and what it says, not when.
+Lists are sorted, so that equal states give equal bytes.
 """
 
 from __future__ import annotations

@@ -39,7 +39,10 @@ def leave(
 def remove_member(
     context: GroupContext, group: StreamsGroup, member: StreamsGroupMember, reason: str
 ) -> None:
-    """Removes a member. Its tasks are free at once: should it still work on them, transactions and epochs keep its writes out."""
+    """Removes a member.
+
+    Its tasks are free at once: should it still work on them, transactions and epochs keep its writes out.
+    """
     _LOGGER.info("group %s: %s: %s", group.group_id, member.member_id, reason)
     context.result.records += records.member_tombstones(group.group_id, member.member_id)
     context.result.records.append(

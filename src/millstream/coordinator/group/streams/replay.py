@@ -39,8 +39,9 @@ _NO_EPOCH = -1
 
 
 def replay(groups: Groups, record: CoordinatorRecord) -> None:
-    """A value makes the group if need be: an empty group of another kind gives way to it. A tombstone of what is not there is
-    passed over: compaction may have taken what it deletes.
+    """A value makes the group if need be: an empty group of another kind gives way to it.
+
+    A tombstone of what is not there is passed over: compaction may have taken what it deletes.
     """
     key = record.key
     match key:

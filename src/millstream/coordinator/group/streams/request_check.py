@@ -1,4 +1,6 @@
-"""Checks a StreamsGroupHeartbeat by the rules that hold whatever the group (KIP-1071, as far as Kafka 4.3 supports it)."""
+"""Checks a StreamsGroupHeartbeat by the rules that hold whatever the group (KIP-1071, as far as
+Kafka 4.3 supports it).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The target assignment of a streams group: who shall hold which tasks, written for every member whose part has changed."""
+"""The target assignment of a streams group: who shall hold which tasks, written for every
+member whose part has changed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
 
 
 def is_due(context: GroupContext, group: StreamsGroup) -> bool:
-    """Tells whether an assignment is due. Assignments of one group keep their distance, so that members that come together share one."""
+    """Tells whether an assignment is due.
+
+    Assignments of one group keep their distance, so that members that come together share one.
+    """
     interval_ms = context.config.streams.assignment_interval_ms.of_group(
         context.image, group.group_id
     )

@@ -6,7 +6,10 @@ from millstream.protocol.enums import StreamsGroupStatus
 
 
 class TopologyProblem(Exception):
-    """The topics in the cluster are not what the topology needs. Not an error of the request: the member is told and waits."""
+    """The topics in the cluster are not what the topology needs.
+
+    Not an error of the request: the member is told and waits.
+    """
 
     def __init__(self, code: StreamsGroupStatus, detail: str) -> None:
         super().__init__(detail)

@@ -1,4 +1,7 @@
-"""Settings of a connection to a broker: how long it waits, how much it holds, and with whom. Kafka's names in snake case, Kafka's defaults."""
+"""Settings of a connection to a broker: how long it waits, how much it holds, and with whom.
+
+Kafka's names in snake case, Kafka's defaults.
+"""
 
 from __future__ import annotations
 

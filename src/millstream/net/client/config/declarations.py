@@ -1,4 +1,5 @@
-"""The declaration of a setting: its default, the check of what users give, one sentence; and the checks that many share.
+"""The declaration of a setting: its default, the check of what users give, one sentence;
+and the checks that many share.
 
 A config is a frozen dataclass whose fields are made with `setting()`.
 """

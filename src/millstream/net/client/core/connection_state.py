@@ -1,4 +1,6 @@
-"""The requests that one connection has sent and that are not answered. Brokers answer in order, so the oldest request is next.
+"""The requests that one connection has sent and that are not answered.
+
+Brokers answer in order, so the oldest request is next.
 
 Knows frames, correlation ids and versions; not sockets, not time.
 """

@@ -17,7 +17,9 @@ def unexpected_size(size: int, frame_bytes_max: int) -> str:
 
 
 def early_end(security_protocol: str, answers: int) -> str:
-    """Returns the likely reason why a broker closed a connection after so few answers; empty when there is none to name."""
+    """Returns the likely reason why a broker closed a connection after so few answers;
+    empty when there is none to name.
+    """
     encrypted = security_protocol.endswith("SSL")
     if answers == 0 and encrypted:
         return " before it answered; it may want a certificate of ours (ssl_keystore_location)"

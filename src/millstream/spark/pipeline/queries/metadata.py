@@ -14,7 +14,10 @@ from millstream.streams.topology.topology import Topology
 
 @dataclass(frozen=True, slots=True, order=True)
 class TaskHostInfo:
-    """A task host: its executor, as Spark calls it, and its number there. `driver` is the executor in the driver's own JVM."""
+    """A task host: its executor, as Spark calls it, and its number there.
+
+    `driver` is the executor in the driver's own JVM.
+    """
 
     executor: str
     number: int

@@ -1,7 +1,8 @@
-"""Answers queries of an application's stores as JSON over HTTP, from its driver: who asks needs neither Spark nor the driver's Python.
+"""Answers queries of an application's stores as JSON over HTTP, from its driver: who asks needs
+neither Spark nor the driver's Python.
 
-One server for all task hosts: the driver asks the host that has the task, so nothing is forwarded between instances. Addresses and
-answers are those of `streams.query_server`. Needs the extra `queries`.
+One server for all task hosts: the driver asks the host that has the task, so nothing is forwarded between instances.
+Addresses and answers are those of `streams.query_server`. Needs the extra `queries`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ THREADS_MAX: Final = 16
 
 
 class SparkQueryServer(BlockingClient[QueryServer]):
-    """Serves as long as its `with` block lasts, at `address`, on a thread of its own; before the application runs it says 503.
+    """Serves as long as its `with` block lasts, at `address`, on a thread of its own; before the
+    application runs it says 503.
 
-    Who may ask is said as for `QueryServer`: by `token`, `tls` or `open_to_all`. `partitioners`: by store, for keys that another
-    partitioner than Kafka's has spread.
+    Who may ask is said as for `QueryServer`: by `token`, `tls` or `open_to_all`. `partitioners`: by store, for keys
+    that another partitioner than Kafka's has spread.
     """
 
     def __init__(
@@ -46,8 +48,9 @@ class SparkQueryServer(BlockingClient[QueryServer]):
         tls: QueryTls | None = None,
         open_to_all: bool = False,
     ) -> None:
-        """`address`: the host and port to listen at, as "0.0.0.0:8080". Raises ConfigError for one that makes no sense, and for a
-        server that everybody could ask by accident.
+        """`address`: the host and port to listen at, as "0.0.0.0:8080".
+
+        Raises ConfigError for one that makes no sense, and for a server that everybody could ask by accident.
         """
         asked = _StoresOfDriver(application, HostInfo.parsed(address))
         self._asked = asked

@@ -16,7 +16,9 @@ from millstream.streams.serdes.serde import Serde
 
 
 class Queryable:
-    """Stores are asked in the task hosts that have them, between the runs of their tasks: an answer is what is committed."""
+    """Stores are asked in the task hosts that have them, between the runs of their tasks:
+    an answer is what is committed.
+    """
 
     _queries: StoreQueries
 
@@ -26,11 +28,14 @@ class Queryable:
         *,
         timeout_ms: int = QUERY_TIMEOUT_MS,
     ) -> Any:  # Any: ReadOnlyKeyValueStore or another, as the type says that is wanted
-        """Returns a store to be read, over all partitions or that of the parameters. A name alone: values as rows, without timestamps.
+        """Returns a store to be read, over all partitions or that of the parameters.
 
-        `timeout_ms` is that of each question to a task. Raises StreamsNotStarted, InvalidStoreError for a store that is not there or
-        not of this type, InvalidStorePartition. Methods of the store raise StoreNotAvailable where the task cannot be asked now:
-        ask again; and InvalidStoreError where more than 100,000 rows of a partition would answer.
+        A name alone: values as rows, without timestamps.
+
+        `timeout_ms` is that of each question to a task. Raises StreamsNotStarted, InvalidStoreError for a
+        store that is not there or not of this type, InvalidStorePartition. Methods of the store raise
+        StoreNotAvailable where the task cannot be asked now: ask again; and InvalidStoreError where more than
+        100,000 rows of a partition would answer.
         """
         check_kind("store: wanted", wanted, str | StoreQueryParameters)
         return self._queries.store(wanted, timeout_ms)
@@ -55,12 +60,16 @@ class Queryable:
     ) -> KeyQueryMetadata[TaskHostInfo]:
         """Returns the partition of a key, and the host that has it. Without a serde the store's own writes the key.
 
-        `partitioner` is for keys that another one than Kafka's has spread: it is given the key and the number of partitions.
+        `partitioner` is for keys that another one than Kafka's has spread: it is given the key and
+        the number of partitions.
         """
         return self._queries.metadata_of_key(store, key, key_serde, partitioner)
 
     def metadata_for_all_streams_clients(self) -> list[StreamsMetadata[TaskHostInfo]]:
-        """Returns what each task host has: stores and input partitions. Hosts whose tasks have not run yet are left out."""
+        """Returns what each task host has: stores and input partitions.
+
+        Hosts whose tasks have not run yet are left out.
+        """
         return self._queries.metadata()
 
     def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata[TaskHostInfo]]:

@@ -1,6 +1,7 @@
 """Questions to the stores of a task host, and its answers. Pure: a host answers with them, the driver asks with them.
 
-Keys and rows travel as objects, pickled with cloudpickle: classes that an application has defined itself come back as they were.
+Keys and rows travel as objects, pickled with cloudpickle: classes that an application has defined
+itself come back as they were.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Asks the stores of an application on Spark: finds the task hosts that have them, and opens again what has been closed."""
+"""Asks the stores of an application on Spark: finds the task hosts that have them, and
+opens again what has been closed.
+"""
 
 from __future__ import annotations
 
@@ -168,7 +170,8 @@ class StoreQueries:
     ) -> object:
         """Asks the store of one task. `partition` None asks a global store.
 
-        Raises StoreNotAvailable where no host has the task open, or it does not answer in time; it is then opened, to be asked again.
+        Raises StoreNotAvailable where no host has the task open, or it does not answer in time; it is then
+        opened, to be asked again.
         """
         if where.plan is None:
             return self._ask_global(where, question, timeout_ms)

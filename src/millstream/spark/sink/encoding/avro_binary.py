@@ -43,7 +43,10 @@ _MS_US: Final = 1_000
 
 
 def avro_writer(option: str, schema: str, kind: spark.DataType) -> Writer:
-    """Returns the writer of a column whose type fits the schema. Raises ConfigError for members that the column needs and lacks."""
+    """Returns the writer of a column whose type fits the schema.
+
+    Raises ConfigError for members that the column needs and lacks.
+    """
     named: dict[str, Parsed] = {}
     whole = parsed(schema, named)
     return _Schemas(option, named).required(whole, kind)

@@ -75,7 +75,9 @@ class WrittenColumn:
 
 
 def _prefixes(prefix: Prefix, topics: pa.Array) -> pa.Array:
-    """A row without a topic has none, and fails for that later; so does one whose topic has a name that no topic can have."""
+    """A row without a topic has none, and fails for that later; so does one whose topic has
+    a name that no topic can have.
+    """
     import pyarrow as pa
 
     names = topics.dictionary_encode()
@@ -88,7 +90,9 @@ def _prefixes(prefix: Prefix, topics: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class FunctionColumn:
-    """A function is called with the columns of each row whose own is not null, and gives bytes, or None for a tombstone."""
+    """A function is called with the columns of each row whose own is not null, and gives
+    bytes, or None for a tombstone.
+    """
 
     name: str
     function: Callable[..., object]
@@ -114,7 +118,9 @@ class FunctionColumn:
 
 
 def readable(value: pa.Scalar) -> bytes | None:
-    """Returns a value that has no encoding as JSON, for whoever reads the dead letter; None for text that is no UTF-8."""
+    """Returns a value that has no encoding as JSON, for whoever reads the dead letter; None for
+    text that is no UTF-8.
+    """
     try:
         shown = json.dumps(
             value.as_py(maps_as_pydicts="strict"), default=_shown, ensure_ascii=False

@@ -1,6 +1,7 @@
 """Encodes the keys and values of rows, an Arrow batch at a time, before they are counted, compared and sent.
 
-A null key or value stays null. What cannot be encoded ends the write, or is told beside the row where there is a topic for dead letters.
+A null key or value stays null. What cannot be encoded ends the write, or is told beside the row where there
+is a topic for dead letters.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnEncoding:
-    """The format with its whole schema, and the column's type as JSON. `schema_id`: that of the newest schema of a subject."""
+    """The format with its whole schema, and the column's type as JSON.
+
+    `schema_id`: that of the newest schema of a subject.
+    """
 
     column: ColumnFormat
     type: str
@@ -57,7 +61,10 @@ class Encoding:
 
 
 def encoding_of(options: SinkOptions, schema: StructType) -> Encoding | None:
-    """None where nothing is encoded. Raises ConfigError for a column that its schema does not take, and SchemaRegistryError."""
+    """None where nothing is encoded.
+
+    Raises ConfigError for a column that its schema does not take, and SchemaRegistryError.
+    """
     formats = options.formats
     if not formats.encoded:
         return None
@@ -86,9 +93,12 @@ def _checked(
 
 
 def encode(encoding: Encoding, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns the rows with bytes for keys and values. Raises UnencodableRow without a topic for dead letters, and SchemaRegistryError.
+    """Returns the rows with bytes for keys and values.
 
-    With one, the reasons are in a column of their own, and what could not be encoded is in the row as JSON, for whoever reads the dead letter.
+    Raises UnencodableRow without a topic for dead letters, and SchemaRegistryError.
+
+    With one, the reasons are in a column of their own, and what could not be encoded is in the row as JSON,
+    for whoever reads the dead letter.
     """
     import pyarrow as pa
 
@@ -150,7 +160,9 @@ def _column(encoding: ColumnEncoding, registry: Registry | None) -> EncodedColum
 
 
 def _prefix(encoding: ColumnEncoding, registry: Registry) -> Prefix:
-    """The id of the newest schema is known since the query has started; a schema that options give is registered where it is missing."""
+    """The id of the newest schema is known since the query has started; a schema that options give is
+    registered where it is missing.
+    """
     if encoding.schema_id is not None:
         known = id_prefix(encoding.schema_id)
         return lambda _: known

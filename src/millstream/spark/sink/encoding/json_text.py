@@ -1,4 +1,5 @@
-"""JSON text of whole columns, as the source's decoder reads it: dates and times in ISO 8601, bytes in base64, members that are null left out.
+"""JSON text of whole columns, as the source's decoder reads it: dates and times in ISO 8601, bytes in base64,
+members that are null left out.
 
 Pure. Decimals that a double would not hold (more than 15 digits) are text.
 """

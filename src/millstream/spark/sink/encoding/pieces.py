@@ -1,6 +1,7 @@
 """Columns of bytes that are put together piece by piece, whole columns at a time: no Python object is made for a row.
 
-Pure. A writer takes a column without nulls and gives as many pieces; it raises ValueError, which says what cannot be written.
+Pure. A writer takes a column without nulls and gives as many pieces; it raises ValueError, which
+says what cannot be written.
 """
 
 from __future__ import annotations
@@ -156,7 +157,10 @@ def fixed(numbers: NDArray[np.generic]) -> pa.Array:
 
 
 def integers(values: pa.Array, kind: pa.DataType) -> IntArray:
-    """Returns whole numbers, dates and times as 64-bit numbers. Raises ValueError for one that is out of the range of the type."""
+    """Returns whole numbers, dates and times as 64-bit numbers.
+
+    Raises ValueError for one that is out of the range of the type.
+    """
     import pyarrow as pa
 
     found = values.cast(kind)

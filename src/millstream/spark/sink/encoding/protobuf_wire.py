@@ -1,7 +1,7 @@
 """Protobuf's wire format of whole columns, by the descriptor of a message. Pure.
 
-Fields are in the order of their numbers, and one without presence that has its default is left out, as protoc's classes write them.
-A null is a field that is not set, so only fields with presence take it.
+Fields are in the order of their numbers, and one without presence that has its default is left out, as protoc's classes
+write them. A null is a field that is not set, so only fields with presence take it.
 """
 
 from __future__ import annotations

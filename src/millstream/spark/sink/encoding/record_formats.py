@@ -39,7 +39,10 @@ class RecordFormats:
 
 
 def parse_record_formats(given: Mapping[str, str], columns: Mapping[str, str]) -> RecordFormats:
-    """Raises ConfigError for what is malformed, missing or without a use. `columns`: those of the rows, with their types."""
+    """Raises ConfigError for what is malformed, missing or without a use.
+
+    `columns`: those of the rows, with their types.
+    """
     key, value = parse_column("key", given), parse_column("value", given)
     formats = RecordFormats(key, value, parse_registry(given, key, value))
     for column in (key, value):

@@ -1,4 +1,6 @@
-"""Rows whose key or value has no encoding: the error that names one, and the column in which the reason travels beside the row."""
+"""Rows whose key or value has no encoding: the error that names one, and the column in which the
+reason travels beside the row.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The writer of a column's bytes in its format, with the schema that the options name; made when a query starts, and again in each worker."""
+"""The writer of a column's bytes in its format, with the schema that the options name; made when a query
+starts, and again in each worker.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The times of partitions that only their records tell: the largest in a header, or the largest that a function of the user returns.
+"""The times of partitions that only their records tell: the largest in a header, or the largest that a
+function of the user returns.
 
-Pure but for the call of that function. The driver asks for the records of a micro-batch before its offsets are written down, so the
-watermark behind it follows from those offsets and the log alone, whoever plans it and however often.
+Pure but for the call of that function. The driver asks for the records of a micro-batch before its offsets are written
+down, so the watermark behind it follows from those offsets and the log alone, whoever plans it and however often.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ class WatermarkFailed(MillstreamError):
 
 
 class TimeAssigner(Protocol):
-    """Of all partitions of a query. It keeps nothing between records: a micro-batch that is planned again has the same times."""
+    """Of all partitions of a query.
+
+    It keeps nothing between records: a micro-batch that is planned again has the same times.
+    """
 
     @property
     def columns(self) -> Collection[str]:

@@ -46,8 +46,8 @@ def aligned(
 ) -> dict[TopicPartition, list[BatchSummary]]:
     """The batches that are at most `drift_max_ms` later than where the partition is that is furthest behind.
 
-    Only a partition with more to read is waited for, so the one that is furthest behind always goes on. A time later than
-    `now_ms` counts as now: a record of the far future is read once the others have come to the present.
+    Only a partition with more to read is waited for, so the one that is furthest behind always goes on. A time later
+    than `now_ms` counts as now: a record of the far future is read once the others have come to the present.
     """
     count = dict.fromkeys(batches, 0)
     while True:
@@ -91,7 +91,8 @@ def ends_of(start: Offsets, batches: Batches) -> dict[TopicPartition, Offset]:
 def times_of(batches: Batches) -> dict[TopicPartition, int]:
     """The largest timestamp of each partition; left out where no batch has one.
 
-    Of a batch whose largest is no time the others are not known, so nothing of it counts: a watermark that is behind loses nothing.
+    Of a batch whose largest is no time the others are not known, so nothing of it counts: a
+    watermark that is behind loses nothing.
     """
     found = {
         tp: [

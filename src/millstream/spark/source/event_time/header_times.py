@@ -1,7 +1,8 @@
 """`eventTimeHeader`: the event time of each record out of one of its headers. Pure.
 
-The value is milliseconds since 1970: a decimal number, or 8 big-endian bytes. The two are not taken for each other, since 8 digits read
-as a number of 8 bytes are a time that no timestamp can hold. Where a record has the header several times, the last one counts, as in Kafka.
+The value is milliseconds since 1970: a decimal number, or 8 big-endian bytes. The two are not taken for each other,
+since 8 digits read as a number of 8 bytes are a time that no timestamp can hold. Where a record has the header several
+times, the last one counts, as in Kafka.
 """
 
 from __future__ import annotations

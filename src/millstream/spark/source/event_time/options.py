@@ -37,10 +37,10 @@ class WatermarkMode(Enum):
 class EventTimeOptions:
     """`idle_timeout_ms`: after so long at its end a partition holds the watermark back no longer; None: it always does.
 
-    `drift_max_ms`: no partition is read further ahead of the one that is furthest behind. `offsets_min` and `delay_max_ms`:
-    a micro-batch waits until so much is there, or so long. `bytes_max`: of one micro-batch, as they lie in the log.
-    `is_sliced`: what limits leave of a micro-batch is a slice of time over all partitions.
-    `function` is that of punctuated watermarks. `header` has the event time of each record; None: it is the record's timestamp.
+    `drift_max_ms`: no partition is read further ahead of the one that is furthest behind. `offsets_min` and
+    `delay_max_ms`: a micro-batch waits until so much is there, or so long. `bytes_max`: of one micro-batch, as they lie
+    in the log. `is_sliced`: what limits leave of a micro-batch is a slice of time over all partitions. `function` is
+    that of punctuated watermarks. `header` has the event time of each record; None: it is the record's timestamp.
     """
 
     mode: WatermarkMode = WatermarkMode.NONE
@@ -61,7 +61,9 @@ class EventTimeOptions:
 
     @property
     def reads_records(self) -> bool:
-        """Whether planning looks at the records that a micro-batch reads: the heads of batches do not have their times."""
+        """Whether planning looks at the records that a micro-batch reads: the heads of batches do
+        not have their times.
+        """
         return self.has_watermark and (
             self.mode is WatermarkMode.PUNCTUATED or self.header is not None
         )
@@ -75,7 +77,10 @@ class EventTimeOptions:
 def parse_event_time(
     given: Mapping[str, str], records_max: int | None, *, is_copartitioned: bool
 ) -> EventTimeOptions:
-    """`given` has option names in lower case. Raises ConfigError for what is malformed, and for what would have no effect."""
+    """`given` has option names in lower case.
+
+    Raises ConfigError for what is malformed, and for what would have no effect.
+    """
     options = EventTimeOptions(
         mode=choice("watermark", given.get("watermark", "none"), WatermarkMode),
         function=given.get(WATERMARK_FUNCTION.lower()),
@@ -112,7 +117,9 @@ def parse_event_time(
 
 
 def _is_sliced(given: Mapping[str, str], records_max: int | None) -> bool:
-    """Whether micro-batches are slices of time: all that have a limit, but for those with a watermark of each partition, which ends behind whole batches."""
+    """Whether micro-batches are slices of time: all that have a limit, but for those with a watermark of each
+    partition, which ends behind whole batches.
+    """
     is_limited = records_max is not None or "maxbytespertrigger" in given
     name = SLICE_BY_TIMESTAMP.lower()
     if name in given and not is_limited:

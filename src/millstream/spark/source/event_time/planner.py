@@ -26,11 +26,14 @@ Walk = Callable[
     [Mapping[TopicPartition, tuple[Offset, Offset]]],
     Mapping[TopicPartition, Sequence[BatchSummary]],
 ]
-"""For offsets from the first to before the second of each partition its batches; left out where they are no longer in the log."""
+"""For offsets from the first to before the second of each partition its batches; left out where
+they are no longer in the log."""
 
 
 class BatchBounds(NamedTuple):
-    """The offsets within which a micro-batch ends. `wanted`: the ends that a limit of records leaves. `log_end`: beyond `available` in a query with an end.
+    """The offsets within which a micro-batch ends. `wanted`: the ends that a limit of records leaves.
+
+    `log_end`: beyond `available` in a query with an end.
 
     `ended` partitions are read no further, and are idle at once.
     """
@@ -43,7 +46,10 @@ class BatchBounds(NamedTuple):
 
 
 class PlannedBatch(NamedTuple):
-    """`times`: the largest of each partition, as the heads of its batches have it. An `idle` partition does not hold the watermark back."""
+    """`times`: the largest of each partition, as the heads of its batches have it.
+
+    An `idle` partition does not hold the watermark back.
+    """
 
     end: Offsets
     times: Mapping[TopicPartition, int] = {}
@@ -61,7 +67,9 @@ class MicroBatchPlanner:
         self._idleness = None if timeout_ms is None else Idleness(timeout_ms)
 
     def delay_ms(self, start: Offsets, available: Offsets, now_ms: int) -> int:
-        """Returns how long to wait for `minOffsetsPerTrigger` yet; 0 begins a micro-batch, as the first one of a start does."""
+        """Returns how long to wait for `minOffsetsPerTrigger` yet; 0 begins a micro-batch, as the
+        first one of a start does.
+        """
         least = self._options.offsets_min
         if least is None:
             return 0
@@ -75,7 +83,9 @@ class MicroBatchPlanner:
         return 0
 
     def planned(self, backlog: BatchBounds, walk: Walk, now: Instant) -> PlannedBatch:
-        """Returns ends that lie behind whole batches where heads are looked at, so that the times are those of what is read."""
+        """Returns ends that lie behind whole batches where heads are looked at, so that the times
+        are those of what is read.
+        """
         options, (start, wanted, available, log_end, ended) = self._options, backlog
         open_ends = {tp: end for tp, end in log_end.items() if tp not in ended}
         idle = self._idle(start, open_ends, now.monotonic_ms) | ended
@@ -96,7 +106,10 @@ class MicroBatchPlanner:
     def event_time(
         self, before: EventTime, planned: PlannedBatch, told: Mapping[TopicPartition, int]
     ) -> EventTime:
-        """The state after a micro-batch. `told`: the times that its records tell, which count where records are read for them."""
+        """The state after a micro-batch.
+
+        `told`: the times that its records tell, which count where records are read for them.
+        """
         times = told if self._options.reads_records else planned.times
         disorder_max_ms = self._options.disorder_max_ms
         return advanced_time(before, times, planned.partitions, planned.idle, disorder_max_ms)

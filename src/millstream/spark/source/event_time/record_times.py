@@ -1,7 +1,8 @@
 """Times that a record says and no column holds: which they are, and what becomes of them (`badTimestamps`). Pure.
 
-A topic takes any 64-bit number for a timestamp unless it is configured otherwise. Spark's timestamps are of the years 1 to 9999, and one of
-them in the wrong unit, nanoseconds for instance, would carry a watermark ahead for good: it counts for no watermark, whatever the option is.
+A topic takes any 64-bit number for a timestamp unless it is configured otherwise. Spark's timestamps are of the years 1
+to 9999, and one of them in the wrong unit, nanoseconds for instance, would carry a watermark ahead for good: it counts
+for no watermark, whatever the option is.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def is_time(time_ms: int) -> bool:
 def timestamps_of(
     partition: TopicPartition, rows: pa.RecordBatch, bad_timestamps: BadTimestamps
 ) -> pa.Array:
-    """Returns the milliseconds of `timestamp` as Spark's timestamps. Raises BadTimestamp for the first that is none, where those fail."""
+    """Returns the milliseconds of `timestamp` as Spark's timestamps.
+
+    Raises BadTimestamp for the first that is none, where those fail.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

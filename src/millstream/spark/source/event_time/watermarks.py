@@ -1,7 +1,7 @@
 """The watermark of a query: the least over its partitions of how far their records' times are.
 
-Pure. It is reckoned when a micro-batch is planned and kept in the checkpoint beside the offsets, so that a micro-batch that
-is run again has the same:
+Pure. It is reckoned when a micro-batch is planned and kept in the checkpoint beside the offsets, so that a micro-batch
+that is run again has the same:
 
     "watermarks": {"watermark": 1700000000000, "latest": {"orders": {"0": 1700000005000, "1": 1700000000000}}}
 
@@ -32,7 +32,8 @@ class EventTime:
 
 
 def event_time_of(document: Mapping[str, Any]) -> EventTime:  # JSON, as above
-    """Returns the state in a checkpoint; nothing is known where it has no such key, nor of a time that no timestamp holds.
+    """Returns the state in a checkpoint; nothing is known where it has no such key, nor of
+    a time that no timestamp holds.
 
     Such a time stands in checkpoints from before those were left out of the watermark.
     """
@@ -67,7 +68,9 @@ def advanced_time(
     idle: AbstractSet[TopicPartition],
     disorder_max_ms: int,
 ) -> EventTime:
-    """`times`: the largest timestamp that the micro-batch reads of each partition. An `idle` partition is left out of the least.
+    """`times`: the largest timestamp that the micro-batch reads of each partition.
+
+    An `idle` partition is left out of the least.
 
     One that had no record yet holds the watermark back, unless it is idle.
     """

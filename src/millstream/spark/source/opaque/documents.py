@@ -1,8 +1,9 @@
 """The documents of opaque replay: beside the offsets in Spark's log, and in a store of its own. Pure.
 
-Spark writes down the end of a micro-batch before it is read, and begins the next one there. A micro-batch that is tried again while a
-partition is not available leaves that partition out: the end in the log is then not where the partition is. Where it is, its position, is
-what the store keeps, under the id of the micro-batch. So each micro-batch has an id in the log, and its begin stands beside its end:
+Spark writes down the end of a micro-batch before it is read, and begins the next one there. A micro-batch that is tried
+again while a partition is not available leaves that partition out: the end in the log is then not where the partition
+is. Where it is, its position, is what the store keeps, under the id of the micro-batch. So each micro-batch has an id
+in the log, and its begin stands beside its end:
 
     {"v": 2, "offsets": {"orders": {"0": 9}}, "opaque": {"id": "5f…", "store": "c0…", "number": 7, "begin": {"orders": {"0": 4}}, "unseen": {"orders": [1]}}}
 
@@ -28,7 +29,10 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class OpaqueBatch:
-    """A micro-batch as it is in Spark's log. `store` is the mark of the store that knows what became of it; `number` grows by one each time."""
+    """A micro-batch as it is in Spark's log.
+
+    `store` is the mark of the store that knows what became of it; `number` grows by one each time.
+    """
 
     id: str
     store: str
@@ -96,7 +100,9 @@ def is_opaque(document: Mapping[str, Any]) -> bool:  # JSON, as above
 
 
 def unseen_in(document: Mapping[str, Any]) -> frozenset[TopicPartition]:  # JSON, as above
-    """Partitions that were there when the query began, and not available yet: where they begin is still to be decided."""
+    """Partitions that were there when the query began, and not available yet: where they begin is
+    still to be decided.
+    """
     topics = document.get(_KEY, {}).get("unseen", {})
     return frozenset(
         TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers
@@ -139,7 +145,9 @@ def readable(batch: OpaqueBatch, logs: Mapping[TopicPartition, LogBounds]) -> se
 def left_out(
     batch: OpaqueBatch, available: Iterable[TopicPartition]
 ) -> dict[TopicPartition, Offset]:
-    """The positions of partitions that have something in the micro-batch, and are not available: they stay where it begins."""
+    """The positions of partitions that have something in the micro-batch, and are not available:
+    they stay where it begins.
+    """
     there = frozenset(available)
     return {
         tp: begin

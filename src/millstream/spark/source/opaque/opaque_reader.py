@@ -1,4 +1,6 @@
-"""The streaming source with opaque replay: partitions that are not available are left out of plans, and of micro-batches that are tried again."""
+"""The streaming source with opaque replay: partitions that are not available are left out of plans, and of
+micro-batches that are tried again.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,9 @@ class OpaqueStreamReader(StreamReader):
         return self._replay
 
     def _require_driver(self) -> None:
-        """The parent of the process that plans is the driver, or what the driver starts its processes with and takes along."""
+        """The parent of the process that plans is the driver, or what the driver starts its
+        processes with and takes along.
+        """
         if os.getppid() != self._driver_pid:
             raise DriverGone("the driver of this query has ended: its process that plans ends, too")
 

@@ -1,8 +1,8 @@
 """Opaque replay, decided: which partitions a try of a micro-batch leaves out, and where the next micro-batch begins.
 
-What a try leaves out is in the store before anything is read. The last try of a micro-batch is the one that Spark commits, and nothing of
-an earlier one gets into the store after it: so where the next micro-batch begins follows from Spark's log and the store.
-The crash cases stand in docs/adr/0017-opaque-replay.md.
+What a try leaves out is in the store before anything is read. The last try of a micro-batch is the one that Spark
+commits, and nothing of an earlier one gets into the store after it: so where the next micro-batch begins follows from
+Spark's log and the store. The crash cases stand in docs/adr/0017-opaque-replay.md.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ Document = Mapping[str, Any]  # JSON of Spark's offset log
 class OpaqueReplay:
     """Of one start of a query, in the process that plans.
 
-    `backing` takes over when it is first asked, and refuses to write once another process has. `require_driver` raises when the driver
-    of this process is gone: such a process may be late enough to take over from the one that came after it, and must not write then.
+    `backing` takes over when it is first asked, and refuses to write once another process has. `require_driver` raises
+    when the driver of this process is gone: such a process may be late enough to take over from the one that came after
+    it, and must not write then.
     """
 
     def __init__(
@@ -65,7 +66,10 @@ class OpaqueReplay:
     def begin_to_read(
         self, batch: OpaqueBatch, available: Callable[[], Iterable[TopicPartition]]
     ) -> Offsets:
-        """The begin of the ranges that a micro-batch reads now. The other partitions are in the store when this returns."""
+        """The begin of the ranges that a micro-batch reads now.
+
+        The other partitions are in the store when this returns.
+        """
         held = self._tried.get(batch.id)
         if held is None:
             before = self._kept_for(batch)

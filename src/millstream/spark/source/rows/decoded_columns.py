@@ -26,7 +26,10 @@ _Function = Callable[..., object]
 
 
 class DecodedPart(NamedTuple):
-    """A decoded column. `errors` by row of the batch; `rows` says which row of the batch each value is of, None: one after the other."""
+    """A decoded column.
+
+    `errors` by row of the batch; `rows` says which row of the batch each value is of, None: one after the other.
+    """
 
     values: pa.Array
     errors: dict[int, str]

@@ -64,7 +64,10 @@ def _further(options: SourceOptions) -> dict[str, bool]:
 
 
 def schema_text(options: SourceOptions) -> str:
-    """The columns of the DataFrame, as DDL. Raises ConfigError for a schema that cannot be read, and SchemaRegistryError."""
+    """The columns of the DataFrame, as DDL.
+
+    Raises ConfigError for a schema that cannot be read, and SchemaRegistryError.
+    """
     rows = options.rows
     types = {name: _TYPES[name] for name in record_columns(options)}
     for column in rows.decoded:

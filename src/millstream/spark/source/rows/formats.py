@@ -1,4 +1,5 @@
-"""Readers of the formats: for each column, the Spark type of what is read, and the function that reads the bytes of one record.
+"""Readers of the formats: for each column, the Spark type of what is read, and the function that
+reads the bytes of one record.
 
 A registry is asked for schemas: once when the type is decided, and in workers for each schema that records name.
 """
@@ -25,7 +26,10 @@ Read = Callable[[bytes], object]
 
 
 def spark_type(column: ColumnFormat, registry: Registry | None, topics: tuple[str, ...]) -> str:
-    """Returns the type of the decoded column as DDL. Raises ConfigError for a schema that cannot be read, found or imported."""
+    """Returns the type of the decoded column as DDL.
+
+    Raises ConfigError for a schema that cannot be read, found or imported.
+    """
     option = f"{column.name}.schema"
     match column.format:
         case RowFormat.BINARY | RowFormat.STRING:

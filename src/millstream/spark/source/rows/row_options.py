@@ -1,4 +1,5 @@
-"""The options of the source that say what its rows look like: formats of keys and values, more columns, and what becomes of bad rows.
+"""The options of the source that say what its rows look like: formats of keys and values, more columns, and
+what becomes of bad rows.
 
 Pure. `RowOptions` is what was written, checked.
 """

@@ -1,8 +1,9 @@
-"""Values of formats and functions as Arrow takes them for a Spark type, strictly: nothing is cut or taken for another type.
+"""Values of formats and functions as Arrow takes them for a Spark type, strictly: nothing
+is cut or taken for another type.
 
-Only digits that a decimal's scale does not hold are rounded, half up, as Spark's from_json rounds them.
-Pure. A converter raises ValueError that says which field is wrong. Members that the type does not have are left out, those that are
-missing are null.
+Only digits that a decimal's scale does not hold are rounded, half up, as Spark's from_json rounds them. Pure.
+A converter raises ValueError that says which field is wrong. Members that the type does not have are left
+out, those that are missing are null.
 """
 
 from __future__ import annotations

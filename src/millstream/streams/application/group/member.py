@@ -95,7 +95,9 @@ class StreamsMember:
 
     @contextlib.contextmanager
     def keeping_generation(self) -> Iterator[bool]:
-        """Yields whether commits are possible meanwhile, which they are: members of a streams group do not wait for each other."""
+        """Yields whether commits are possible meanwhile, which they are: members of a streams group
+        do not wait for each other.
+        """
         yield True
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

@@ -1,7 +1,8 @@
 """A member of a streams group (KIP-1071): what its heartbeats say, and what the answers make of it. Pure.
 
-The coordinator shares out tasks. A member gives up what is no longer in its target, says so, and only then is what others
-have given up put into its target: no task has two owners that both know the truth. Nothing is sent, awaited or timed here.
+The coordinator shares out tasks. A member gives up what is no longer in its target, says so, and only then is
+what others have given up put into its target: no task has two owners that both know the truth. Nothing is
+sent, awaited or timed here.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ class TaskAssignment:
     """By task, the topics that it reads, where whoever assigns it says so; else all that its sources name."""
 
     def unchanged(self, target: TaskAssignment) -> TaskAssignment:
-        """Returns what stays as it is under another assignment: the same tasks, which read the same topics. Copies are standbys in it."""
+        """Returns what stays as it is under another assignment: the same tasks, which read the same topics.
+
+        Copies are standbys in it.
+        """
         same = {
             task
             for task in (self.active & target.active) | (self.copies & target.copies)
@@ -223,7 +227,9 @@ class StreamsMembership:
         self._told, self._last_heartbeat_ms, self.has_lost_tasks = None, None, False
 
     def leave_request(self) -> StreamsGroupHeartbeatRequest | None:
-        """Returns the last request of a member, which is closed from now on; None for one that never asked to be a member."""
+        """Returns the last request of a member, which is closed from now on; None for one that
+        never asked to be a member.
+        """
         has_asked, self._is_closed = self._last_heartbeat_ms is not None, True
         return self._request(LEAVE_EPOCH) if has_asked else None
 

@@ -1,6 +1,8 @@
-"""The number of standby tasks, which with the streams protocol is a config of the group: the coordinator shares them out (KIP-1071).
+"""The number of standby tasks, which with the streams protocol is a config of the group: the coordinator
+shares them out (KIP-1071).
 
-Kafka's own client leaves `num.standby.replicas` unheeded there. Here the application sets the group's config to it, so that it says what happens.
+Kafka's own client leaves `num.standby.replicas` unheeded there. Here the application sets the group's config to it, so
+that it says what happens.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 async def set_standby_replicas(admin: Admin, group: str, replicas: int) -> None:
-    """Sets the config of the group unless it is so. Raises ConfigError where that is refused, and what else the cluster answers."""
+    """Sets the config of the group unless it is so.
+
+    Raises ConfigError where that is refused, and what else the cluster answers.
+    """
     resource = ConfigResource(ConfigResourceType.GROUP, group)
     described = await admin.describe_configs([resource], names=[STANDBY_REPLICAS])
     refused = described.errors().get(resource)

@@ -1,6 +1,9 @@
-"""The topology as a member tells it to the coordinator, which creates the internal topics and shares out the tasks. Pure.
+"""The topology as a member tells it to the coordinator, which creates the internal topics and shares out the tasks.
 
-KIP-1071, `StreamsGroupHeartbeatRequest.Topology`. It has regular expressions for source topics, which coordinators of Kafka 4.3 refuse.
+Pure.
+
+KIP-1071, `StreamsGroupHeartbeatRequest.Topology`. It has regular expressions for source topics, which
+coordinators of Kafka 4.3 refuse.
 """
 
 from __future__ import annotations
@@ -76,7 +79,8 @@ def _described(
 def _are_as_many(sources: Iterable[str], together: Iterable[frozenset[str]]) -> bool:
     """Whether all sources of tasks are sure to have as many partitions as there are tasks.
 
-    The coordinator wants that of changelogs, those that are source topics included. Told of one, it gives the tasks standbys.
+    The coordinator wants that of changelogs, those that are source topics included. Told of one, it
+    gives the tasks standbys.
     """
     names = set(sources)
     return len(names) == 1 or any(names <= topics for topics in together)

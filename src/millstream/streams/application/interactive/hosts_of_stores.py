@@ -56,7 +56,10 @@ class HostsOfStores:
             )
 
     def sources_of(self, store: str, known: KnownHosts) -> frozenset[str] | None:
-        """Returns what the tasks read that keep a store, by pattern what hosts have of it; None for a global store. Raises UnknownStore."""
+        """Returns what the tasks read that keep a store, by pattern what hosts have of it; None for a global store.
+
+        Raises UnknownStore.
+        """
         group = self._group_of(store)
         if group is None:
             return None

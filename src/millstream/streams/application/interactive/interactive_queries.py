@@ -1,4 +1,6 @@
-"""A running application answers about its stores: those it has itself as read-only views, those of others by their hosts."""
+"""A running application answers about its stores: those it has itself as read-only views,
+those of others by their hosts.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,10 @@ class InteractiveQueries:
         ask: Ask,
         is_restoring: Callable[[], bool],
     ) -> LiveStore:
-        """Returns a store to be read. Raises UnknownStore, and InvalidStoreError for one that operators keep for themselves."""
+        """Returns a store to be read.
+
+        Raises UnknownStore, and InvalidStoreError for one that operators keep for themselves.
+        """
         name = wanted if isinstance(wanted, str) else wanted.store
         self._hosts.require_store(name)
         seen_as = type_of(self._topology.stores[name].kind)
@@ -104,7 +109,10 @@ class InteractiveQueries:
         return self._lags.lags(offsets, {each: listed.result(each).offset for each in changelogs})
 
     async def _partitions_of(self, topics: frozenset[str]) -> int:
-        """Returns the number of partitions of the widest topic. Topics are described once, and again when they have grown."""
+        """Returns the number of partitions of the widest topic.
+
+        Topics are described once, and again when they have grown.
+        """
         held = {
             each for host in self._known().hosts for each in host.active if each.topic in topics
         }

@@ -1,7 +1,8 @@
 """Stores of a running application, to be read: Kafka Streams' ReadOnly…Store in snake case, as coroutines.
 
-A call is answered between two turns of the tasks that have the store, and shows what these have written, uncommitted rows included.
-Rows are lists: those of all partitions that are here, one partition after another, each in its own order.
+A call is answered between two turns of the tasks that have the store, and shows what these have
+written, uncommitted rows included. Rows are lists: those of all partitions that are here, one
+partition after another, each in its own order.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class LiveKeyValueStore(_LiveStore, Generic[K, V]):
     async def prefix_scan(
         self, prefix: object, serde: Serde[Stored] | None = None
     ) -> list[tuple[K, V]]:
-        """Returns the rows whose key's bytes begin with those of `prefix`, which `serde` writes, or the key's own serde."""
+        """Returns the rows whose key's bytes begin with those of `prefix`, which `serde`
+        writes, or the key's own serde.
+        """
         return await self.partitions.rows("prefix_scan", prefix, serde)
 
     async def approximate_num_entries(self) -> int:
@@ -143,7 +146,9 @@ class LiveSessionStore(_LiveStore, Generic[K, V]):
         earliest_end: int = 0,
         latest_start: int = MAX_TIMESTAMP,
     ) -> list[tuple[Windowed[K], V]]:
-        """Returns the sessions of all keys, or of those from `key_from` to `key_to`, within the bounds that are given."""
+        """Returns the sessions of all keys, or of those from `key_from` to `key_to`, within the
+        bounds that are given.
+        """
         return await self.partitions.rows(
             "find_all_sessions",
             key_from=key_from,

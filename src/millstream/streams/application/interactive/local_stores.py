@@ -27,7 +27,10 @@ class GlobalStoresToAsk(Protocol):
 
 
 class LocalStores:
-    """Asks the stores of one instance. `ask_threads` returns answers by partition. `global_stores` returns None while they are being filled."""
+    """Asks the stores of one instance. `ask_threads` returns answers by partition.
+
+    `global_stores` returns None while they are being filled.
+    """
 
     def __init__(
         self,
@@ -40,7 +43,10 @@ class LocalStores:
         self._global_stores = global_stores
 
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
-        """Returns the answer of each partition. Raises UnknownStore, and StreamsNotStarted for a global store that is being filled."""
+        """Returns the answer of each partition.
+
+        Raises UnknownStore, and StreamsNotStarted for a global store that is being filled.
+        """
         if request.store in self._topology.global_stores:
             filled = self._global_stores()
             if filled is None:

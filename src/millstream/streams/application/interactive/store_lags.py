@@ -10,12 +10,16 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.topology.topology import Topology
 
 StoreOffsets = Mapping[StreamsTaskId, Mapping[str, int] | None]
-"""By task and changelog topic, how far its stores have been restored; None for a running active task, which writes the changelogs."""
+"""By task and changelog topic, how far its stores have been restored; None for a running active
+task, which writes the changelogs."""
 
 
 @dataclass(frozen=True, slots=True)
 class LagInfo:
-    """The lag of one partition of a store. The position of an active task's store is the end; that of one whose restoration has not begun is 0."""
+    """The lag of one partition of a store.
+
+    The position of an active task's store is the end; that of one whose restoration has not begun is 0.
+    """
 
     current_offset_position: int
     end_offset_position: int

@@ -1,4 +1,6 @@
-"""The metrics of one instance: its own, those of its stream threads and those of their tasks, as `KafkaStreams.metrics()` has them."""
+"""The metrics of one instance: its own, those of its stream threads and those of their tasks, as
+`KafkaStreams.metrics()` has them.
+"""
 
 from __future__ import annotations
 

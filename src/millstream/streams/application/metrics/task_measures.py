@@ -1,4 +1,5 @@
-"""The measures of one task that only its stream thread can take: rates and latencies beside the totals that the task counts itself.
+"""The measures of one task that only its stream thread can take: rates and latencies beside the
+totals that the task counts itself.
 
 Recorded once a turn. Most of them are there at DEBUG alone, as in Kafka Streams. Owns no clock: it is given one.
 """
@@ -41,7 +42,10 @@ class TaskMeasures:
             )
 
     def record_work(self, work: ProcessedWork, elapsed_ms: int) -> None:
-        """Takes what the task has done in a turn. Latencies are those of one record or punctuation, on average, in nanoseconds."""
+        """Takes what the task has done in a turn.
+
+        Latencies are those of one record or punctuation, on average, in nanoseconds.
+        """
         punctuation_ms = min(work.punctuation_ms, elapsed_ms)
         self._turn_ms = elapsed_ms - punctuation_ms
         if not self._is_detailed:

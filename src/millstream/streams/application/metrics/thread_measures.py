@@ -1,6 +1,7 @@
 """The measures that one stream thread takes of itself: how long its turns and their parts take, and how much they do.
 
-Recorded once a turn, whatever number of records it has. Names and meaning are Kafka Streams' (KIP-444). Owns no clock: it is given one.
+Recorded once a turn, whatever number of records it has. Names and meaning are Kafka Streams' (KIP-444). Owns
+no clock: it is given one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ _PARTS: Final = (_POLL, _PROCESS, _PUNCTUATE, _COMMIT)
 
 
 class ThreadMeasures:
-    """The measures of one thread, made when it starts. Its loop calls `begin_turn` for each turn, and says what the turn has done."""
+    """The measures of one thread, made when it starts.
+
+    Its loop calls `begin_turn` for each turn, and says what the turn has done.
+    """
 
     def __init__(self, name: str, clock: Clock) -> None:
         self._clock = clock
@@ -53,7 +57,10 @@ class ThreadMeasures:
             self._records[_POLL].record(records)
 
     def record_work(self, part: str, count: int, elapsed_ms: int) -> None:
-        """Takes the records, punctuations or commits of a turn, if there were any. Latencies are those of one of them, on average."""
+        """Takes the records, punctuations or commits of a turn, if there were any.
+
+        Latencies are those of one of them, on average.
+        """
         if count:
             self._latency[part].record(elapsed_ms / count)
             self._calls[part].record(count)
@@ -80,7 +87,9 @@ class ThreadMeasures:
         return {**self._metrics.metrics(), **ratios, **start}
 
     def _ratio(self, part: str) -> float:
-        """Returns the share of a part in the time of the turns of two windows, as KAFKA-18615 has it: one turn alone says little."""
+        """Returns the share of a part in the time of the turns of two windows, as KAFKA-18615 has
+        it: one turn alone says little.
+        """
         whole = self._elapsed["all"].measure(Statistic.WINDOWED_SUM)
         return self._elapsed[part].measure(Statistic.WINDOWED_SUM) / whole if whole else math.nan
 
@@ -99,7 +108,10 @@ class ThreadMeasures:
 
 
 class TurnMeasures:
-    """One turn of the loop. What is done between two calls took the time between them; a turn that fails is not measured."""
+    """One turn of the loop.
+
+    What is done between two calls took the time between them; a turn that fails is not measured.
+    """
 
     def __init__(self, measures: ThreadMeasures) -> None:
         self._measures = measures

@@ -16,7 +16,10 @@ from millstream.streams.runtime.report import TaskReport
 
 @dataclass(frozen=True, slots=True)
 class StartThread:
-    """The first message to a process. `application` is a pickled ApplicationEnvironment, `log_level` the least that is wanted."""
+    """The first message to a process.
+
+    `application` is a pickled ApplicationEnvironment, `log_level` the least that is wanted.
+    """
 
     name: str
     application: bytes
@@ -96,7 +99,10 @@ class ThreadChanged:
 
 @dataclass(frozen=True, slots=True)
 class AskOtherTasks:
-    """The thread asks how far the tasks of all other threads of its instance have come. `number` comes back with the answer."""
+    """The thread asks how far the tasks of all other threads of its instance have come.
+
+    `number` comes back with the answer.
+    """
 
     number: int
 

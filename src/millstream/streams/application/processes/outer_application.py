@@ -1,6 +1,8 @@
-"""The application as functions in the process of a stream thread see it: an object that they hold is replaced by what can ask for its end.
+"""The application as functions in the process of a stream thread see it: an object that they hold is replaced
+by what can ask for its end.
 
-An application is never sent to another process. In its place there comes one of these, bound to the process that it is unpickled in.
+An application is never sent to another process. In its place there comes one of these, bound to the
+process that it is unpickled in.
 """
 
 from __future__ import annotations

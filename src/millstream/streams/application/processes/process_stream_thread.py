@@ -1,7 +1,7 @@
 """A stream thread in a process of its own, as its application sees it.
 
-The same thread runs there. This end starts the process, tells it what to do and hears of all that happens; a process that dies is an error
-of the thread like any other.
+The same thread runs there. This end starts the process, tells it what to do and hears of all that happens; a process
+that dies is an error of the thread like any other.
 """
 
 from __future__ import annotations
@@ -163,7 +163,10 @@ class ProcessStreamThread:
             del self._asked[number]
 
     async def run(self) -> None:
-        """Runs the process until it ends. Raises what has ended the thread, and ThreadProcessFailed where the process has died."""
+        """Runs the process until it ends.
+
+        Raises what has ended the thread, and ThreadProcessFailed where the process has died.
+        """
         if not self._stopping:
             self._enter(ThreadState.STARTING)
         async with AsyncExitStack() as last_first:

@@ -1,7 +1,8 @@
 """The process of a stream thread: `python -m millstream.streams.application.processes.thread_process FD`.
 
-Runs one stream thread as its application says, over a socket whose descriptor it inherits, and ends with the thread. When the application
-is gone it commits and leaves the group, as after a stop, within a bound of time. It has global stores of its own.
+Runs one stream thread as its application says, over a socket whose descriptor it inherits, and ends with the
+thread. When the application is gone it commits and leaves the group, as after a stop, within a bound of time.
+It has global stores of its own.
 """
 
 from __future__ import annotations

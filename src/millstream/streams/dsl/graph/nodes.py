@@ -209,7 +209,9 @@ class StoreGraphNode(GraphNode):
 
 @dataclass(eq=False, slots=True)
 class GlobalStoreGraphNode(GraphNode):
-    """A source, the processor that fills the store, and the store, whose changelog is the topic; named after the processor."""
+    """A source, the processor that fills the store, and the store, whose changelog is the topic;
+    named after the processor.
+    """
 
     source: SourceNode | None = None
     store: StoreSpec | None = None

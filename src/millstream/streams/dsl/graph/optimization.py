@@ -90,7 +90,9 @@ def _merge_repartitions(graph: StreamGraph) -> None:
 
 
 def _move_causes_to_merges(graph: StreamGraph) -> None:
-    """Moves repartitions behind merges: where changed keys meet in a merge, one repartition behind the merge serves all of them."""
+    """Moves repartitions behind merges: where changed keys meet in a merge, one repartition behind
+    the merge serves all of them.
+    """
     causes_of: dict[GraphNode, list[GraphNode]] = {}
     for merge in graph.merges:
         causes_of[merge] = [

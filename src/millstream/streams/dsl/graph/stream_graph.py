@@ -27,7 +27,8 @@ class StreamGraph:
         store_format: StoreFormat = StoreFormat.DEFAULT,
     ) -> None:
         self.public_stream = public_stream
-        """Makes a KStream of a `GraphStream`: for KTable, whose module cannot import that of KStream, which imports it."""
+        """Makes a KStream of a `GraphStream`: for KTable, whose module cannot import that of KStream, which imports
+        it."""
         self.names = NameGenerator()
         self.store_type = store_type
         self.store_format = store_format

@@ -160,7 +160,10 @@ class CogroupDefinition:
 
 
 class FilterDefinition:
-    """KTable.filter, with a store only if the user named one. `is_view`: no Materialized was given; only then is it versioned as what it shows."""
+    """KTable.filter, with a store only if the user named one.
+
+    `is_view`: no Materialized was given; only then is it versioned as what it shows.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""KTable joined with KTable on a foreign key (KIP-213): the names and the order of its eleven nodes, two topics and store."""
+"""KTable joined with KTable on a foreign key (KIP-213): the names and the order of its eleven
+nodes, two topics and store.
+"""
 
 from __future__ import annotations
 

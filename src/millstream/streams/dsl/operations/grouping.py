@@ -1,4 +1,6 @@
-"""Grouped streams and tables: the nodes that aggregate them, behind repartition topics where equal keys need not meet."""
+"""Grouped streams and tables: the nodes that aggregate them, behind repartition topics where equal
+keys need not meet.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,10 @@ def aggregate_records(
     name: str | None,
     materialized: AnyMaterialized | None,
 ) -> GraphTable:
-    """Aggregate the records of each key. `functions` are the initializer, or a ready-made aggregation, and the aggregator."""
+    """Aggregate the records of each key.
+
+    `functions` are the initializer, or a ready-made aggregation, and the aggregator.
+    """
     stream, prefix = grouping.stream, "KSTREAM-AGGREGATE-"
     initializer, aggregator = functions
     if isinstance(initializer, Aggregate):
@@ -146,7 +151,9 @@ def _aggregate_stream(
 
 @dataclass(slots=True, eq=False)
 class TableGrouping:
-    """Rows of a table under a new key: the node that regroups them, their serdes, the name of their repartition topic."""
+    """Rows of a table under a new key: the node that regroups them, their serdes, the name of their
+    repartition topic.
+    """
 
     table: GraphTable
     node: GraphNode

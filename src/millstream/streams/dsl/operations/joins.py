@@ -27,7 +27,10 @@ from millstream.streams.windows import JoinWindows
 
 @dataclass(frozen=True, slots=True)
 class JoinArguments:
-    """The arguments of all kinds of joins; None is what was not given. `kinds`: whether left and right need no partner."""
+    """The arguments of all kinds of joins; None is what was not given.
+
+    `kinds`: whether left and right need no partner.
+    """
 
     method: str
     joiner: UserFunction

@@ -79,7 +79,10 @@ def count_store(
     *,
     takes_number: bool = True,
 ) -> StoreRequest:
-    """Returns the store of a count. Where it has options but no name Kafka Streams takes one number more, if not of sliding windows."""
+    """Returns the store of a count.
+
+    Where it has options but no name Kafka Streams takes one number more, if not of sliding windows.
+    """
     unnamed = isinstance(materialized, Materialized) and materialized.store_name is None
     if takes_number and unnamed:
         graph.names.store_name("KSTREAM-AGGREGATE-")

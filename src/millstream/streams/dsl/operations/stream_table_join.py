@@ -109,7 +109,10 @@ def join_table(stream: GraphStream, table: GraphTable, options: TableJoinOptions
 def _buffer(
     name: str, stream: GraphStream, table: GraphTable, options: TableJoinOptions
 ) -> StoreSpec:
-    """The store in which the stream's records wait. Raises ValueError for a table that does not know what its rows were."""
+    """The store in which the stream's records wait.
+
+    Raises ValueError for a table that does not know what its rows were.
+    """
     assert options.grace is not None, "asked for only where the join waits"
     grace_ms, history_ms = to_ms(options.grace), table.definition.history_ms
     if grace_ms < 0:

@@ -14,7 +14,10 @@ from millstream.streams.topology.operators import UserFunction
 
 @dataclass(frozen=True, slots=True)
 class EqualKeyJoinOptions:
-    """The arguments of a table's join, left_join and outer_join. `kinds`: whether left and right rows need no partner."""
+    """The arguments of a table's join, left_join and outer_join.
+
+    `kinds`: whether left and right rows need no partner.
+    """
 
     method: str
     joiner: UserFunction

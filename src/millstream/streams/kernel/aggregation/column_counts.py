@@ -22,19 +22,25 @@ _CELLS_PER_RECORD_MAX: Final = 4
 """Keys times windows: where most of them hold no record, looking at all of them takes longer than at the records."""
 
 Run = tuple[int, int, Sequence[bytes]]
-"""Records from the first to the end, and what follows their keys in the names of the rows that they count for, in ascending order."""
+"""Records from the first to the end, and what follows their keys in the names of the rows that they
+count for, in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """By the bytes of a row's name, the number of records and the newest timestamp; rows in the order of their last records."""
+    """By the bytes of a row's name, the number of records and the newest timestamp; rows in the
+    order of their last records.
+    """
 
     counts: dict[bytes, int]
     newest: dict[bytes, int]
 
 
 def tallied(keys: ArrowBytes, timestamps: list[int], runs: Sequence[Run]) -> RowCounts | None:
-    """Counts the records of runs. None where they must be gone through one by one: few, out of order, or spread too thin."""
+    """Counts the records of runs.
+
+    None where they must be gone through one by one: few, out of order, or spread too thin.
+    """
     if len(timestamps) < _RECORDS_MIN or keys.has_nulls or timestamps != sorted(timestamps):
         return None
     import numpy as np

@@ -1,7 +1,7 @@
 """The fold of aggregations: records into rows, each of an aggregate and the newest timestamp among its records.
 
-Rows are read and set one record after the other, whatever lies behind them: the store itself, or what a batch holds of it.
-An aggregate of None deletes the row, with the record's own timestamp, and goes on as a tombstone.
+Rows are read and set one record after the other, whatever lies behind them: the store itself, or what a batch holds of
+it. An aggregate of None deletes the row, with the record's own timestamp, and goes on as a tombstone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from millstream.streams.state.rows.running import AnyRows, RowKeys
 from millstream.streams.topology.operators import UserFunction
 
 Folded = tuple[list[object], list[int], list[object]]
-"""Columns with an item for each record: aggregate, newest timestamp, old aggregate (empty where old ones are not sent)."""
+"""Columns with an item for each record: aggregate, newest timestamp, old aggregate (empty where old ones are not
+sent)."""
 
 
 def fold_records(

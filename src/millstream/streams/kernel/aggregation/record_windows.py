@@ -1,7 +1,8 @@
-"""Aggregation in windows that records make, sessions and sliding windows: what a record updates depends on those around it.
+"""Aggregation in windows that records make, sessions and sliding windows: what a record updates
+depends on those around it.
 
-Where a store takes whole columns, what lies around the records of a batch is read once for each key and written once, when
-the batch is through; otherwise every access goes to the store.
+Where a store takes whole columns, what lies around the records of a batch is read once for each key and written once,
+when the batch is through; otherwise every access goes to the store.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Session aggregation: a record joins all sessions it touches into one.
 
 Lateness is judged after merging, so a late record that bridges to a live session counts. Every absorbed
-session is removed and forwarded as a tombstone at its end, before the merged result. Updates carry no headers, as in Kafka Streams.
+session is removed and forwarded as a tombstone at its end, before the merged result. Updates carry no
+headers, as in Kafka Streams.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessio
         *,
         writes_in_turn: bool,
     ) -> None:
-        """`writes_in_turn`: a session may be removed and put again for one record; who joins the tombstone must not find it yet."""
+        """`writes_in_turn`: a session may be removed and put again for one record; who joins the
+        tombstone must not find it yet.
+        """
         super().__init__(context, spec, store)
         self._spec = spec
         self._key_serde = session_windowed(store.key_serde)

@@ -208,7 +208,10 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         self._set(record, start, (aggregate, newest), before)
 
     def _leave_out(self, position: int, start: int) -> None:
-        """Counts an update of the window with this start as late. Of a record that is late for all of them, that of the window that ends with it."""
+        """Counts an update of the window with this start as late.
+
+        Of a record that is late for all of them, that of the window that ends with it.
+        """
         grace, end = self._spec.windows.grace_ms, start + self._difference + 1
         stream_time = self._close_time + grace
         needed = stream_time - end + 1

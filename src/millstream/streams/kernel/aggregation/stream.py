@@ -56,7 +56,10 @@ class KeyFold(RowByRow):
         """Fold records into rows; `keys` are what rows are found by."""
 
     def fold_rows(self, batch: Batch, rows: AnyRows, /) -> RowKeys:
-        """The same where only the rows are wanted, as all records leave them. Returns what the rows that were set are found by."""
+        """The same where only the rows are wanted, as all records leave them.
+
+        Returns what the rows that were set are found by.
+        """
         keys: RowKeys = bytes_of_keys(batch, self._store)
         self.fold(batch, keys, rows)
         return keys
@@ -118,7 +121,9 @@ def written_values(rows: AnyRows, result: Batch, store: TimestampedRows) -> Data
 
 
 def written_steps(given: Sequence[int], keys: RowKeys, values: Data, result: Batch) -> WrittenRows:
-    """Gives the changelog record of each row of the result; a tombstone has the timestamp of its own record, `given`."""
+    """Gives the changelog record of each row of the result; a tombstone has the timestamp of its
+    own record, `given`.
+    """
     if not any_null(values):
         return WrittenRows(keys, values, result.timestamps)
     rows = zip(values, result.timestamps, given, strict=True)

@@ -190,7 +190,10 @@ class WindowAggregateOperator(RowByRow):
     def _fold_rows(
         self, batch: Batch, placed: _Placed, records: Sequence[int], rows: AnyRows
     ) -> RowKeys:
-        """The same where only the rows are wanted, as all records leave them. Returns what the rows that were set are found by."""
+        """The same where only the rows are wanted, as all records leave them.
+
+        Returns what the rows that were set are found by.
+        """
         keys = keys_as_they_came(batch, self._store)
         if self._counts and isinstance(rows, RunningRows) and isinstance(keys, ArrowBytes):
             tally = tallied(keys, batch.timestamps, placed.named_runs())
@@ -205,7 +208,10 @@ class WindowAggregateOperator(RowByRow):
         return names
 
     def _placed(self, timestamps: list[int], stream_time: int) -> _Placed:
-        """Returns which records update which windows. One that a record falls in is not closed by that record itself."""
+        """Returns which records update which windows.
+
+        One that a record falls in is not closed by that record itself.
+        """
         windows, placed = self._windows, _Placed(stream_time)
         size, grace, count = windows.size_ms, windows.grace_ms, len(timestamps)
         in_order = timestamps == sorted(timestamps)

@@ -46,7 +46,9 @@ class Updates:
 
 
 def rows_at(column: list[T], rows: Sequence[int]) -> list[T]:
-    """Returns the rows of a column, which may come several times; the column itself where a range says that it is all of them."""
+    """Returns the rows of a column, which may come several times; the column itself where a range
+    says that it is all of them.
+    """
     return column if isinstance(rows, range) else [column[row] for row in rows]
 
 
@@ -57,7 +59,8 @@ def windowed_keys(
 ) -> Column:
     """Returns a column of windowed keys, which are made when they are first looked at.
 
-    `given`: the keys' bytes and the rows they are from: the windows have the very keys, not what their bytes are read as.
+    `given`: the keys' bytes and the rows they are from: the windows have the very keys, not
+    what their bytes are read as.
     """
 
     def read(rows: Data) -> list[object]:

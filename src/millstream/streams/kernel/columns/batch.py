@@ -69,7 +69,9 @@ class Batch:
         return changed
 
     def only_newest(self) -> Batch:
-        """Returns the batch without changes that came out of order: nothing that keeps one value a row may see them (KIP-914)."""
+        """Returns the batch without changes that came out of order: nothing that keeps one value a
+        row may see them (KIP-914).
+        """
         return self if self.newest is None else self.where(self.newest)
 
     def without_versions(self) -> Batch:

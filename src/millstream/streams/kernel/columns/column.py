@@ -18,7 +18,8 @@ Data = list[bytes | None]
 _ARROW_ROWS_MIN: Final = 256
 """From so many rows on it is cheaper to read text through Arrow."""
 _JOINED_ROWS: Final = 1_024
-"""Rows are looked at together, but not all: a megabyte is new memory each time, which costs ten times what looking does."""
+"""Rows are looked at together, but not all: a megabyte is new memory each time, which costs
+ten times what looking does."""
 _READ_LATE: Final = frozenset({BYTES, UTF_8})
 """Layouts that can be read from any bytes: reading them later fails no later."""
 

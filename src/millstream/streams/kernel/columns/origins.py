@@ -25,8 +25,8 @@ UNKNOWN_UPSTREAM: Final = -1
 class OriginBatch:
     """Records of one partition of a repartition topic whose order is not that in which they go on.
 
-    `upstreams`: of each record, the partition of the task that wrote it. `origin_times`, like `timestamps`, in milliseconds. Numbers are arrays
-    until the order is found: lists cost as much as finding it.
+    `upstreams`: of each record, the partition of the task that wrote it. `origin_times`, like `timestamps`, in
+    milliseconds. Numbers are arrays until the order is found: lists cost as much as finding it.
     """
 
     keys: Sequence[bytes | None]

@@ -3,8 +3,8 @@
     left row ─▶ Subscribe ═▶ ReceiveSubscription ─▶ AnswerSubscription ═▶ ResolveResponse ─▶ result
                              right row ─▶ AnswerSubscribers ═▶
 
-The right side keeps who wants to know which of its rows. Answers carry the hash of the left row they were asked for: the left
-side throws away those that come too late.
+The right side keeps who wants to know which of its rows. Answers carry the hash of the left row they were asked for:
+the left side throws away those that come too late.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""MurmurHash3, x64, 128 bits, seed 104729, as Kafka Streams hashes the left rows of foreign-key joins (Austin Appleby, public domain).
+"""MurmurHash3, x64, 128 bits, seed 104729, as Kafka Streams hashes the left rows of foreign-key
+joins (Austin Appleby, public domain).
 
 Kafka Streams gives the two halves as signed longs; here they are 16 bytes, big endian, which is how they travel.
 """

@@ -69,7 +69,9 @@ class StreamTableJoinOperator(Operator):
 
 
 class BufferedStreamTableJoin(Operator):
-    """A join with a versioned table whose stream side waits for the grace period (KIP-923); what is older is joined at once."""
+    """A join with a versioned table whose stream side waits for the grace period (KIP-923);
+    what is older is joined at once.
+    """
 
     def __init__(
         self, context: TaskContext, join: StreamTableJoinOperator, buffer: JoinBuffer

@@ -194,7 +194,10 @@ class ProcessOperator(Operator):
         self._processor = supplier()
 
     def init(self) -> None:
-        """Called once, when all nodes of the task exist. Raises ProcessingError where the processor's own init fails."""
+        """Called once, when all nodes of the task exist.
+
+        Raises ProcessingError where the processor's own init fails.
+        """
         init = getattr(self._processor, "init", None)
         if init is None:
             return

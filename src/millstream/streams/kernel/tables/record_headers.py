@@ -1,7 +1,8 @@
-"""Operators whose store keeps headers: a deleted row is logged with the headers of the record that deleted it (KIP-1271).
+"""Operators whose store keeps headers: a deleted row is logged with the headers of the
+record that deleted it (KIP-1271).
 
-Nothing else that the DSL writes to a store has headers (KIP-1285), so this is all an operator would have to know of them.
-Operators do not; where records have headers, this one hands them out one by one, and says whose turn it is.
+Nothing else that the DSL writes to a store has headers (KIP-1285), so this is all an operator would have to know of
+them. Operators do not; where records have headers, this one hands them out one by one, and says whose turn it is.
 """
 
 from __future__ import annotations

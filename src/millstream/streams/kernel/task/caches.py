@@ -32,8 +32,8 @@ class TaskCaches:
         begin_at: Callable[[str], Traversal],
         end_run: Callable[[], None],
     ) -> None:
-        """`begin_at` gives the way of rows from a table on; `end_run` is called after each batch of a flush, whose rows are
-        numbered from 0 on.
+        """`begin_at` gives the way of rows from a table on; `end_run` is called after each batch of a flush,
+        whose rows are numbered from 0 on.
         """
         self._context = context
         self._end_run = end_run

@@ -44,7 +44,9 @@ class Failures:
 
     @property
     def sink_letters(self) -> frozenset[str | None]:
-        """The topics of the dead letters of sinks whose task goes on; None: any topic, as a handler of the application's says."""
+        """The topics of the dead letters of sinks whose task goes on; None: any topic, as a handler
+        of the application's says.
+        """
         handler, topic = self._config.on_production_error, self._config.dead_letter_topic
         if not isinstance(handler, OnError):
             return frozenset({None})
@@ -110,7 +112,9 @@ class Failures:
     def handle_given_up(
         self, node: str, row: Batch, error: Exception, letter: OutgoingRecord | None
     ) -> None:
-        """A row for which its operator has given up trying: it goes where the dead letters of that operator go, if it has some."""
+        """A row for which its operator has given up trying: it goes where the dead letters of that
+        operator go, if it has some.
+        """
         if letter is None:
             self.handle_processing_failure(node, row, error)
             return

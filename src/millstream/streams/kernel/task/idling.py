@@ -1,7 +1,8 @@
 """Idling of a task: it may wait for topics that have nothing queued, so that records come in the order of time.
 
-`max.task.idle.ms` (KIP-353, KIP-695): -1 never waits; 0 waits for records that are known to be there, never for producers;
-more also waits so long by the wall clock for a topic that is known to have nothing. Decides alone; the runner knows the lags.
+`max.task.idle.ms` (KIP-353, KIP-695): -1 never waits; 0 waits for records that are known to be there, never
+for producers; more also waits so long by the wall clock for a topic that is known to have nothing. Decides
+alone; the runner knows the lags.
 """
 
 from __future__ import annotations

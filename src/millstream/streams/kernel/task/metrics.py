@@ -1,8 +1,9 @@
 """Metrics of a task, with Kafka Streams' names, groups and tags.
 
-What needs a clock is measured by that of the calls of `process`, as in Kafka Streams, where it stands still for a round. A task counts what
-passes once for a run of records, not for each. Tasks that fill global stores count what they process and drop. The guide's page on
-processors lists what of Kafka Streams' is not there, and why; `thread-id` is the runner's tag as well.
+What needs a clock is measured by that of the calls of `process`, as in Kafka Streams, where it stands still
+for a round. A task counts what passes once for a run of records, not for each. Tasks that fill global stores
+count what they process and drop. The guide's page on processors lists what of Kafka Streams' is not there,
+and why; `thread-id` is the runner's tag as well.
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ class TaskMetrics:
                 self._latencies.append((self._latency_of(each.name), each.arrivals))
 
     def record_lateness(self, timestamps: Iterable[int]) -> None:
-        """Takes the timestamps of records that are to be processed. Lateness costs a call for each, so it is there on request alone."""
+        """Takes the timestamps of records that are to be processed.
+
+        Lateness costs a call for each, so it is there on request alone.
+        """
         if self._lateness is None:
             return
         newest = self._context.stream_time
@@ -87,7 +91,9 @@ class TaskMetrics:
             self._lateness.record(newest - timestamp)
 
     def record_round(self, queues: Collection[RecordQueue]) -> None:
-        """Takes how old the records are that have passed the ends of the task since this was last called, and at DEBUG how many have passed its nodes."""
+        """Takes how old the records are that have passed the ends of the task since this was last called, and at DEBUG
+        how many have passed its nodes.
+        """
         if self._rates is not None:
             self._record_rates(self._rates, queues)
         now_ms = self._context.wall_clock_ms

@@ -13,8 +13,9 @@ from millstream.streams.kernel.task.upstreams import DoneBehind
 class TaskOutput:
     """Records that a task has produced since its last output: those of sinks and those of changelogs, by topic.
 
-    The records of a topic are in the order of record at a time. Topics are in the order of their first records where rows go one
-    by one (`batch_records_max=1`); otherwise the order of topics says nothing, as between topics of a broker.
+    The records of a topic are in the order of record at a time. Topics are in the order of their first
+    records where rows go one by one (`batch_records_max=1`); otherwise the order of topics says nothing, as
+    between topics of a broker.
     """
 
     sinks: dict[str, SinkBatch] = field(default_factory=dict)
@@ -31,8 +32,8 @@ class PreparedCommit:
     """The contents of one commit: the next offset to read of each input topic, and output not taken yet.
 
     `partition_times`: by input topic, the largest timestamp taken so far. `store_times`: by store, what its operators
-    remember. `held`: by input topic of which records behind the offset are done, which ones. `origin_time`: how far the task has
-    come by the times of the sources. `StreamTask.resume` takes all of them.
+    remember. `held`: by input topic of which records behind the offset are done, which ones. `origin_time`: how far the
+    task has come by the times of the sources. `StreamTask.resume` takes all of them.
     """
 
     offsets: Mapping[str, int]

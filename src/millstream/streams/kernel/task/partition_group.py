@@ -72,7 +72,8 @@ class PartitionGroup:
 
 
 class AlignedGroup:
-    """The queues of a task whose order does not depend on what came when: among equal times the topic whose name comes first goes first.
+    """The queues of a task whose order does not depend on what came when: among equal times the topic whose
+    name comes first goes first.
 
     A task with repartition topics goes by origin time, another one by timestamp.
     """
@@ -86,7 +87,9 @@ class AlignedGroup:
         self.queues[topic].add(records)
 
     def take(self, rows_max: int) -> Run | None:
-        """The next run: rows of one topic before which no other topic has one, nor can get one from an upstream task."""
+        """The next run: rows of one topic before which no other topic has one, nor can get one from
+        an upstream task.
+        """
         heads: list[tuple[int, str]] = []
         limits: list[tuple[int, str]] = []
         for topic, queue in self.queues.items():

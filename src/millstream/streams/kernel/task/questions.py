@@ -20,7 +20,10 @@ from millstream.streams.state.store import StateStore
 def ask_store(
     task_id: str, stores: Mapping[str, StateStore], request: StateQueryRequest, position: Position
 ) -> QueryResult:
-    """Returns what a store answers that has seen its input up to `position`. Raises InvalidStoreError for a store that is not here."""
+    """Returns what a store answers that has seen its input up to `position`.
+
+    Raises InvalidStoreError for a store that is not here.
+    """
     store = stores.get(request.store)
     if store is None:
         raise InvalidStoreError(f"there is no store {request.store}; there are {sorted(stores)}")

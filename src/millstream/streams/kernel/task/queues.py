@@ -78,7 +78,10 @@ class RecordQueue:
         upstreams: UpstreamMerge | None = None,
         knows_origins: bool = False,
     ) -> None:
-        """`as_lists`: rows go on one by one, so that it is cheaper to read all of them first. `knows_origins`: runs have origin times."""
+        """`as_lists`: rows go on one by one, so that it is cheaper to read all of them first.
+
+        `knows_origins`: runs have origin times.
+        """
         self.reader = reader
         self._as_lists = as_lists
         self._failures = failures
@@ -114,7 +117,9 @@ class RecordQueue:
 
     @property
     def next_offset(self) -> int | None:
-        """The offset after everything that has been taken or skipped; with `upstreams` that of the first record that has not."""
+        """The offset after everything that has been taken or skipped; with `upstreams` that of the
+        first record that has not.
+        """
         if self.upstreams is None:
             return self._done_to
         found = self.upstreams.position()
@@ -202,7 +207,9 @@ class RecordQueue:
         return max(timestamps[first:end])
 
     def _note_done(self, raw_rows: int, next_offset: int | None) -> None:
-        """Notes that so many records of the decoded batch are taken or left out, and in the order of offsets all before this one."""
+        """Notes that so many records of the decoded batch are taken or left out, and in the order
+        of offsets all before this one.
+        """
         if self.upstreams is None:
             self._done_to = next_offset
         else:
@@ -243,7 +250,8 @@ class RecordQueue:
         return None if self.upstreams is None else self.upstreams.release()
 
     def _joined_raw(self) -> RawBatch:
-        """Takes the batch that waits first, with those that came as Arrow behind it: what operators do once for a batch costs less then.
+        """Takes the batch that waits first, with those that came as Arrow behind it: what operators do once
+        for a batch costs less then.
 
         A fetch is a megabyte at most, about 10,000 small records.
         """

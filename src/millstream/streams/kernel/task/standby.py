@@ -1,4 +1,7 @@
-"""The stores of a task that runs elsewhere: opened and restored, without processors and input. Kafka Streams' StandbyTask."""
+"""The stores of a task that runs elsewhere: opened and restored, without processors and input.
+
+Kafka Streams' StandbyTask.
+"""
 
 from __future__ import annotations
 

@@ -81,12 +81,16 @@ class TaskState:
 
     @property
     def times(self) -> dict[str, dict[str, int]]:
-        """By store, the times that operators keep there: the largest timestamp seen, the last close time given out, by name."""
+        """By store, the times that operators keep there: the largest timestamp seen, the
+        last close time given out, by name.
+        """
         known = {name: store.known_times() for name, store in self.stores.items()}
         return {name: times for name, times in known.items() if times}
 
     def go_back(self, times: Mapping[str, Mapping[str, int]]) -> None:
-        """Have what is restored next count as it did at the last commit, whose times these are; stores without any had no rows then."""
+        """Have what is restored next count as it did at the last commit, whose times these are; stores
+        without any had no rows then.
+        """
         for name, store in self.stores.items():
             store.go_back(times.get(name, {}))
 

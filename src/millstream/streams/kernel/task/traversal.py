@@ -21,7 +21,8 @@ OnFailure = Callable[[str, Batch, Exception], None]
 """(node, rows, error): raises, or returns to leave the rows out."""
 
 _SAMPLE: Final = 8
-"""The age of at least so many rows of a batch is measured, evenly spread over it and with the last: that costs nothing beside the batch."""
+"""The age of at least so many rows of a batch is measured, evenly spread over it and with the last: that
+costs nothing beside the batch."""
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +34,8 @@ class RunningNode:
     operator: Operator
     children: list[RunningNode] = field(default_factory=list)
     arrivals: list[int] | None = None
-    """Where the age of records is measured: the timestamps of those that have come since it was last, of some of them in long batches."""
+    """Where the age of records is measured: the timestamps of those that have come since it was
+    last, of some of them in long batches."""
     is_sink: bool = field(init=False)
     writes_cache: bool = field(init=False)
     is_cached: bool = field(init=False)

@@ -1,7 +1,7 @@
 """Puts the records of a repartition topic in the order of their origin time (ADR 0021).
 
-Owns the records of one topic that are read and may not go on yet: each upstream task's in the order of its writes. Knows neither how
-far upstream tasks have come nor how that is found out: the runner tells it.
+Owns the records of one topic that are read and may not go on yet: each upstream task's in the order of its writes.
+Knows neither how far upstream tasks have come nor how that is found out: the runner tells it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ NOT_BEGUN: Final = -1
 _RELEASED_MAX: Final = 65_536
 """Rows that go on together, as many as batches that came apart are joined to."""
 _PARTS_MAX: Final = 16
-"""Rows of an upstream task that come in more pieces than that are gathered: a piece costs as much as some hundred rows."""
+"""Rows of an upstream task that come in more pieces than that are gathered: a piece costs as much as some hundred
+rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoneBehind:
     """The records of a topic behind a committed offset that are done although that one is not.
 
-    Those before `until` are, but for those that upstream tasks have written from `first` on, by the partition of the upstream task.
+    Those before `until` are, but for those that upstream tasks have written from `first` on, by the
+    partition of the upstream task.
     """
 
     until: int
@@ -51,7 +53,9 @@ class _Upstream:
 
 
 class UpstreamMerge:
-    """The records of one topic: `add` them as they are read, `release` them in order, and say with `take` how many are done."""
+    """The records of one topic: `add` them as they are read, `release` them in order, and say with
+    `take` how many are done.
+    """
 
     def __init__(self) -> None:
         self.is_told = False
@@ -74,7 +78,8 @@ class UpstreamMerge:
         self._begin = self._committed = None if held is None else (position, held)
 
     def expect(self, reached: Mapping[int, int]) -> None:
-        """Says what is still to come: no record of an upstream task that has not been added has an origin time before the one here.
+        """Says what is still to come: no record of an upstream task that has not been added has an origin
+        time before the one here.
 
         Upstream tasks that are not among them hold nobody up.
         """
@@ -111,7 +116,10 @@ class UpstreamMerge:
         return max((each.reached for each in self._upstreams.values()), default=NOT_BEGUN)
 
     def release(self) -> RawBatch | None:
-        """Returns the next records that may go on now, in order; None where there are none. Those given out before have been taken."""
+        """Returns the next records that may go on now, in order; None where there are none.
+
+        Those given out before have been taken.
+        """
         if not self._ready:
             self._put_in_order()
         if not self._ready:
@@ -127,7 +135,10 @@ class UpstreamMerge:
         self._released = upstreams[rows:], offsets[rows:]
 
     def position(self) -> tuple[int, DoneBehind | None] | None:
-        """Returns the offset of the first record that is not done, and what is done behind it. None where that is not known yet."""
+        """Returns the offset of the first record that is not done, and what is done behind it.
+
+        None where that is not known yet.
+        """
         if self._read_to is None:
             return self._begin
         first, until = self._first_waiting(), self._read_to
@@ -149,7 +160,8 @@ class UpstreamMerge:
             self._committed = None if held is None else (offset, held)
 
     def clear(self) -> None:
-        """Forgets everything that was added, and what was done since the last commit: records come again from its position on.
+        """Forgets everything that was added, and what was done since the last commit: records come
+        again from its position on.
 
         What was told of upstream tasks does not hold for those that come again.
         """

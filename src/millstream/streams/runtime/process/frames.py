@@ -1,6 +1,7 @@
 """The frames of messages between processes of one application. Pure: values to bytes and back.
 
-A frame is a length in four bytes and a pickle. Both ends are of one release and one user, and meet where only that user may come.
+A frame is a length in four bytes and a pickle. Both ends are of one release and one user, and meet
+where only that user may come.
 """
 
 from __future__ import annotations

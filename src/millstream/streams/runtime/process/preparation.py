@@ -10,15 +10,17 @@ from typing import Final
 import pyarrow as pa
 
 _COLLECTED_AFTER: Final = (50_000, 20, 100)
-"""The rows of a batch are so many objects that Python's own threshold of 700 takes a quarter of the processor time: it looks at them again and
-again while they are in use. Hardly any of them is part of a cycle."""
+"""The rows of a batch are so many objects that Python's own threshold of 700 takes a quarter of the processor time: it
+looks at them again and again while they are in use. Hardly any of them is part of a cycle."""
 
 
 def prepare() -> None:
-    """Has the garbage collector look rarely, and never at what is loaded already; allows as many open files as the system lets it.
+    """Has the garbage collector look rarely, and never at what is loaded already; allows as many
+    open files as the system lets it.
 
-    pyarrow imports pandas, where it is installed, with the first array that it makes: here, not in a thread beside the event loop, where
-    that held up the first records for up to half a second. Each open task takes up to HANDLES_MAX, and connections; the usual limit of 1024 is for programs that use select().
+    pyarrow imports pandas, where it is installed, with the first array that it makes: here, not in a thread beside the
+    event loop, where that held up the first records for up to half a second. Each open task takes up to HANDLES_MAX,
+    and connections; the usual limit of 1024 is for programs that use select().
     """
     pa.array([0])
     gc.collect()

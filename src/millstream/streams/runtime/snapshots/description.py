@@ -1,7 +1,7 @@
 """A snapshot of the stores of a task: what it says of itself, and the files that it is made of.
 
-Pure. The description is a file beside the others: a line with its own checksum, then JSON. What cannot be read, is of another
-layout or names what is no plain file is no snapshot.
+Pure. The description is a file beside the others: a line with its own checksum, then JSON. What cannot be read, is of
+another layout or names what is no plain file is no snapshot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ RECORDS_MIN: Final = 200_000
 class SnapshotPlan:
     """The place of the snapshots of an application's tasks, and how often one is taken.
 
-    One is due `interval_ms` after the last one, if without it a task that starts elsewhere would restore `records_min` records more.
+    One is due `interval_ms` after the last one, if without it a task that starts elsewhere would restore
+    `records_min` records more.
     """
 
     directory: str

@@ -1,9 +1,9 @@
 """The snapshots of one task in a directory that several machines may see.
 
-A snapshot is a directory of its own with all its files, called after the time of its commit and a random part. It is made under a
-name that begins with a dot, and gets its own name once everything in it is on the disk: who dies before leaves nothing that counts.
-Files that the snapshot before has too are linked, where the file system can do that. Two that write at once, one of them fenced
-and not knowing it, write two snapshots, and each is whole.
+A snapshot is a directory of its own with all its files, called after the time of its commit and a random part. It is
+made under a name that begins with a dot, and gets its own name once everything in it is on the disk: who dies before
+leaves nothing that counts. Files that the snapshot before has too are linked, where the file system can do that. Two
+that write at once, one of them fenced and not knowing it, write two snapshots, and each is whole.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ class _FileIdentity:
 
 
 class SnapshotDirectory:
-    """The directory of one task's snapshots. Not for use by two threads at a time. Raises OSError as the file system does."""
+    """The directory of one task's snapshots. Not for use by two threads at a time.
+
+    Raises OSError as the file system does.
+    """
 
     def __init__(self, path: Path, observe: SnapshotObserver = observe_nothing) -> None:
         self._path = path
@@ -79,7 +82,9 @@ class SnapshotDirectory:
         return found
 
     def write(self, database: Path, state: StoredState) -> None:
-        """Adds a snapshot of the files of a database that is not open, and removes those that are older than the last two."""
+        """Adds a snapshot of the files of a database that is not open, and removes those
+        that are older than the last two.
+        """
         make_state_directory(self._path)
         self._remove_leftovers()
         new = self._path / f".{secrets.token_hex(8)}"
@@ -101,7 +106,10 @@ class SnapshotDirectory:
         self._observe(SnapshotStep.PRUNED)
 
     def fetch(self, snapshot: StoreSnapshot, target: Path) -> None:
-        """Copies the files of a snapshot into a new directory. Raises NoSnapshot where one of them is not what was written."""
+        """Copies the files of a snapshot into a new directory.
+
+        Raises NoSnapshot where one of them is not what was written.
+        """
         make_state_directory(target, exist_ok=False)
         for name, known in snapshot.description.files.items():
             copied = _copied(snapshot.path / name, target / name)
@@ -138,7 +146,10 @@ class SnapshotDirectory:
                 shutil.rmtree(each, ignore_errors=True)
 
     def _set_aside(self, snapshot: Path) -> None:
-        """Sets a damaged snapshot aside: no later one may take files over from it. The next one that is written removes it."""
+        """Sets a damaged snapshot aside: no later one may take files over from it.
+
+        The next one that is written removes it.
+        """
         with suppress(OSError):  # we may not be allowed to
             snapshot.rename(self._path / f".{secrets.token_hex(8)}")
 

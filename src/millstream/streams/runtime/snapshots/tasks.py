@@ -1,8 +1,8 @@
 """Takes snapshots of the stores of a running task now and then, and fetches one for a task that starts without them.
 
-A snapshot begins with a checkpoint beside the stores: RocksDB writes out what it has in memory and links its files, between two
-runs of the kernel, so that it is the state of one commit. The files are copied by a thread of its own while the task goes on.
-Nothing rests on a snapshot: one that fails is logged, and the next one is due after the interval.
+A snapshot begins with a checkpoint beside the stores: RocksDB writes out what it has in memory and links its files,
+between two runs of the kernel, so that it is the state of one commit. The files are copied by a thread of its own while
+the task goes on. Nothing rests on a snapshot: one that fails is logged, and the next one is due after the interval.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class TaskSnapshots:
-    """The snapshots of one running task. `covered`: changelog records that a start from the last one need not restore."""
+    """The snapshots of one running task.
+
+    `covered`: changelog records that a start from the last one need not restore.
+    """
 
     def __init__(
         self,
@@ -94,7 +97,10 @@ class TaskSnapshots:
         return stored_state(self._task)
 
     def _copy(self, directory: SnapshotDirectory, checkpoint: Path, state: StoredState) -> None:
-        """Copies the stores, in the thread of the copier. It goes on where the task is closed meanwhile: what it copies is the state of a commit."""
+        """Copies the stores, in the thread of the copier.
+
+        It goes on where the task is closed meanwhile: what it copies is the state of a commit.
+        """
         try:
             directory.write(checkpoint, state)
         except Exception as error:  # noqa: BLE001  # nothing rests on a snapshot

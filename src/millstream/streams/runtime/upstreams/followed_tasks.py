@@ -1,6 +1,8 @@
-"""Follows the tasks that one task of a thread heeds: those that write what it reads, and those that write beside it (ADR 0021).
+"""Follows the tasks that one task of a thread heeds: those that write what it reads, and those that
+write beside it (ADR 0021).
 
-Owns what is known of them since the task was started; how far they are is found out by the watch that all threads share.
+Owns what is known of them since the task was started; how far they are is found out by the
+watch that all threads share.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ class FollowedTasks:
         return self._upstream.take_overdue()
 
     def is_far_ahead(self, now_ms: int) -> bool:
-        """Whether those that read what the task writes would have to hold much back until the slowest of its like has come so far.
+        """Whether those that read what the task writes would have to hold much back until the
+        slowest of its like has come so far.
 
         One that does not move any more is not waited for here either, or nobody would get to those that wait behind it.
         """

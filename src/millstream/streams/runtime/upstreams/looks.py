@@ -1,4 +1,6 @@
-"""Looks at an application's group and topics: how far its tasks have come by what they have committed, and how far there is something to read."""
+"""Looks at an application's group and topics: how far its tasks have come by what they have committed, and how far
+there is something to read.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The headers in which records of a repartition topic say where they come from, column by column (ADR 0021).
 
-The first record of a record batch has `_origin` before its own headers: the partition of the task that wrote all of the batch (int32). A record
-whose origin time is not its timestamp, or that has headers of its own, has `_origin` behind them: that partition, and its origin time (int64,
-milliseconds). Numbers are big-endian. Records go on without both, and with all others, also those of users that are called the same.
+The first record of a record batch has `_origin` before its own headers: the partition of the task that wrote all of the
+batch (int32). A record whose origin time is not its timestamp, or that has headers of its own, has `_origin` behind
+them: that partition, and its origin time (int64, milliseconds). Numbers are big-endian. Records go on without both, and
+with all others, also those of users that are called the same.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def origin_header(upstream: int, origin_time: int) -> tuple[str, bytes]:
 
 
 def origin_headers(batch: SinkBatch, timestamps: Numbers, upstream: int) -> pa.Array | None:
-    """Returns the headers of all records, their own and what says where each comes from; None where no record needs any.
+    """Returns the headers of all records, their own and what says where each comes from;
+    None where no record needs any.
 
     `timestamps`: those of the batch, as an array.
     """
@@ -78,7 +80,8 @@ def origin_headers(batch: SinkBatch, timestamps: Numbers, upstream: int) -> pa.A
 
 
 def headers_and_origins(records: pa.RecordBatch) -> Found:
-    """Returns the other headers of the records, None where none has any, and of each record its upstream task and its origin time.
+    """Returns the other headers of the records, None where none has any, and of each record its
+    upstream task and its origin time.
 
     Records without them, as Kafka Streams writes them, come from an unknown task at the times that they bear.
     """
@@ -160,7 +163,9 @@ def _header_counts(headers: pa.Array) -> npt.NDArray[np.int32]:
 
 
 def _told_by_timestamps(records: pa.RecordBatch) -> Numbers:
-    """Returns the origin times of records that say none: their timestamps, unless the broker has put its own time there."""
+    """Returns the origin times of records that say none: their timestamps, unless the
+    broker has put its own time there.
+    """
     import numpy as np
 
     times: Numbers = records.column("timestamp").to_numpy()

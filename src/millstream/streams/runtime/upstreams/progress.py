@@ -1,7 +1,8 @@
 """Finds out how far the tasks have come that write to repartition topics, from what can be seen of them (ADR 0021).
 
-Pure: what tasks have done and how far topics reach comes in, by which records downstream tasks may go on comes out. The runner looks; it must look
-at the tasks before it looks at the ends of topics, or what a task wrote in between would be taken for something that is still to come.
+Pure: what tasks have done and how far topics reach comes in, by which records downstream tasks may go on comes out. The
+runner looks; it must look at the tasks before it looks at the ends of topics, or what a task wrote in between would be
+taken for something that is still to come.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from millstream.streams.topology.plan import TopologyPlan
 TaskKey = tuple[int, int]
 """A sub-topology and a partition."""
 Reached = Mapping[str, Mapping[int, int]]
-"""By aligned repartition topic, how far its upstream tasks have come by their partitions, as `StreamTask.expect` takes it."""
+"""By aligned repartition topic, how far its upstream tasks have come by their partitions, as
+`StreamTask.expect` takes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskProgress:
     """The place that a task has come to, as those that read what it writes can see it.
 
-    `position`: by input topic, the first offset that is not done. For those who know the task itself: `writes`, what it has written, and
-    `unwritten`, a time before which no record is that it will write of what it has done already.
+    `position`: by input topic, the first offset that is not done. For those who know the task itself: `writes`, what it
+    has written, and `unwritten`, a time before which no record is that it will write of what it has done already.
     """
 
     position: Mapping[str, int] = field(default_factory=dict)
@@ -39,7 +41,10 @@ class TaskProgress:
 
 @dataclass(frozen=True, slots=True)
 class TaskFlow:
-    """The tasks of an application by what they read. `tasks`: by sub-topology in order, writers before readers, the topics of each task."""
+    """The tasks of an application by what they read.
+
+    `tasks`: by sub-topology in order, writers before readers, the topics of each task.
+    """
 
     alignment: Alignment
     tasks: Mapping[int, Mapping[int, tuple[str, ...]]]
@@ -58,7 +63,9 @@ class TaskFlow:
         return self._tasks_of(self.looked_at)
 
     def feeders_of(self, sub_topology: int) -> frozenset[int]:
-        """Returns the sub-topologies whose records come to this one, through however many internal topics, those of cycles included."""
+        """Returns the sub-topologies whose records come to this one, through however many internal topics,
+        those of cycles included.
+        """
         writers = {**self.alignment.writers, **self.alignment.circular}
         found: set[int] = set()
         left = [sub_topology]
@@ -97,10 +104,11 @@ def flow_of(plan: TopologyPlan, alignment: Alignment) -> TaskFlow:
 
 
 class UpstreamProgress:
-    """The last looks, as many as there are sub-topologies on the longest way: so many ago was written what comes out at its end now.
+    """The last looks, as many as there are sub-topologies on the longest way: so many ago was written what
+    comes out at its end now.
 
-    How far a task had come at a look of before is judged by what the newest one knows: an upstream task that had nothing to read
-    then, and has something by now, has to be waited for.
+    How far a task had come at a look of before is judged by what the newest one knows: an upstream task that had
+    nothing to read then, and has something by now, has to be waited for.
     """
 
     def __init__(self, flow: TaskFlow) -> None:
@@ -111,8 +119,8 @@ class UpstreamProgress:
         self._feeders: Final = {number: flow.feeders_of(number) for number in flow.tasks}
         self._looks: Final = deque[Look](maxlen=_levels(flow.alignment, self._order))
         self.reached: Mapping[TaskKey, int] = {}
-        """How far each task has come: what it writes from now on has no smaller origin time, as long as it comes from what was there
-        to read at the last look. AT_ITS_END: it had nothing to read."""
+        """How far each task has come: what it writes from now on has no smaller origin time, as long as it comes from
+        what was there to read at the last look. AT_ITS_END: it had nothing to read."""
 
     def take(self, look: Look) -> None:
         """Takes a look, after those before it. One that saw all at once needs none of them."""
@@ -134,7 +142,8 @@ class UpstreamProgress:
         return self._looks[-1].ends.get(tp, 0) if self._looks else 0
 
     def _resting(self, look: Look) -> frozenset[TopicPartition]:
-        """Returns the inputs that had nothing to read, nor got anything from upstream tasks, when the look went over from tasks to ends.
+        """Returns the inputs that had nothing to read, nor got anything from upstream tasks, when the look
+        went over from tasks to ends.
 
         Positions and ends only grow: one that is not before an end that was looked at later was at it in that moment.
         """

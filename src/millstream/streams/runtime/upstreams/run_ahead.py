@@ -1,4 +1,7 @@
-"""Says how many records a task has processed beyond the time that the slowest of its like has reached (ADR 0021). Pure."""
+"""Says how many records a task has processed beyond the time that the slowest of its like has reached (ADR 0021).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections import deque
 from typing import Final
 
 RUN_AHEAD_RECORDS: Final = 50_000
-"""What downstream tasks hold in memory meanwhile. Fewer would have tasks wait for each other at every fetch, which is some 10,000 small records."""
+"""What downstream tasks hold in memory meanwhile. Fewer would have tasks wait for each other at every fetch, which is
+some 10,000 small records."""
 CHECKED_RECORDS: Final = RUN_AHEAD_RECORDS // 5
 """After so many a task looks anew how far the others are, so it may be that many further ahead."""
 _NOTES_MAX: Final = 1_024
@@ -37,7 +41,9 @@ class RunAhead:
             self._notes = deque([*before[::2], last])
 
     def maybe_check(self) -> bool:
-        """Whether it has processed so much since the last time that this was so that somebody has to look at the others."""
+        """Whether it has processed so much since the last time that this was so that
+        somebody has to look at the others.
+        """
         is_due = self._processed - self._checked >= CHECKED_RECORDS
         if is_due:
             self._checked = self._processed

@@ -9,12 +9,16 @@ from typing import Final
 from millstream.streams.kernel.task.upstreams import AT_ITS_END
 
 _GRACE: Final = 10
-"""Whoever may have waited for the upstream task that is given up has this part of the time to move once that one is not waited for."""
+"""Whoever may have waited for the upstream task that is given up has this part of the time to move
+once that one is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverdueUpstream:
-    """An upstream task that is not waited for any more. `task`: `sub-topology_partition`, as `waiting`, the task that has waited."""
+    """An upstream task that is not waited for any more.
+
+    `task`: `sub-topology_partition`, as `waiting`, the task that has waited.
+    """
 
     task: str
     topic: str
@@ -54,9 +58,11 @@ class UpstreamTimeouts:
     def judge(
         self, topic: str, reached: Mapping[int, int], now_ms: int, *, is_waiting: bool
     ) -> Mapping[int, int]:
-        """Returns how far the upstream tasks of a topic are to be taken to have come; those that are overdue are at their end until they move.
+        """Returns how far the upstream tasks of a topic are to be taken to have come; those that are overdue are at
+        their end until they move.
 
-        `reached` is by partition of the upstream task. `is_waiting`: the task has queued records and could process none of them.
+        `reached` is by partition of the upstream task. `is_waiting`: the task has queued records
+        and could process none of them.
         """
         clocks = self._clocks.setdefault(topic, {})
         for partition, time in reached.items():

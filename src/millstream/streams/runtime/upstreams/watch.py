@@ -1,7 +1,8 @@
 """Watches how far the tasks have come that write to repartition topics, for the threads of one process (ADR 0021).
 
-Where all of them run in this process they are asked themselves, which costs nothing. Otherwise somebody looks in the background, while a task
-waits: the other processes of the instance are asked, and where that is not all, the application's group and the ends of topics.
+Where all of them run in this process they are asked themselves, which costs nothing. Otherwise somebody looks in the
+background, while a task waits: the other processes of the instance are asked, and where that is not all, the
+application's group and the ends of topics.
 """
 
 from __future__ import annotations
@@ -29,19 +30,24 @@ from millstream.streams.runtime.upstreams.progress import (
 LOOK_INTERVAL_S: Final = 0.02
 """Two looks at the cluster are so far apart: each costs two requests."""
 ASK_INTERVAL_S: Final = 0.002
-"""Two questions to the processes of the instance are so far apart: as long as an answer takes, 2 to 4 ms with two of them and a load of 3."""
+"""Two questions to the processes of the instance are so far apart: as long as an answer takes, 2 to 4 ms with
+two of them and a load of 3."""
 ASK_TIMEOUT_S: Final = 1.0
 """A process that has not answered by then may be stuck; what the group knows of its tasks is true whatever it does."""
 ANSWERS_HOLD_S: Final = 1.0
-"""Tasks that processes of the instance have told of are taken to be there so long. One that has left by then waits so much longer for a commit."""
+"""Tasks that processes of the instance have told of are taken to be there so long. One that has left by then waits so
+much longer for a commit."""
 _READS_MAX: Final = 1_024
-"""Looks that may pass before a partition is read up to the end that one of them has found, and more are not told apart."""
+"""Looks that may pass before a partition is read up to the end that one of them has found, and more are not told
+apart."""
 _LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalTask:
-    """A task of this process, and the ends of its inputs as its consumer knows them: a topic whose end it does not know is left out."""
+    """A task of this process, and the ends of its inputs as its consumer knows them: a topic whose end it
+    does not know is left out.
+    """
 
     progress: TaskProgress
     ends: Mapping[str, int]
@@ -51,7 +57,8 @@ LocalTasks = Callable[[], Mapping[TaskKey, LocalTask]]
 LookAtCluster = Callable[
     [TaskFlow, Callable[[], Mapping[TaskKey, TaskProgress]]], Coroutine[object, object, Look]
 ]
-"""Looks with the clients of a thread. It is given the tasks that are known otherwise, which it asks for in the right moment."""
+"""Looks with the clients of a thread. It is given the tasks that are known otherwise, which
+it asks for in the right moment."""
 AskInstance = Callable[[], Coroutine[object, object, Mapping[TaskKey, LocalTask]]]
 """Asks the other processes of the instance for their tasks, as they are now."""
 
@@ -67,7 +74,10 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What one look has told about the upstream tasks of one partition of a topic. It holds once the partition has been read up to `end`."""
+    """What one look has told about the upstream tasks of one partition of a topic.
+
+    It holds once the partition has been read up to `end`.
+    """
 
     number: int
     end: int
@@ -146,7 +156,10 @@ class UpstreamWatch:
         self.tell_news()
 
     def tell_news(self) -> None:
-        """Says that tasks of this process have come forward, or have more to read, or that more is known of others. Wakes those that wait."""
+        """Says that tasks of this process have come forward, or have more to read, or that more is known of others.
+
+        Wakes those that wait.
+        """
         self._here, self._is_news_here = None, True
         # Whoever is about to wait compares this number with the one that its turn began with: no news gets lost between the two.
         self.news += 1
@@ -166,7 +179,8 @@ class UpstreamWatch:
 
     @property
     def all_in_instance(self) -> bool:
-        """Whether all tasks that write aligned topics or read them run in this process or, as far as is known, in others of the instance.
+        """Whether all tasks that write aligned topics or read them run in this process or, as far as is
+        known, in others of the instance.
 
         Where that may have changed the others are asked, in the background: what they say holds from the next call on.
         """
@@ -182,7 +196,9 @@ class UpstreamWatch:
         return self._flow is None or self._upstream[sub_topology] <= self._look_here().tasks.keys()
 
     def origin_times(self, sub_topology: int) -> dict[int, int]:
-        """Returns, by partition, how far the tasks of a sub-topology have come that have more to read, as far as that is known."""
+        """Returns, by partition, how far the tasks of a sub-topology have come that have more to
+        read, as far as that is known.
+        """
         if self._flow is None:
             return {}
         progress = self._progress
@@ -208,7 +224,8 @@ class UpstreamWatch:
     ) -> dict[int, int]:
         """Returns how far the upstream tasks of a partition have come.
 
-        `read_to`: the offset before which its task has read everything, `newest`: the largest origin time that it has read there.
+        `read_to`: the offset before which its task has read everything, `newest`: the largest
+        origin time that it has read there.
         """
         flow, tp = self._flow, waiting.topic_partition
         if flow is None or tp.topic not in flow.alignment.writers:
@@ -252,7 +269,10 @@ class UpstreamWatch:
         }
 
     def _hear(self, waiting: WaitingInput, read_to: int) -> None:
-        """Takes what the last look has told, or one before it, as soon as the partition was read so far. Until then one of them waits."""
+        """Takes what the last look has told, or one before it, as soon as the partition was read so far.
+
+        Until then one of them waits.
+        """
         for told in (waiting.next, self._newest(waiting)):
             if told is not None and told.end <= read_to:
                 waiting.told, waiting.next = told, None
@@ -346,7 +366,10 @@ class UpstreamWatch:
 
 
 def _look_of(tasks: Mapping[TaskKey, LocalTask]) -> Look:
-    """Returns what tasks say themselves. Those that are asked later may have written more, which the earlier ones are then to read: they wait."""
+    """Returns what tasks say themselves.
+
+    Those that are asked later may have written more, which the earlier ones are then to read: they wait.
+    """
     ends: dict[TopicPartition, int] = {}
     for (_, partition), task in tasks.items():
         for topic, end in task.ends.items():

@@ -1,4 +1,6 @@
-"""Remembers what a task has written to topics whose readers follow it, so that they know what of it they have not read (ADR 0021). Pure."""
+"""Remembers what a task has written to topics whose readers follow it, so that they know what of it they have
+not read (ADR 0021). Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class FollowedWrites:
 
     ends: dict[TopicPartition, int] = field(default_factory=dict)
     _last: dict[TopicPartition, deque[tuple[int, int]]] = field(default_factory=dict)
-    """The offset after each of the last writes, and the origin time of its first record. All that was before lies in the first one."""
+    """The offset after each of the last writes, and the origin time of its first record. All that
+    was before lies in the first one."""
 
     def note(self, ends: Mapping[TopicPartition, int], origin_time: int) -> None:
         """Notes a write, none of whose records has a smaller origin time: those of a task never go back."""

@@ -1,7 +1,8 @@
 """Records of a stream that wait until the table they are joined with has had its time (KIP-923).
 
-Keys are 0 ++ timestamp (8) ++ key ++ sequence number (4), so that they come out in the order of time, and of arrival for equal
-keys. Values and the changelog have Kafka Streams' bytes, those of suppression buffers with nothing but a new value.
+Keys are 0 ++ timestamp (8) ++ key ++ sequence number (4), so that they come out in the order of
+time, and of arrival for equal keys. Values and the changelog have Kafka Streams' bytes, those of
+suppression buffers with nothing but a new value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The origin of a buffered record, and its values, in the bytes of Kafka Streams' ProcessorRecordContext and BufferValue."""
+"""The origin of a buffered record, and its values, in the bytes of Kafka Streams'
+ProcessorRecordContext and BufferValue.
+"""
 
 from __future__ import annotations
 

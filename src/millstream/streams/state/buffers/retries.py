@@ -3,9 +3,9 @@
     key      key ++ number (8): numbers of a key follow each other, those of records without a key are negative
     value    due time (8) ++ failures (4) ++ record context ++ error? ++ value? ++ raw key? ++ raw value?
 
-The raw key and value are those of the record that the task had read, for dead letters; -2 in place of the length says that
-they are the same bytes as key and value. Which records come first, and when these are due, is kept in memory, and read
-from the rows when it is first asked for after they were restored or rolled back.
+The raw key and value are those of the record that the task had read, for dead letters; -2 in place of the length says
+that they are the same bytes as key and value. Which records come first, and when these are due, is kept in memory, and
+read from the rows when it is first asked for after they were restored or rolled back.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class RetryStore(OrderedRows):
     # What the operator asks.
 
     def read_index(self) -> None:
-        """Reads all rows, if that was not done since they were restored or rolled back: otherwise it is done when it is needed."""
+        """Reads all rows, if that was not done since they were restored or rolled back: otherwise
+        it is done when it is needed.
+        """
         self._known = self._index
 
     @property
@@ -153,7 +155,10 @@ class RetryStore(OrderedRows):
         self._index.schedule(row_key, _HEAD.unpack_from(self._stored(row_key))[0])
 
     def encode(self, key: object, value: object) -> tuple[bytes | None, bytes | None]:
-        """Returns key and value as bytes, None for None. Raises SerializationError where their serdes cannot write them."""
+        """Returns key and value as bytes, None for None.
+
+        Raises SerializationError where their serdes cannot write them.
+        """
         if key is not None:
             return self.encoded(key, value)
         try:

@@ -153,7 +153,10 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
                 yield data, data, pack(timestamp) + encode(value), timestamp
 
     def scan_bytes(self, low: bytes, high: bytes | None) -> list[Row]:
-        """Returns, for foreign-key joins, the rows whose keys lie in [low, high) as bytes, without their keys. All are read at once."""
+        """Returns, for foreign-key joins, the rows whose keys lie in [low, high) as bytes, without their keys.
+
+        All are read at once.
+        """
         return [self.decode_row(stored) for _, stored in self.rows_in(low, high)]
 
     def restore_columns(

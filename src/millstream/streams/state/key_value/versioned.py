@@ -1,7 +1,8 @@
 """Versioned key-value stores: the history of each key, as far back as the retention reaches (KIP-889).
 
-A row holds all versions of a key, newest first: timestamp (8) ++ length (4, -1 for a deletion) ++ value. A version is
-valid until the next one begins. The newest of each key never expires; older ones go once they may no longer be asked for.
+A row holds all versions of a key, newest first: timestamp (8) ++ length (4, -1 for a deletion) ++
+value. A version is valid until the next one begins. The newest of each key never expires; older
+ones go once they may no longer be asked for.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         """The observed time of the last commit, where what is restored is ahead of it."""
 
     def go_back(self, times: Mapping[str, int]) -> None:
-        """Keep the history that was there at a commit, as segmented stores keep their rows: records that come again ask for it."""
+        """Keep the history that was there at a commit, as segmented stores keep their rows: records
+        that come again ask for it.
+        """
         self._observed_max = times.get(_OBSERVED, NOT_PUT)
         if _OBSERVED in self.times:
             self.times[_OBSERVED] = min(self.times[_OBSERVED], self._observed_max)

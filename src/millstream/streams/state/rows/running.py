@@ -2,8 +2,8 @@
 
 A fold reads `rows[key]` and sets it, record by record. Where a store takes whole columns, rows are kept by the bytes of
 their keys and written once, when the batch is through; otherwise every access goes to the store. Values that nobody can
-change stay as they are meanwhile, others as bytes. An absent row is `ABSENT`, and a row whose value is None is one to be
-deleted. Knows neither operators nor how rows are laid out.
+change stay as they are meanwhile, others as bytes. An absent row is `ABSENT`, and a row whose value is None is one to
+be deleted. Knows neither operators nor how rows are laid out.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class RunningRows(dict[bytes, Row]):
 
 
 class EncodedRows:
-    """The same of values that functions may change: each is decoded when it is asked for, and encoded when it is set."""
+    """The same of values that functions may change: each is decoded when it is asked for, and
+    encoded when it is set.
+    """
 
     __slots__ = ("_decode", "_encode", "_read", "steps", "stored")
 

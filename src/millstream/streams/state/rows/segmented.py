@@ -2,9 +2,9 @@
 
 A row's key has its segment (8 bytes) in front, so that old segments are one range.
 
-Retention counts from the newest time that was put (not from stream time), the store's observed time: a row is visible while its
-time is larger than that - retention. The persistent time-ordered store alone also shows the row at exactly that time
-(both measured on Kafka Streams 4.3.1). On disk a row is refused once its segment is gone, in memory at once.
+Retention counts from the newest time that was put (not from stream time), the store's observed time: a row is visible
+while its time is larger than that - retention. The persistent time-ordered store alone also shows the row at exactly
+that time (both measured on Kafka Streams 4.3.1). On disk a row is refused once its segment is gone, in memory at once.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ class SegmentedStore(StateStore):
     def go_back(self, times: Mapping[str, int]) -> None:
         """Keep and show the rows that were there at a commit, although those that are restored are newer.
 
-        At least once a changelog has rows of records behind the committed offsets. These come again, and find what they found before:
-        without the rows that have expired since, a window that they belong to would begin anew, and its result replace the one of before.
+        At least once a changelog has rows of records behind the committed offsets. These come again, and find what they
+        found before: without the rows that have expired since, a window that they belong to would begin anew, and its
+        result replace the one of before.
         """
         self._observed_max = _observed(times)
         self._observed = min(self._observed, self._observed_max)
@@ -244,7 +245,10 @@ class SegmentedStore(StateStore):
         return self._time_first or not self.spec.persistent
 
     def cache_key(self, row_key: bytes) -> bytes:
-        """Returns the key of a row in the cache. In memory, every millisecond is a segment; rows that are ordered by time have a mark."""
+        """Returns the key of a row in the cache.
+
+        In memory, every millisecond is a segment; rows that are ordered by time have a mark.
+        """
         if self._time_first:
             return row_key[:8] + _BY_TIME + row_key[8:]
         if self.spec.persistent:
@@ -264,7 +268,10 @@ class SegmentedStore(StateStore):
     def _cached_between(
         self, low: int, high: int, *, reverse: bool
     ) -> Iterator[tuple[bytes, bytes | None]]:
-        """Rows of several keys. Kafka Streams looks at all there are, or up to the first that is too new where time is first."""
+        """Rows of several keys.
+
+        Kafka Streams looks at all there are, or up to the first that is too new where time is first.
+        """
         first, end = b"", None
         if self._time_first:
             first, end = self.segment(low) + _BY_TIME + pack_time(low), self.segment_after(high)

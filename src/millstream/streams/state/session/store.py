@@ -90,7 +90,8 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def write_sessions(
         self, rows: Iterable[tuple[bytes, int, int, Stored]], written: WrittenRows
     ) -> None:
-        """Set sessions, by key's bytes, start and end, as a batch has left them; those that are too old by now are forgotten.
+        """Set sessions, by key's bytes, start and end, as a batch has left them; those that are too
+        old by now are forgotten.
 
         `written` is every single step on the way, for the changelog.
         """

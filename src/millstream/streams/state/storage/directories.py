@@ -10,7 +10,10 @@ MODE: Final = 0o750
 
 
 def make_state_directory(path: Path, *, exist_ok: bool = True) -> None:
-    """Makes a directory, and those above it that are missing (`parents=True` would make them for everybody). Raises OSError."""
+    """Makes a directory, and those above it that are missing (`parents=True` would make them for everybody).
+
+    Raises OSError.
+    """
     if not path.parent.exists():
         make_state_directory(path.parent)
     path.mkdir(mode=MODE, exist_ok=exist_ok)

@@ -111,7 +111,10 @@ class RocksTaskStores:
 def open_database(
     path: Path, configure: ConfigureRocksDB | None, chosen: RocksDBOptions
 ) -> RocksDatabase:
-    """Opens the database of a task. Raises what RocksDB raises, and ConfigError where it refuses what `configure` has made of the options."""
+    """Opens the database of a task.
+
+    Raises what RocksDB raises, and ConfigError where it refuses what `configure` has made of the options.
+    """
     from millstream.streams.state.storage.rocksdb import RocksDatabase
 
     try:

@@ -1,4 +1,5 @@
-"""Rows in RocksDB, through rocksdict in raw mode: one database for each task, so that a commit of all its stores is one write.
+"""Rows in RocksDB, through rocksdict in raw mode: one database for each task, so that a commit of
+all its stores is one write.
 
 Every key begins with the store's name and a zero byte, then one byte that keeps rows (`r`) and metadata (`m`) apart.
 rocksdict holds the lock of a closed database for as long as an iterator or snapshot of it is alive, so every scan here
@@ -57,7 +58,10 @@ class RocksDatabase:
 
     @property
     def rows(self) -> Rdict:
-        """Returns the open database. Raises InvalidStoreError when the database is closed, for instance below an iterator."""
+        """Returns the open database.
+
+        Raises InvalidStoreError when the database is closed, for instance below an iterator.
+        """
         if self._open is None:
             raise InvalidStoreError("the stores of this task are closed")
         return self._open
@@ -81,12 +85,13 @@ class RocksDatabase:
         value: bytes,
         deleted_before: bytes = b"",
     ) -> None:
-        """Put and delete (None) rows, whose keys begin with `prefix`, and put another, all or nothing; inside `together` kept back.
+        """Put and delete (None) rows, whose keys begin with `prefix`, and put another, all or
+        nothing; inside `together` kept back.
 
         All rows before `deleted_before` are deleted first, as one range: RocksDB does not look at them.
 
-        RocksDB takes rows several times as fast in the order of their keys; a part of them at a time is put in order, which the
-        processor's cache holds.
+        RocksDB takes rows several times as fast in the order of their keys; a part of them at a time is put in order,
+        which the processor's cache holds.
         """
         batch = WriteBatch(raw_mode=True) if self._together is None else self._together
         put, delete = batch.put, batch.delete
@@ -105,13 +110,17 @@ class RocksDatabase:
             self._write(batch)
 
     def begin_bulk_load(self) -> None:
-        """Writes without a log from now on: a crash loses the last writes, and leaves the rows as they were after one of them."""
+        """Writes without a log from now on: a crash loses the last writes, and leaves the rows as
+        they were after one of them.
+        """
         unlogged = WriteOptions()
         unlogged.disable_wal = True  # type: ignore[method-assign, assignment]  # a property that the stub has as a method
         self.rows.set_write_options(unlogged)
 
     def end_bulk_load(self) -> None:
-        """Writes are logged again, and nothing that was not is left outside of files: a log without it would be a state with holes."""
+        """Writes are logged again, and nothing that was not is left outside of files: a log without
+        it would be a state with holes.
+        """
         self.rows.flush()
         self.rows.set_write_options(WriteOptions())
 
@@ -122,7 +131,9 @@ class RocksDatabase:
         return {name: value for name, value in found.items() if value is not None}
 
     def checkpoint(self, path: str) -> None:
-        """Makes a database of the rows as they are now at a path on the same disk, where nothing is yet; its files are links."""
+        """Makes a database of the rows as they are now at a path on the same disk, where nothing is
+        yet; its files are links.
+        """
         Checkpoint(self.rows).create_checkpoint(path)
 
     def _write(self, batch: WriteBatch) -> None:

@@ -1,4 +1,5 @@
-"""The memory and the file handles of all RocksDB databases of a process: one block cache and one bound of write buffers for all.
+"""The memory and the file handles of all RocksDB databases of a process: one block cache and one
+bound of write buffers for all.
 
 Without it each database has its own: a host with a hundred tasks would keep a hundred caches.
 """
@@ -29,7 +30,10 @@ HANDLES_MAX: Final = OPEN_FILES_MAX + 16
 
 
 class RocksMemory:
-    """The block cache and the write buffers that databases share. `used_bytes` is what they hold now, `bound_bytes` what they may."""
+    """The block cache and the write buffers that databases share.
+
+    `used_bytes` is what they hold now, `bound_bytes` what they may.
+    """
 
     def __init__(
         self,

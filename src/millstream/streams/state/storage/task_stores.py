@@ -1,4 +1,7 @@
-"""The place where the stores of a task live, as the task sees it. `factory` makes such places, in memory and in a directory."""
+"""The place where the stores of a task live, as the task sees it.
+
+`factory` makes such places, in memory and in a directory.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ class TaskStores(Protocol):
         ...
 
     def properties(self) -> Mapping[str, int]:
-        """Returns RocksDB's properties of the rows by the names of Kafka Streams' metrics; none of what is in memory."""
+        """Returns RocksDB's properties of the rows by the names of Kafka Streams' metrics; none of
+        what is in memory.
+        """
         ...
 
     def close(self) -> None: ...

@@ -52,7 +52,9 @@ def overlaid(
     *,
     reverse: bool = False,
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yields the rows as they are with what was written over them (None: deleted), step by step the smaller key first."""
+    """Yields the rows as they are with what was written over them (None: deleted), step by step the
+    smaller key first.
+    """
     ours = next(written, None)
     for key, value in stored:
         while ours is not None and (ours[0] > key if reverse else ours[0] < key):

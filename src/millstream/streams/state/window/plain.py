@@ -38,7 +38,10 @@ class PlainWindowStore(WindowRows):
             self.put_row(row_key, written, self.now())
 
     def row_at(self, key: object, start: int) -> Stored:
-        """Returns the row of a key at a time. Where duplicates are kept it is the last one put on disk, and none in memory."""
+        """Returns the row of a key at a time.
+
+        Where duplicates are kept it is the last one put on disk, and none in memory.
+        """
         if self._duplicates and not self.spec.persistent:
             return None
         sequence = _SEQUENCE.pack(self.times.get(_SEQUENCE_NAME, 0))

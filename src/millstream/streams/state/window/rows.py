@@ -46,7 +46,9 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         reverse: bool = False,
         as_range: bool = False,
     ) -> Iterator[tuple[int, Stored]]:
-        """Yields the rows of `rows_of_key`, of the key with these bytes, one by one: what is not come to is not used in a cache."""
+        """Yields the rows of `rows_of_key`, of the key with these bytes, one by one: what is not
+        come to is not used in a cache.
+        """
         rows = self.rows_of(data, time_from, time_to, reverse=reverse, as_range=as_range)
         return ((self.row_time(row_key), self.decode_row(stored)) for row_key, stored in rows)
 
@@ -86,14 +88,19 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         return Windowed(self._key.decode(data), start, end)
 
     def row_key(self, windowed: bytes, start: int) -> bytes:
-        """Returns the key of the one row that this window has where duplicates are not kept; `windowed`: key ++ start."""
+        """Returns the key of the one row that this window has where duplicates are not kept;
+        `windowed`: key ++ start.
+        """
         segment = pack_time(start // self._segment_ms)
         if self._time_first:
             return segment + windowed[-8:] + windowed[:-8] + NO_SEQUENCE
         return segment + windowed + NO_SEQUENCE
 
     def row_keys(self, windowed: Sequence[bytes]) -> tuple[list[bytes], list[int]]:
-        """Returns what `row_key` gives for each, and the starts. Many windows start together: each start is looked at once."""
+        """Returns what `row_key` gives for each, and the starts.
+
+        Many windows start together: each start is looked at once.
+        """
         tails = [each[-8:] for each in windowed]
         starts = {tail: unpack_time(tail)[0] for tail in set(tails)}
         if self._time_first:

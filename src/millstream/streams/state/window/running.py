@@ -1,8 +1,8 @@
 """Windows of keys around the records of a batch: decoded, and in the order of their starts.
 
-An operator that looks at the neighbours of each record asks here. Where a store takes whole columns it is scanned once for
-each key of a batch, and every window is written once, when the batch is through; otherwise every access goes to the store.
-Knows neither operators nor how rows are laid out.
+An operator that looks at the neighbours of each record asks here. Where a store takes whole columns it is scanned once
+for each key of a batch, and every window is written once, when the batch is through; otherwise every access goes to the
+store. Knows neither operators nor how rows are laid out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ class WindowsOfKey(Protocol):
     """Windows of one key as a fold reads and sets them."""
 
     def latest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
-        """Yields (start, row) of windows that start in a range, the latest first; those that were given may be set meanwhile."""
+        """Yields (start, row) of windows that start in a range, the latest first; those that were
+        given may be set meanwhile.
+        """
 
     def earliest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
         """Returns the same, the earliest first."""

@@ -1,4 +1,6 @@
-"""Window stores with timestamps and without duplicates: the stores of windowed tables, with headers or without (KIP-1271)."""
+"""Window stores with timestamps and without duplicates: the stores of windowed tables, with
+headers or without (KIP-1271).
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,10 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         return self._key.decode(data[:-8])
 
     def _unless_new(self, read: Callable[[bytes], Found | None]) -> Callable[[bytes], Found | None]:
-        """Returns `read` of rows that may be there: none so new as others was ever put. Starts compare as their bytes do."""
+        """Returns `read` of rows that may be there: none so new as others was ever put.
+
+        Starts compare as their bytes do.
+        """
         newest = self._newest_start()
 
         def read_unless_new(windowed: bytes) -> Found | None:
@@ -92,7 +97,8 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         return pack_time(max(self._newest, self._newest_cached, 0))
 
     def write_windows(self, rows: Mapping[bytes, Row] | EncodedRows, written: WrittenRows) -> None:
-        """Set rows, by the bytes of key ++ start, as a batch has left them; those that are too old by now are forgotten.
+        """Set rows, by the bytes of key ++ start, as a batch has left them; those that are
+        too old by now are forgotten.
 
         `written` is every single step on the way, for the changelog.
         """

@@ -1,6 +1,7 @@
 """Shapes of a drawing: colours for light and dark, boxes, drums, text, the heads of arrows.
 
-Colours are written out in plain rules, for programs that know no CSS variables; those that know no dark mode show the light one.
+Colours are written out in plain rules, for programs that know no CSS variables; those that know no
+dark mode show the light one.
 """
 
 from __future__ import annotations

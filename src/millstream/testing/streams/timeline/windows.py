@@ -44,7 +44,10 @@ class _Axis:
 def draw_windows(
     steps: Sequence[Step], join_windows: Mapping[str, JoinWindow], *, closed: bool, width: int
 ) -> str:
-    """Returns lines of at most `width` columns, if that leaves room for an axis. `closed`: the end of a window belongs to it."""
+    """Returns lines of at most `width` columns, if that leaves room for an axis.
+
+    `closed`: the end of a window belongs to it.
+    """
     rows = list(_labels(steps))
     gutter = max((len(label) for label, _ in rows), default=0) + 2
     axis = _axis(list(_times(steps, join_windows)), max(_AXIS_COLUMNS_MIN, width - gutter - 4))

@@ -1,4 +1,7 @@
-"""Classes of errors by what they mean for a transaction: try again, abort, or give the producer up. Java's classes of errors (KIP-691)."""
+"""Classes of errors by what they mean for a transaction: try again, abort, or give the producer up.
+
+Java's classes of errors (KIP-691).
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,8 @@ class TransactionAborted(MillstreamError):
 def is_fatal_for_batch(error: MillstreamError) -> bool:
     """A Produce request was refused so.
 
-    InvalidProducerEpoch is not fatal here: whether another producer has taken over is told by the coordinator (KIP-588).
+    InvalidProducerEpoch is not fatal here: whether another producer has taken over is told
+    by the coordinator (KIP-588).
     """
     return isinstance(error, _FATAL_FOR_A_BATCH)
 

@@ -55,7 +55,10 @@ def add_partitions_request(
 def add_partitions_error(
     response: AddPartitionsToTxnResponse, transactional_id: str
 ) -> KafkaError | None:
-    """Returns the error, None when all were added. The gravest comes first: the others follow from it, or can wait for the next try."""
+    """Returns the error, None when all were added.
+
+    The gravest comes first: the others follow from it, or can wait for the next try.
+    """
     errors = [
         transaction_error(
             partition.partition_error_code,

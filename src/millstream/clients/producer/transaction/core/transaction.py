@@ -1,4 +1,5 @@
-"""The state of a transactional producer: what may be called, what must be sent, what an error leaves (KIP-98, 360, 890).
+"""The state of a transactional producer: what may be called, what must be sent, what an error
+leaves (KIP-98, 360, 890).
 
 Two flows, by what the cluster announces. From transaction.version 2 on a partition joins with its first batch, and each
 end of a transaction gives the producer a new epoch, so that nothing late can reach the next one. Before that partitions
@@ -32,7 +33,9 @@ NOBODY: ProducerIdentity = (-1, -1)
 
 
 class SharedTransaction(NamedTuple):
-    """An open transaction, as other producers join it, which write to partitions of their own, or as one takes it over to end it."""
+    """An open transaction, as other producers join it, which write to partitions of their own, or
+    as one takes it over to end it.
+    """
 
     transactional_id: str
     producer_id: int
@@ -118,7 +121,9 @@ class Transaction:
         self.state = ProducerTransactionState.UNINITIALIZED
 
     def complete_initialization(self, identity: ProducerIdentity) -> None:
-        """Takes a fresh identity: every earlier one of this transactional id is fenced, and none of its transactions open."""
+        """Takes a fresh identity: every earlier one of this transactional id is fenced, and
+        none of its transactions open.
+        """
         self.identity = identity
         self.renewal_wanted = False
         self.unanswered = 0
@@ -150,7 +155,10 @@ class Transaction:
         self.is_joined = True
 
     def hand_over(self) -> SharedTransaction:
-        """Gives the open transaction away: whoever takes it ends it. This producer has none then, and starts over for the next."""
+        """Gives the open transaction away: whoever takes it ends it.
+
+        This producer has none then, and starts over for the next.
+        """
         self._check_own()
         self.check_open()
         self.state = ProducerTransactionState.UNINITIALIZED
@@ -243,7 +251,10 @@ class Transaction:
         self._end_sent = True
 
     def complete(self, identity: ProducerIdentity | None = None) -> None:
-        """Notes that the transaction is committed or aborted. Newer coordinators give the identity for the next transaction."""
+        """Notes that the transaction is committed or aborted.
+
+        Newer coordinators give the identity for the next transaction.
+        """
         if identity is not None:
             self.identity = identity
             self.renewal_wanted = False

@@ -1,7 +1,7 @@
 """The leader's work: from the subscriptions of all members to what each is told. Pure.
 
-Owns the cooperative rule: a task that another member still runs is given to nobody until that one has let go of its partitions, and the
-member that is to have it has the group share out again at once (KIP-429, KIP-441).
+Owns the cooperative rule: a task that another member still runs is given to nobody until that one has let go of its
+partitions, and the member that is to have it has the group share out again at once (KIP-429, KIP-441).
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class GroupMemberInfo:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The tasks that there are. `partitions`: by task, what it reads. `changelog_offsets`: by task with stores, how many offsets these have.
+    """The tasks that there are. `partitions`: by task, what it reads.
+
+    `changelog_offsets`: by task with stores, how many offsets these have.
 
     `racks`: by task, for each partition that it reads or writes a changelog to, the racks that have a replica.
     """
@@ -92,9 +94,12 @@ def assign(
     policy: PlacementPolicy,
     probe_at_ms: int,
 ) -> dict[str, MemberAssignment]:
-    """Returns what each member is told. `probe_at_ms`: when to share out anew where tasks are to move once copies are warm.
+    """Returns what each member is told.
 
-    A member of a later version than can be read gets nothing, and joins again at once with the version that it is answered in.
+    `probe_at_ms`: when to share out anew where tasks are to move once copies are warm.
+
+    A member of a later version than can be read gets nothing, and joins again at once with the
+    version that it is answered in.
     """
     versions = AgreedVersions.of(members.values())
     if any(each.info.error == AssignmentError.SHUTDOWN_REQUESTED for each in members.values()):
@@ -145,7 +150,9 @@ def _shares_of_members(
     members: Mapping[str, GroupMemberInfo],
     readable: Mapping[str, GroupMemberInfo],
 ) -> tuple[dict[str, set[StreamsTaskId]], dict[str, set[StreamsTaskId]]]:
-    """Returns the active and the standby tasks of each member: the tasks of an instance are shared out to its threads."""
+    """Returns the active and the standby tasks of each member: the tasks of an instance are shared
+    out to its threads.
+    """
     active: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
     standby: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
     for process, ids in _by_process(readable).items():
@@ -191,7 +198,9 @@ def _furthest(infos: Iterable[SubscriptionInfo]) -> dict[StreamsTaskId, int]:
 
 
 def _lag(work: Work, task: StreamsTaskId, offsets: int) -> int:
-    """Returns how much of the changelogs a copy lacks; all of it where the changelog is shorter, as it was made anew."""
+    """Returns how much of the changelogs a copy lacks; all of it where the changelog is shorter, as
+    it was made anew.
+    """
     end = work.changelog_offsets.get(task, 0)
     return end if offsets == UNKNOWN_OFFSETS or offsets > end else end - offsets
 

@@ -1,4 +1,5 @@
-"""Leads the classic group of an application: looks at the cluster, makes the internal topics, and has `group_assignment` share out.
+"""Leads the classic group of an application: looks at the cluster, makes the internal topics, and has
+`group_assignment` share out.
 
 Only the member that the coordinator has chosen does this, once in each rebalance. Keeps nothing between two of them.
 """
@@ -86,7 +87,9 @@ class TaskLeader:
     async def share_out(
         self, joined: Iterable[JoinedMember], subscribed: Collection[str]
     ) -> SharedOut:
-        """Returns what members are told, which may be that there is an error. Raises what the cluster may not answer the next time.
+        """Returns what members are told, which may be that there is an error.
+
+        Raises what the cluster may not answer the next time.
 
         `subscribed`: the topics of all members, of which some brokers may not know yet.
         """
@@ -113,7 +116,10 @@ class TaskLeader:
         return SharedOut(assign(work, infos, self._policy, probe_at_ms), _counts(described))
 
     async def _described(self, subscribed: Collection[str]) -> dict[str, TopicDescription]:
-        """Returns those of the application's topics that exist, of global stores among them. Raises TopologyError for one of two patterns."""
+        """Returns those of the application's topics that exist, of global stores among them.
+
+        Raises TopologyError for one of two patterns.
+        """
         looked_at = self._looked_at
         if self._sources.has_patterns:
             listed = await self._admin.list_topics()
@@ -165,7 +171,10 @@ class TaskLeader:
         partitions: Mapping[StreamsTaskId, Iterable[TopicPartition]],
         described: Mapping[str, TopicDescription],
     ) -> dict[StreamsTaskId, list[frozenset[str]]]:
-        """Returns, by task, the racks of its partitions; of none where nobody asks. A rack that is not known makes that of its partition unknown."""
+        """Returns, by task, the racks of its partitions; of none where nobody asks.
+
+        A rack that is not known makes that of its partition unknown.
+        """
         if self._policy.rack_aware_strategy is RackAwareStrategy.NONE:
             return {}
         if any(tp.topic not in described for mine in partitions.values() for tp in mine):

@@ -1,6 +1,8 @@
-"""Membership in a classic group as it is lived: heartbeats and rebalances in the background, and news for whoever runs the tasks.
+"""Membership in a classic group as it is lived: heartbeats and rebalances in the background, and
+news for whoever runs the tasks.
 
-What is said is decided in `membership`, and what is shared out in `leader`. Owns its connections. Takes over no task itself.
+What is said is decided in `membership`, and what is shared out in `leader`. Owns its connections.
+Takes over no task itself.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ class ClassicStreamsMember:
         self._commits_under_way = 0
         self._is_joining = False
         self._shared: Mapping[str, int] | None = None
-        """The partitions of the application's topics when the member, as the leader, shared out its tasks; None where another leads."""
+        """The partitions of the application's topics when the member, as the leader, shared out its tasks;
+        None where another leads."""
         self._noticed: ClusterMetadata | None = None
         """The metadata that was looked at since the last JoinGroup."""
         self._rebalances: asyncio.Task[None] | None = None
@@ -101,7 +104,10 @@ class ClassicStreamsMember:
 
     @contextlib.contextmanager
     def keeping_generation(self) -> Iterator[bool]:
-        """Has the group not rebalance meanwhile as far as it depends on this member. Yields whether commits are possible: not in a rebalance."""
+        """Has the group not rebalance meanwhile as far as it depends on this member.
+
+        Yields whether commits are possible: not in a rebalance.
+        """
         self._commits_under_way += 1
         try:
             yield not self._is_joining
@@ -123,7 +129,10 @@ class ClassicStreamsMember:
         return metadata
 
     async def leave(self) -> None:
-        """Leaves the group, so that others get the tasks at once, unless it is a static member, and disconnects. Tells of a shutdown that is wanted before."""
+        """Leaves the group, so that others get the tasks at once, unless it is a static member, and disconnects.
+
+        Tells of a shutdown that is wanted before.
+        """
         if self._rebalances is not None:
             self._rebalances.cancel()
         try:
@@ -204,7 +213,9 @@ class ClassicStreamsMember:
         self._notice_topics()
 
     def _notice_topics(self) -> None:
-        """Has the group share out anew once the application is to read other topics, or topics that have other partitions."""
+        """Has the group share out anew once the application is to read other topics, or
+        topics that have other partitions.
+        """
         snapshot, classic = self._cluster.snapshot, self.membership.classic
         if snapshot is self._noticed:
             return

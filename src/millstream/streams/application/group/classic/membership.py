@@ -1,7 +1,8 @@
 """A member of an application's classic group: what it says of itself, and what it makes of its assignments. Pure.
 
-The group rebalances cooperatively (KIP-429): tasks go on meanwhile. A member that is to give up a task does so after the assignment and
-joins again, and only then is the task given to another. What every classic member says is `clients.group.core.classic_membership`'s.
+The group rebalances cooperatively (KIP-429): tasks go on meanwhile. A member that is to give up a task does so after
+the assignment and joins again, and only then is the task given to another. What every classic member says is
+`clients.group.core.classic_membership`'s.
 """
 
 from __future__ import annotations
@@ -123,7 +124,10 @@ class ClassicStreamsMembership:
         return max(0, self._next_rebalance_ms - wall_ms)
 
     def notice_topics(self, existing: Iterable[str]) -> None:
-        """Has the group rebalance once other topics match than the member has told. Raises TopologyError for one that two patterns match."""
+        """Has the group rebalance once other topics match than the member has told.
+
+        Raises TopologyError for one that two patterns match.
+        """
         topics = self.policy.sources.subscription(existing)
         if self._subscribed is not None and topics != self._subscribed:
             self.classic.want_rejoin("topics that match a pattern came or went")
@@ -135,7 +139,9 @@ class ClassicStreamsMembership:
         *,
         named_reason: bool,
     ) -> JoinGroupRequest:
-        """Returns the request that begins a rebalance. `stored`: by task, how many offsets of its changelogs stores cover that nobody runs.
+        """Returns the request that begins a rebalance.
+
+        `stored`: by task, how many offsets of its changelogs stores cover that nobody runs.
 
         `existing`: the topics of the cluster. Raises TopologyError for one that two patterns match.
         """
@@ -197,7 +203,9 @@ class ClassicStreamsMembership:
         self.classic.assignment_lost = False
 
     def _has_changed_version(self, info: AssignmentInfo) -> bool:
-        """Takes over the latest version that all members know. Returns whether the member has spoken another, and is to say all again.
+        """Takes over the latest version that all members know.
+
+        Returns whether the member has spoken another, and is to say all again.
 
         Raises TaskAssignmentError for an answer that no leader gives.
         """

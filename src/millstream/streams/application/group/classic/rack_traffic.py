@@ -1,7 +1,8 @@
 """Swaps tasks between instances so that fewer partitions are read across racks (KIP-925). Pure.
 
-Each instance keeps as many tasks as it has, so that nobody gets more work. A swap takes tasks round a circle of instances; as long as
-some circle costs less than what is, one is taken, after which none does: the costs are the lowest that there can be.
+Each instance keeps as many tasks as it has, so that nobody gets more work. A swap takes tasks round a circle
+of instances; as long as some circle costs less than what is, one is taken, after which none does: the costs
+are the lowest that there can be.
 """
 
 from __future__ import annotations

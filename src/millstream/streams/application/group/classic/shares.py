@@ -1,6 +1,7 @@
 """Shares out tasks evenly, leaving as many as it can where they are. Pure.
 
-Owns the rule for one kind of tasks at a time. Who is fit to run a task, and who keeps a copy of it, is `task_placement`'s.
+Owns the rule for one kind of tasks at a time. Who is fit to run a task, and who keeps a
+copy of it, is `task_placement`'s.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ def share_out(
 ) -> dict[str, set[StreamsTaskId]]:
     """Returns the tasks of each owner: as many for each capacity, of every sub-topology and in all.
 
-    `before`: the tasks that owners have, or had. `load`: the numbers of tasks that they have besides these. `copies`: by task, the owners
-    that are as good for it as who had it, or nearly so, the best ones first: what one has to give up goes to such an owner.
+    `before`: the tasks that owners have, or had. `load`: the numbers of tasks that they have besides these. `copies`:
+    by task, the owners that are as good for it as who had it, or nearly so, the best ones first: what one has to give
+    up goes to such an owner.
     """
     fit = {task: owners for task, owners in (copies or {}).items() if owners}
     had = {task: owner for owner in sorted(before) for task in before[owner]}
@@ -44,7 +46,10 @@ def _quotas(
     had: Mapping[StreamsTaskId, str],
     loads: Mapping[str, int],
 ) -> dict[str, int]:
-    """Returns how many tasks of a sub-topology each owner gets. What cannot be divided goes to those with the least, then to those who had it."""
+    """Returns how many tasks of a sub-topology each owner gets.
+
+    What cannot be divided goes to those with the least, then to those who had it.
+    """
     total = sum(capacities.values())
     quotas = {owner: len(tasks) * capacities[owner] // total for owner in sorted(capacities)}
     held = {owner: sum(had.get(task) == owner for task in tasks) for owner in quotas}

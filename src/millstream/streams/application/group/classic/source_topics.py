@@ -1,4 +1,6 @@
-"""The topics that an application reads, by name and by pattern: what its members subscribe to, and what a task of theirs reads. Pure."""
+"""The topics that an application reads, by name and by pattern: what its members subscribe to, and what a
+task of theirs reads. Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Places the tasks of an application on its instances: who runs a task, who keeps a copy, and who warms one up. Pure.
 
-A task whose stores are large goes on where they are until its new place has caught up (KIP-441): meanwhile the new place has a warm-up
-copy, and the group shares out anew from time to time. Which thread of an instance gets them is `group_assignment`'s.
+A task whose stores are large goes on where they are until its new place has caught up (KIP-441): meanwhile
+the new place has a warm-up copy, and the group shares out anew from time to time. Which thread of an instance
+gets them is `group_assignment`'s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ TaskRacks = Mapping[StreamsTaskId, Sequence[frozenset[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One process of the group. `lags`: by task of which it has state, how many offsets of changelogs that lacks; 0 for what it runs.
+    """One process of the group.
+
+    `lags`: by task of which it has state, how many offsets of changelogs that lacks; 0 for what it runs.
 
     `rack`: where its clients say that they are, if all say the same.
     """
@@ -33,7 +36,8 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class PlacementPolicy:
-    """Kafka's num.standby.replicas, max.warmup.replicas, acceptable.recovery.lag, rack.aware.assignment.tags, and what begins like that.
+    """Kafka's num.standby.replicas, max.warmup.replicas, acceptable.recovery.lag, rack.aware.assignment.tags,
+    and what begins like that.
 
     Costs: None for Kafka Streams' own (10 and 1 for tasks with stores, 1 and 0 for the others).
     """
@@ -49,7 +53,10 @@ class PlacementPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """By instance, the tasks that it runs, and those of which it keeps or warms up a copy. `is_final`: nothing is to move later."""
+    """By instance, the tasks that it runs, and those of which it keeps or warms up a copy.
+
+    `is_final`: nothing is to move later.
+    """
 
     active: Mapping[str, frozenset[StreamsTaskId]]
     standby: Mapping[str, frozenset[StreamsTaskId]]
@@ -63,7 +70,9 @@ def place(
     policy: PlacementPolicy,
     racks: TaskRacks,
 ) -> Placement:
-    """Returns where the tasks go. `changelog_offsets`: by task with stores, how many offsets there are to restore for who has nothing.
+    """Returns where the tasks go.
+
+    `changelog_offsets`: by task with stores, how many offsets there are to restore for who has nothing.
 
     `racks`: by task, for each of its partitions the racks that have a replica; none where brokers do not say.
     """
@@ -104,7 +113,10 @@ class _Placing:
         self.standby: dict[str, set[StreamsTaskId]] = {name: set() for name in sorted(instances)}
 
     def place_active(self, tasks: frozenset[StreamsTaskId]) -> None:
-        """Places active tasks. Those with stores go first, so that each instance has as many of them as of the others."""
+        """Places active tasks.
+
+        Those with stores go first, so that each instance has as many of them as of the others.
+        """
         capacities = {name: each.threads for name, each in self._instances.items()}
         before = {name: each.running for name, each in self._instances.items()}
         stateful = tasks & self._changelog_offsets.keys()
@@ -143,7 +155,11 @@ class _Placing:
         return traffic * across + non_overlap * (task not in instance.running)
 
     def place_standbys(self, tasks: Sequence[StreamsTaskId]) -> None:
-        """Places standby tasks. Each copy goes where other tags are than those of the task and its other copies, then where most of it is already."""
+        """Places standby tasks.
+
+        Each copy goes where other tags are than those of the task and its other copies,
+        then where most of it is already.
+        """
         for task in tasks:
             has_it = [name for name, mine in self.active.items() if task in mine]
             for _ in range(min(self._policy.standby_replicas, len(self._instances) - 1)):
@@ -197,7 +213,9 @@ class _Placing:
         return self._lag(name, task) <= self._policy.acceptable_lag
 
     def _copies_by_lag(self, task: StreamsTaskId) -> list[str]:
-        """Returns the instances that have stores of a task that they do not run, those first that it takes the least time to go on with."""
+        """Returns the instances that have stores of a task that they do not run, those first that it takes
+        the least time to go on with.
+        """
         lags = {
             name: 0 if self._is_caught_up(name, task) else self._lag(name, task)
             for name, each in self._instances.items()

@@ -1,8 +1,10 @@
-"""The bytes that members of an application's classic group exchange, in the user data of subscriptions and assignments. Pure.
+"""The bytes that members of an application's classic group exchange, in the user data of subscriptions and assignments.
 
-The format is Kafka Streams', so that Java instances are in one group with ours. A member tells the leader of its process and the state
-that it has; the leader tells a member its tasks. Each speaks the version that the group has agreed on (KIP-268), the latest one first.
-Knows nothing of who shares out and how.
+Pure.
+
+The format is Kafka Streams', so that Java instances are in one group with ours. A member tells the leader of its
+process and the state that it has; the leader tells a member its tasks. Each speaks the version that the group has
+agreed on (KIP-268), the latest one first. Knows nothing of who shares out and how.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ _NO_PROCESS: Final = UUID(int=0)
 
 
 class AssignmentError(IntEnum):
-    """The reason why an assignment has no tasks (Kafka Streams' AssignorError). The last one goes from members to the leader, too."""
+    """The reason why an assignment has no tasks (Kafka Streams' AssignorError).
+
+    The last one goes from members to the leader, too.
+    """
 
     NONE = 0
     INCOMPLETE_SOURCE_TOPIC_METADATA = 1
@@ -60,8 +65,8 @@ class AssignmentError(IntEnum):
 class SubscriptionInfo:
     """A member, as it tells the leader. `offset_sums`: by task, how many offsets of its changelogs the stores cover.
 
-    `unique`: changes with each subscription, as the coordinator takes no notice of one that is equal to the last. `version` is that of
-    the bytes, `version_max` the latest one that the member knows.
+    `unique`: changes with each subscription, as the coordinator takes no notice of one that is equal to the last.
+    `version` is that of the bytes, `version_max` the latest one that the member knows.
     """
 
     process_id: UUID
@@ -80,7 +85,9 @@ class SubscriptionInfo:
 
     @property
     def is_readable(self) -> bool:
-        """Whether more is known of the member than its versions: its first subscription may be of a later Kafka Streams."""
+        """Whether more is known of the member than its versions: its first subscription may
+        be of a later Kafka Streams.
+        """
         return self.version <= VERSION_MAX
 
     def encode(self) -> bytes:
@@ -143,10 +150,13 @@ class SubscriptionInfo:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentInfo:
-    """The tasks of a member. `active` goes with the assigned partitions in order: as often a task as it reads partitions.
+    """The tasks of a member.
 
-    `hosts` and `standby_hosts`: what each host of the group has. `next_rebalance_ms`: the wall-clock time at which the member has the
-    group share out anew. `version` is that of the bytes, `common_version` the latest one that all members know.
+    `active` goes with the assigned partitions in order: as often a task as it reads partitions.
+
+    `hosts` and `standby_hosts`: what each host of the group has. `next_rebalance_ms`: the wall-clock time at
+    which the member has the group share out anew. `version` is that of the bytes, `common_version` the latest
+    one that all members know.
     """
 
     active: tuple[StreamsTaskId, ...] = ()
@@ -185,7 +195,10 @@ class AssignmentInfo:
 
     @classmethod
     def decode(cls, data: bytes) -> AssignmentInfo:
-        """Decodes what the leader says. Raises TaskAssignmentError for a version that is not known, MalformedMessage for bytes that are none."""
+        """Decodes what the leader says.
+
+        Raises TaskAssignmentError for a version that is not known, MalformedMessage for bytes that are none.
+        """
         reading = Reading(data, "AssignmentInfo")
         version = reading.int32()
         _require_known(version, "the leader")
