@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from millstream.clients.group.assignors.assignment import MemberSubscription
@@ -32,6 +33,9 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.host_info import HostInfo
 
 AT_ONCE: Final = 0
+Awaited = Mapping[str, frozenset[StreamsTaskId]]
+"""Tasks by the member that is to have them."""
+_NOTHING_AWAITED: Final[Awaited] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,8 @@ class MemberAssignment:
 
     partitions: list[TopicPartition]
     info: AssignmentInfo
+    awaited: frozenset[StreamsTaskId] = frozenset()
+    """What it is to have besides, once others have let go of it."""
 
 
 def assign(
@@ -93,10 +99,15 @@ def assign(
     members: Mapping[str, GroupMemberInfo],
     policy: PlacementPolicy,
     probe_at_ms: int,
+    awaited: Awaited = _NOTHING_AWAITED,
 ) -> dict[str, MemberAssignment]:
     """Returns what each member is told.
 
     `probe_at_ms`: when to share out anew where tasks are to move once copies are warm.
+
+    `awaited`: what members were to have besides when tasks were shared out last. A task that its owner has let go of
+    since is nobody's, and still counts as that of the member that it is on its way to: if it did not, it would make
+    another spread as good as the one that it was let go for, and the group might go to and fro for ever.
 
     A member of a later version than can be read gets nothing, and joins again at once with the
     version that it is answered in.
@@ -105,10 +116,15 @@ def assign(
     if any(each.info.error == AssignmentError.SHUTDOWN_REQUESTED for each in members.values()):
         return refused(members, AssignmentError.SHUTDOWN_REQUESTED, versions)
     readable = {member: each for member, each in members.items() if each.info.is_readable}
+    held_by = _held(readable, awaited)
     placement = place(
-        work.partitions, work.changelog_offsets, _instances(work, readable), policy, work.racks
+        work.partitions,
+        work.changelog_offsets,
+        _instances(work, readable, held_by),
+        policy,
+        work.racks,
     )
-    active, standby = _shares_of_members(placement, members, readable)
+    active, standby = _shares_of_members(placement, members, readable, held_by)
     hosts = _hosts(work, readable, active), _hosts(work, readable, standby)
     prober = None if placement.is_final else min(readable)
     held = {
@@ -133,6 +149,7 @@ def assign(
                 version=versions.used,
                 common_version=versions.common,
             ),
+            frozenset(active[member] - free),
         )
     return told
 
@@ -145,10 +162,22 @@ def refused(
     return {member: MemberAssignment([], told) for member in members}
 
 
+def _held(
+    members: Mapping[str, GroupMemberInfo], awaited: Awaited
+) -> dict[str, frozenset[StreamsTaskId]]:
+    """Returns the tasks that each member runs, and those on their way to it."""
+    running = {task for each in members.values() for task in each.info.running}
+    return {
+        member: frozenset(each.info.running) | (awaited.get(member, frozenset()) - running)
+        for member, each in members.items()
+    }
+
+
 def _shares_of_members(
     placement: Placement,
     members: Mapping[str, GroupMemberInfo],
     readable: Mapping[str, GroupMemberInfo],
+    held: Mapping[str, frozenset[StreamsTaskId]],
 ) -> tuple[dict[str, set[StreamsTaskId]], dict[str, set[StreamsTaskId]]]:
     """Returns the active and the standby tasks of each member: the tasks of an instance are shared
     out to its threads.
@@ -156,9 +185,9 @@ def _shares_of_members(
     active: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
     standby: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
     for process, ids in _by_process(readable).items():
-        running = {member: members[member].info.running for member in ids}
         each_one = dict.fromkeys(ids, 1)
-        mine = share_out(placement.active[process], each_one, running)
+        before = {member: held[member] for member in ids}
+        mine = share_out(placement.active[process], each_one, before)
         active |= mine
         loads = {member: len(tasks) for member, tasks in mine.items()}
         copies = {member: members[member].info.offset_sums for member in ids}
@@ -173,7 +202,11 @@ def _by_process(members: Mapping[str, GroupMemberInfo]) -> dict[str, list[str]]:
     return found
 
 
-def _instances(work: Work, members: Mapping[str, GroupMemberInfo]) -> dict[str, Instance]:
+def _instances(
+    work: Work,
+    members: Mapping[str, GroupMemberInfo],
+    held: Mapping[str, frozenset[StreamsTaskId]],
+) -> dict[str, Instance]:
     found = {}
     for process, ids in _by_process(members).items():
         infos = [members[member].info for member in ids]
@@ -184,7 +217,8 @@ def _instances(work: Work, members: Mapping[str, GroupMemberInfo]) -> dict[str, 
         tags = {tag: text for info in infos for tag, text in info.client_tags.items()}
         racks = {members[member].subscription.rack for member in ids}
         rack = racks.pop() if len(racks) == 1 else None
-        found[process] = Instance(len(ids), running, lags, tags, rack)
+        holds = frozenset(task for member in ids for task in held[member])
+        found[process] = Instance(len(ids), running, lags, tags, rack, holds - running)
     return found
 
 

@@ -1,7 +1,8 @@
 """Leads the classic group of an application: looks at the cluster, makes the internal topics, and has
 `group_assignment` share out.
 
-Only the member that the coordinator has chosen does this, once in each rebalance. Keeps nothing between two of them.
+Only the member that the coordinator has chosen does this, once in each rebalance. Between two of them it keeps what is
+on its way from one member to another.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ class TaskLeader:
             config.rack_aware_assignment_traffic_cost,
             config.rack_aware_assignment_non_overlap_cost,
         )
+        self._awaited: dict[str, frozenset[StreamsTaskId]] = {}
+        """Where another member led meanwhile it is old, and then wrong at most about which of two spreads to prefer."""
         self._probing_interval_ms = config.probing_rebalance_interval_ms
         self._admin = admin
         self._clock = clock
@@ -113,7 +116,9 @@ class TaskLeader:
             versions = AgreedVersions.of(infos.values())
             return SharedOut(refused(members, code, versions), _counts(described or {}), error)
         probe_at_ms = self._clock.now().wall_ms + self._probing_interval_ms
-        return SharedOut(assign(work, infos, self._policy, probe_at_ms), _counts(described))
+        told = assign(work, infos, self._policy, probe_at_ms, self._awaited)
+        self._awaited = {member: each.awaited for member, each in told.items()}
+        return SharedOut(told, _counts(described))
 
     async def _described(self, subscribed: Collection[str]) -> dict[str, TopicDescription]:
         """Returns those of the application's topics that exist, of global stores among them.

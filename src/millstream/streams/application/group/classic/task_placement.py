@@ -25,6 +25,8 @@ class Instance:
     `lags`: by task of which it has state, how many offsets of changelogs that lacks; 0 for what it runs.
 
     `rack`: where its clients say that they are, if all say the same.
+
+    `awaited`: what is on its way to it. Nobody runs that.
     """
 
     threads: int
@@ -32,6 +34,7 @@ class Instance:
     lags: Mapping[StreamsTaskId, int] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     rack: str | None = None
+    awaited: frozenset[StreamsTaskId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class _Placing:
         Those with stores go first, so that each instance has as many of them as of the others.
         """
         capacities = {name: each.threads for name, each in self._instances.items()}
-        before = {name: each.running for name, each in self._instances.items()}
+        before = {name: each.running | each.awaited for name, each in self._instances.items()}
         stateful = tasks & self._changelog_offsets.keys()
         copies = {task: self._copies_by_lag(task) for task in stateful}
         self.active = share_out(stateful, capacities, before, copies=copies)
