@@ -127,7 +127,9 @@ class _ClassicHeartbeat:
         self._membership = membership
         self.heartbeat_due_ms = membership.heartbeat_due_ms
         self.heartbeat_request = membership.heartbeat_request
-        self.handle_failure = membership.note_unheard_heartbeat
+
+    def handle_failure(self) -> None:
+        """Does nothing: each heartbeat says the same."""
 
     def handle_heartbeat(
         self, request: HeartbeatRequest, response: HeartbeatResponse

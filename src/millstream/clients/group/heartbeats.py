@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic
@@ -21,6 +22,8 @@ from millstream.errors import KafkaError, MillstreamError
 from millstream.net.client.connection import Connection
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey, Message
+
+_LOGGER = logging.getLogger(__name__)
 
 
 def heartbeat_sender(
@@ -77,6 +80,10 @@ class Heartbeats(Generic[Request, Response]):
             now_ms = self.cluster.now_ms()
             wait_ms = self.manager.wait_ms(now_ms)
             if wait_ms == 0 and self.leave_unpolled and self.manager.is_unpolled(now_ms):
+                _LOGGER.warning(
+                    "group %s is left until the next poll(): none came within max_poll_interval_ms=%d; poll more often, or take fewer records at a time",
+                    self.group_id, self.manager.max_poll_interval_ms,
+                )  # fmt: skip
                 await self.leave_unpolled()
             elif wait_ms == 0:
                 await self._beat_once()

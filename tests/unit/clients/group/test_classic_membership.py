@@ -146,13 +146,6 @@ def test_what_the_group_gave_last_goes_into_the_eager_sticky_assignors_user_data
     assert decode_subscription(plain.metadata, None).user_data is None
 
 
-def test_a_heartbeat_that_was_not_heard_is_due_again_at_once() -> None:
-    member = stable()
-    member.heartbeat_request(4_000)
-    member.note_unheard_heartbeat()
-    assert member.heartbeat_due_ms(4_100) == 0
-
-
 def test_a_follower_syncs_with_nothing() -> None:
     member = membership()
     join(member, leader="m2")

@@ -241,10 +241,6 @@ class Membership:
             group_instance_id=self.policy.group_instance_id,
         )
 
-    def note_unheard_heartbeat(self) -> None:
-        """The last one did not reach the coordinator; the next one is due."""
-        self.last_heartbeat_ms -= self.policy.heartbeat_interval_ms
-
     def handle_heartbeat(self, error_code: int, generation_id: int) -> KafkaError | None:
         """Returns an error that only the application can deal with. Answers for an older generation mean nothing."""
         if not error_code or generation_id != self.generation_id:

@@ -3,7 +3,7 @@
     came back                                            the coordinator is   the next heartbeat comes
     an answer                                            known                when the membership says
     NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE           looked for again     after a back-off
-    another error that may pass, or that of a topic      known                after a back-off
+    COORDINATOR_LOAD_IN_PROGRESS, or that of a topic     known                after a back-off
     another error: the member is fenced, or has failed   known                when the membership says
     nothing                                              looked for again     after a back-off, if ever
 
@@ -39,7 +39,6 @@ JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
 _LEAVE_FOR_A_WHILE_EPOCH: Final = -2
 _ELSEWHERE: Final = (NotCoordinator, CoordinatorNotAvailable, NetworkException, RequestTimedOut)
-_ASK_AGAIN: Final = (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)
 
 
 class HeartbeatAnswer(Message, Protocol):
@@ -92,7 +91,7 @@ def handle_refusal(
         fence()
     elif isinstance(error, TopicAuthorizationFailed):
         return error  # which may yet be permitted
-    elif not isinstance(error, _ASK_AGAIN):
+    elif not isinstance(error, CoordinatorLoadInProgress):
         return fail(error)
     return None
 
@@ -124,6 +123,8 @@ class HeartbeatRequestManager(Generic[Request, Response]):
         due_ms = self.membership.heartbeat_due_ms(now_ms)
         if due_ms is None:
             return None
+        if self._failures:
+            due_ms = 0  # what nobody heard is said again, and the back-off alone says when
         due_ms = max(due_ms, self._backed_off_until_ms - now_ms)
         if self.poll_deadline_ms is not None:
             due_ms = min(due_ms, self.poll_deadline_ms - now_ms)
@@ -136,10 +137,10 @@ class HeartbeatRequestManager(Generic[Request, Response]):
         error = error_for(response.error_code) if response.error_code else None
         if isinstance(error, _ELSEWHERE):
             return self.handle_failure(error, now_ms)  # nobody heard it who knows the group
-        if error is None:
-            self._failures = 0
-        elif error.retriable or isinstance(error, TopicAuthorizationFailed):
+        if error is not None and (error.retriable or isinstance(error, TopicAuthorizationFailed)):
             self._back_off(now_ms)
+        else:
+            self._failures = 0  # it was heard, also where the member is fenced
         self.has_lost_coordinator = False
         return self.membership.handle_heartbeat(request, response)
 

@@ -142,8 +142,8 @@ class ShareMembership:
         return None
 
     def handle_failure(self) -> None:
-        """Notes that no answer came: the coordinator is told everything again, as soon as may be."""
-        self._told_topics, self._due_ms = None, self._said_ms
+        """Notes that no answer came: the coordinator is told everything again."""
+        self._told_topics = None
 
     def fail(self, error: KafkaError) -> KafkaError:
         """Notes that the coordinator will not have us. Returns the error as the application is told."""
