@@ -38,7 +38,7 @@ _WINDOWED = (
 
 SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "allow.os.group.write.access": "the directory of stores has the permissions that your umask gives",
+        "allow.os.group.write.access": "the directories of stores are for their user, and readable by its group (0750); a umask can only take from that",
         "bootstrap.servers": _OF_CLIENTS,
         "built.in.metrics.version": "metrics have the names of the newest version",
         "cache.max.bytes.buffering": "write cache_max_bytes=",

@@ -149,6 +149,8 @@ def checked_role_setting(key: str) -> RoleSetting:
     found = role_setting(key)
     if found is None:
         raise ConfigError(_unknown(key))
+    if found.name == "bootstrap_wait_ms" and ClientRole.MAIN_CONSUMER not in found.roles:
+        raise ConfigError(f"{key} has no effect: the start alone waits; write bootstrap.wait.ms")
     return found
 
 

@@ -228,3 +228,18 @@ def test_a_file_of_a_client_is_options_of_source_and_sink_and_a_runner(tmp_path:
     file.write_text("security.protocol=SSL\n")
     with pytest.raises(ConfigError, match=r"has no bootstrap\.servers"):
         RunnerOptions.from_properties(file)
+
+
+def test_a_file_is_judged_as_what_is_given_in_code(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "bootstrap.servers=b:1\nconsumer.isolation.level=read_uncommitted\n"
+        "producer.transaction.timeout.ms=5\nmain.consumer.session.timeout.ms=9\n"
+    )
+    runner = RunnerOptions.from_properties(file)
+    assert runner.client_settings == {"consumer.isolation_level": "read_uncommitted"}
+    (said,) = [each for each in caplog.messages if "a topology on Spark takes no" in each]
+    assert "producer.transaction_timeout_ms" in said
+    assert "main.consumer.session_timeout_ms" in said

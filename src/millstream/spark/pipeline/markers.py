@@ -8,6 +8,7 @@ something to read would take it for all.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Collection
 from typing import Final
@@ -15,8 +16,13 @@ from typing import Final
 from millstream.clients.admin import Admin, OffsetSpec, TransactionState
 from millstream.errors import TransactionalIdNotFound
 from millstream.model import TopicPartition
+from millstream.quoting import some_of
+
+_LOGGER = logging.getLogger(__name__)
 
 LOOK_S: Final = 0.01
+_LOOK_MAX_S: Final = 1.0
+"""Markers follow at once; a transaction that somebody left open ends minutes later."""
 _DECIDED: Final = {TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
 
 
@@ -55,11 +61,18 @@ async def await_ends(
     now_s = asyncio.get_running_loop().time
     deadline_s = now_s() + timeout_ms / 1000
     wanted = dict.fromkeys(partitions, OffsetSpec.LATEST)
+    pause_s = LOOK_S
     while not stopping.is_set():
         stable = (await admin.list_offsets(wanted, read_committed=True)).raise_errors()
         ends = (await admin.list_offsets(wanted)).raise_errors()
         is_open = [tp for tp in wanted if stable.result(tp).offset != ends.result(tp).offset]
         if not is_open or now_s() >= deadline_s:
             return is_open
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(pause_s)
+        if pause_s < _LOOK_MAX_S and 2 * pause_s >= _LOOK_MAX_S:
+            _LOGGER.info(
+                "waiting up to %d ms for open transactions in %s",
+                timeout_ms, some_of([str(tp) for tp in is_open]),
+            )  # fmt: skip
+        pause_s = min(2 * pause_s, _LOOK_MAX_S)
     return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import Any, Final, Self
 
 from millstream.errors import ConfigError
 from millstream.foreign_names.explanation import explain_construction, explain_misspellings
+from millstream.foreign_names.streams_settings import PREFIXES_OF_CLIENTS
+from millstream.quoting import some_of
 from millstream.streams.runtime.snapshots.description import INTERVAL_MS
 
+_LOGGER: Final = logging.getLogger(__name__)
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
 DISCOVERY_INTERVAL_MS: Final = 30_000
 
@@ -67,11 +71,20 @@ class RunnerOptions:
         from millstream.streams.application.clients import read_streams_properties
         from millstream.streams.client_roles import canonical
 
-        found = {canonical(key): value for key, value in read_streams_properties(file).items()}
+        read = read_streams_properties(file, check=_take_any)  # what Spark takes is checked below
+        found = {canonical(key): value for key, value in read.items()}
         settings = {key: value for key, value in found.items() if is_of_topology(key)}
+        of_one_kind = [key for key in found if key.startswith(PREFIXES_OF_CLIENTS)]
+        left = [key for key in of_one_kind if key not in settings]
+        if left:
+            _LOGGER.warning("%s: a topology on Spark takes no %s", file, some_of(left))
         bootstrap = settings.pop("bootstrap_servers", None)
         if bootstrap is None:
             raise ConfigError(f"{file} has no bootstrap.servers: add where the cluster is")
         own: Mapping[str, str | int | bool] = options.pop("client_settings", {})
         given = settings | {canonical(key): value for key, value in own.items()}
         return cls(bootstrap_servers=bootstrap, client_settings=given, **options)
+
+
+def _take_any(_key: str, _value: object) -> None:
+    """Refuses nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -70,7 +70,7 @@ class DefaultClientSupplier:
         application decides itself.
         """
         for key, value in given.items():
-            _check_isolation(key, value)
+            check_isolation(key, value)
         self._settings = SettingsByRole(given)
 
     def settings_of_member(self, client_id: str) -> dict[str, Any]:  # Any: settings of a client
@@ -115,20 +115,34 @@ class DefaultClientSupplier:
         return settings | ({_ISOLATION: _COMMITTED} if read_committed else {})
 
 
-def read_streams_properties(file: str | Path) -> dict[str, Any]:  # Any: settings of clients
+def check_isolation(key: str, value: object) -> None:
+    """Raises ConfigError for what would have an application read the records of aborted transactions where it
+    is to do everything once.
+    """
+    found = role_setting(key)
+    if found is not None and found.name == _ISOLATION and value != _COMMITTED:
+        raise ConfigError(
+            f"{key} may be {_COMMITTED} alone, not {value!r}: leave it out; with processing_guarantee=exactly_once_v2 nothing else is read, "
+            "and with at_least_once everything is"
+        )
+
+
+def read_streams_properties(
+    file: str | Path, *, check: Callable[[str, object], None] = check_isolation
+) -> dict[str, Any]:  # Any: settings of clients
     """Returns the settings of clients in a properties file of Kafka Streams, those with its prefixes among
     them, for `KafkaStreams`.
 
     What StreamsConfig has, and what an application decides itself, is left out, the latter with a warning, as
     are names that nobody has. Raises ConfigError for a file that cannot be read, and for a name behind a
-    prefix that such a client does not have.
+    prefix that such a client does not have. `check` raises it for what the kind of application does not take.
     """
     found: dict[str, Any] = {}  # Any: settings of clients
     unknown = []
     for key, value in properties_of(file).items():
         try:
             checked_role_setting(key)
-            _check_isolation(key, value)
+            check(key, value)
         except ConfigError as error:
             if is_decided(key) or key == "isolation.level":
                 _LOGGER.warning("%s: %s", file, error)
@@ -143,15 +157,3 @@ def read_streams_properties(file: str | Path) -> dict[str, Any]:  # Any: setting
             "%s: neither StreamsConfig nor a client has a setting named %s", file, some_of(unknown)
         )
     return found
-
-
-def _check_isolation(key: str, value: object) -> None:
-    """Raises ConfigError for what would have an application read the records of aborted transactions where it
-    is to do everything once.
-    """
-    found = role_setting(key)
-    if found is not None and found.name == _ISOLATION and value != _COMMITTED:
-        raise ConfigError(
-            f"{key} may be {_COMMITTED} alone, not {value!r}: leave it out; with processing_guarantee=exactly_once_v2 nothing else is read, "
-            "and with at_least_once everything is"
-        )

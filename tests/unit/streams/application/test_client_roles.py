@@ -51,6 +51,13 @@ def test_main_consumer_counts_before_consumer_and_that_before_no_prefix() -> Non
     assert settings.of(ClientRole.PRODUCER) == settings.of(ClientRole.ADMIN) == {}
 
 
+@pytest.mark.parametrize("prefix", ["producer.", "admin.", "restore.consumer.", "global.consumer."])
+def test_only_the_start_waits_for_a_cluster(prefix: str) -> None:
+    with pytest.raises(ConfigError, match="has no effect: the start alone waits"):
+        SettingsByRole({f"{prefix}bootstrap.wait.ms": 5})
+    assert SettingsByRole({"main.consumer.bootstrap.wait.ms": 5}).of(ClientRole.MAIN_CONSUMER)
+
+
 def test_a_nearer_setting_replaces_one_that_has_another_name() -> None:
     """`ssl.ca.location` is `ssl.truststore.location` by librdkafka's name: both given, there would be two."""
     settings = SettingsByRole(

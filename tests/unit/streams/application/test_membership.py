@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.errors import FencedMemberEpoch, GroupIdNotFound, NotCoordinator
+from millstream.errors import CoordinatorLoadInProgress, FencedMemberEpoch, GroupIdNotFound
 from millstream.model import TopicPartition as InputPartition
 from millstream.protocol.generated.streams_group_heartbeat import (
     Endpoint,
@@ -159,10 +159,12 @@ def test_an_answer_that_crosses_an_acknowledgement_counts_against_what_the_membe
     assert not one.is_reconciled
 
 
-def test_a_coordinator_that_has_moved_is_no_reason_to_give_up_tasks() -> None:
+def test_a_coordinator_that_loads_is_no_reason_to_give_up_tasks() -> None:
     one = joined([TaskIds("0", [0])])
     request = one.heartbeat_request(1)
-    assert one.handle_heartbeat(request, answer(0, error_code=NotCoordinator.code)) is None
+    assert (
+        one.handle_heartbeat(request, answer(0, error_code=CoordinatorLoadInProgress.code)) is None
+    )
     assert (one.member_epoch, one.has_lost_tasks) == (1, False)
     assert one.target == active((0, 0))
 
