@@ -28,6 +28,10 @@ class WatchedClients(DefaultClientSupplier):
     def reader(self, client_id: str, *, read_committed: bool) -> RangeReader:
         return self._watched(client_id, super().reader(client_id, read_committed=read_committed))
 
+    def global_reader(self, client_id: str, *, read_committed: bool) -> RangeReader:
+        made = super().global_reader(client_id, read_committed=read_committed)
+        return self._watched(client_id, made)
+
     def producer(self, client_id: str, transactional_id: str | None) -> Producer:
         return self._watched(client_id, super().producer(client_id, transactional_id))
 

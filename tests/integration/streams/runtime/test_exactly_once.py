@@ -163,7 +163,8 @@ async def test_a_restoration_that_was_interrupted_goes_on(
         await world.put(FIRST)
         await world.run_all()
     shutil.rmtree(world.directory)
-    monkeypatch.setattr(TaskClients, "read", _first_row_of(TaskClients.read))
+    first = _first_row_of(TaskClients.read_changelog)
+    monkeypatch.setattr(TaskClients, "read_changelog", first)
     with pytest.raises(Crash):
         await world.run(1)
     monkeypatch.undo()
