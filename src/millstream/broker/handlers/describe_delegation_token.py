@@ -22,6 +22,7 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_delegation_token import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
+    DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
 )
@@ -40,7 +41,7 @@ API = ApiSpec(
         Permission(Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN),
         Permission(Operation.DESCRIBE_TOKENS, ResourceType.USER),
     ),
-    kept_whole="refused over plain connections before its list is looked at",
+    kept_whole="its owners, made a set, in turns",
 )
 
 _KNOWS_REQUESTERS: Final = 3
@@ -63,20 +64,32 @@ async def handle(
     secret_key = config.current.delegation_token_secret_key
     if secret_key is None:
         raise DelegationTokenAuthDisabled
-    owners = (
-        None
-        if request.owners is None
-        else [principal_text(o.principal_type, o.principal_name) for o in request.owners]
-    )
+    owners = None if request.owners is None else await _texts_of(request.owners, long_work)
     tokens = metadata.image.delegation_tokens.values()
     return DescribeDelegationTokenResponse(
         tokens=[
             _described(token, secret_key, context.version)
             async for token in long_work.in_turns(tokens)
-            if (owners is None or any(concerns(token, owner) for owner in owners))
+            if (owners is None or _concerns_any(token, owners))
             and _may_see(token, context, access)
         ]
     )
+
+
+async def _texts_of(
+    owners: list[DescribeDelegationTokenOwner], long_work: LongWork
+) -> frozenset[str]:
+    return frozenset(
+        [
+            principal_text(owner.principal_type, owner.principal_name)
+            async for owner in long_work.in_turns(owners)
+        ]
+    )
+
+
+def _concerns_any(token: TokenInformation, principals: frozenset[str]) -> bool:
+    """Whether it concerns one of them, as `concerns` does, however many there are."""
+    return not principals.isdisjoint((token.owner, token.requester, *token.renewers))
 
 
 def _may_see(token: TokenInformation, context: RequestContext, access: Access) -> bool:

@@ -65,6 +65,7 @@ from millstream.protocol.generated.expire_delegation_token import ExpireDelegati
 from millstream.protocol.generated.renew_delegation_token import RenewDelegationTokenRequest
 from millstream.protocol.generated.sasl_authenticate import SaslAuthenticateRequest
 from millstream.protocol.generated.sasl_handshake import SaslHandshakeRequest
+from millstream.security.delegation_token import concerns
 from millstream.security.principal import KafkaPrincipal
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -268,6 +269,43 @@ def test_tokens_are_told_to_those_they_concern(make_node: type) -> None:
     assert seen_by("alice") == seen_by("carol") == [token.token_id]
     assert seen_by("bob") == seen_by("alice", []) == seen_by("alice", ["bob"]) == []
     assert seen_by("alice", ["alice"]) == [token.token_id]
+
+
+def test_a_long_list_of_owners_is_compared_with_no_token_one_by_one(
+    make_node: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It becomes a set, in turns. An owner is told of by a token that it owns, asked for, or may renew."""
+    node = make_node(delegation_token_secret_key="key")
+    node.principal = KafkaPrincipal("User", "alice")
+    request = CreateDelegationTokenRequest(
+        renewers=[CreatableRenewers("User", "carol")], max_lifetime_ms=-1
+    )
+    token = node.answer(create_delegation_token.handle, request, 3)
+    compared = []
+
+    def concerns_counted(token: object, principal: str) -> bool:
+        compared.append(principal)
+        return concerns(token, principal)
+
+    monkeypatch.setattr(describe_delegation_token, "concerns", concerns_counted)
+    turns = []
+
+    def items_counted(items: list) -> object:
+        turns.append(len(items))
+        return in_turns(items)
+
+    long_work = node.services.long_work
+    in_turns = long_work.in_turns
+    monkeypatch.setattr(type(long_work), "in_turns", lambda _self, items: items_counted(items))
+    strangers = [DescribeDelegationTokenOwner("User", f"stranger-{n}") for n in range(1_000)]
+    for last, found in (("dave", []), ("carol", [token.token_id]), ("alice", [token.token_id])):
+        owners = [*strangers, DescribeDelegationTokenOwner("User", last)]
+        told = node.answer(
+            describe_delegation_token.handle, DescribeDelegationTokenRequest(owners=owners), 3
+        )
+        assert [each.token_id for each in told.tokens] == found
+    assert set(compared) == {"User:alice"}, "who asks, and no owner"
+    assert turns == [1_001, 1] * 3
 
 
 def test_nobody_logs_in_on_a_plaintext_listener(node: object) -> None:

@@ -236,10 +236,18 @@ def test_another_request_in_the_exchange_is_refused_in_its_own_words() -> None:
     assert answer.error_code == IllegalSaslState.code
 
 
-@pytest.mark.parametrize(("count", "told_of"), [(3, 3), (3_000, 0)])
-def test_metadata_in_the_exchange_is_refused_topic_by_topic(count: int, told_of: int) -> None:
+@pytest.mark.parametrize(
+    ("names", "told_of"),
+    [
+        ([f"topic-{number}" for number in range(3)], 3),
+        ([""] * 400, 400),
+        ([""] * 600, 0),
+        ([f"topic-{number}" for number in range(3_000)], 0),
+    ],
+)
+def test_metadata_in_the_exchange_is_refused_topic_by_topic(names: list[str], told_of: int) -> None:
     """As by Kafka 4.3.1, unless there are very many: kafkajs asks so after a bearer token that was refused."""
-    topics = [MetadataRequestTopic(name=f"topic-{number}") for number in range(count)]
+    topics = [MetadataRequestTopic(name=name) for name in names]
     request = frame(ApiKey.METADATA, 6, MetadataRequest(topics=topics))
     action = after_handshake(login()).receive(request, NOW)
     assert isinstance(action, TurnAway)
