@@ -250,6 +250,13 @@ async def test_as_many_a_second_as_are_given_their_time_keep_nobody_out(
     handshakes.close()
 
 
+async def test_a_shutdown_takes_no_line_from_what_is_told(server: Server) -> None:
+    handshakes = server.handshakes()
+    server.begin(handshakes)
+    handshakes.close()
+    assert handshakes.closings.note("10.0.0.1", "the node is shutting down") == ""
+
+
 async def test_what_is_no_tls_is_refused(server: Server) -> None:
     client = server.begin(server.handshakes())
     client.send(b"\x00\x00\x00\x10" + bytes(16))

@@ -70,8 +70,7 @@ async def handle(
         tokens=[
             _described(token, secret_key, context.version)
             async for token in long_work.in_turns(tokens)
-            if (owners is None or _concerns_any(token, owners))
-            and _may_see(token, context, access)
+            if (owners is None or _concerns_any(token, owners)) and _may_see(token, context, access)
         ]
     )
 

@@ -1,15 +1,15 @@
 """Notes why connections are closed, so that a client that comes again and again, or a flood of them, fills no log.
 
 A line says it at once; then it is silent about that address and that reason for ten minutes. Reasons may
-quote what a client sent, so only so many different ones are told of in that time. What is not told is logged
-at DEBUG, and the metrics of failed logins count it. A refused guess of a password is told each time: it is
+quote what a client sent, so there are only so many lines in that time, and fewer of one address. What is not told is
+logged at DEBUG, and the metrics of failed logins count it. A refused guess of a password is told each time: it is
 evidence, and whoever guesses waits before each.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
@@ -21,6 +21,8 @@ _AGAIN_MS: Final = 600_000
 """What goes on is told again after ten minutes, as failures are (`failure_log`)."""
 _LINES_MAX: Final = 100
 """In that time."""
+_LINES_OF_HOST_MAX: Final = 5
+"""So one client that makes up reasons takes no line from others."""
 _REMEMBERED_MAX: Final = 1_000
 """Addresses with their reasons; of more than that the oldest is forgotten, and told again."""
 
@@ -39,7 +41,10 @@ class Closings:
         self._now_ms = now_ms
         self._told: OrderedDict[tuple[str, str], _Told] = OrderedDict()
         self._lines_since_ms: int | None = None
-        self._lines = 0
+        self._lines: Counter[str] = Counter()
+        """By address, of these ten minutes: no more addresses than there may be lines."""
+        self._said: set[str] = set()
+        """Of which addresses it was said that they have had their lines; an empty one stands for all of them."""
 
     def note(self, host: str, reason: str) -> str | None:
         """Returns what to add to the line that says it: nothing, or how often it was left out.
@@ -48,25 +53,37 @@ class Closings:
         """
         now_ms = self._now_ms()
         told = self._told.get((host, reason))
-        if told is not None and now_ms - told.at_ms < _AGAIN_MS:
-            told.since_told += 1
+        is_due = told is None or now_ms - told.at_ms >= _AGAIN_MS
+        if not is_due or not self._may_tell(host, now_ms):
+            if told is not None:
+                told.since_told += 1
             return None
         self._told[host, reason] = _Told(now_ms)
         self._told.move_to_end((host, reason))
         if len(self._told) > _REMEMBERED_MAX:
             self._told.popitem(last=False)
-        if not self._may_tell(now_ms):
-            return None
         if told is None or not told.since_told:
             return ""
         return f" ({counted(told.since_told, 'other')} since it was told)"
 
-    def _may_tell(self, now_ms: int) -> bool:
+    def _may_tell(self, host: str, now_ms: int) -> bool:
+        """Whether there may be another line, which is counted then."""
         if self._lines_since_ms is None or now_ms - self._lines_since_ms >= _AGAIN_MS:
-            self._lines_since_ms, self._lines = now_ms, 0
-        self._lines += 1
-        if self._lines == _LINES_MAX + 1:
-            _LOGGER.warning(
-                "very many connections are closed, for many reasons or from many addresses: for ten minutes DEBUG alone says which"
+            self._lines_since_ms = now_ms
+            self._lines.clear()
+            self._said.clear()
+        if self._lines.total() >= _LINES_MAX:
+            self._say_once(
+                "", "very many connections are closed, for many reasons or from many addresses"
             )
-        return self._lines <= _LINES_MAX
+            return False
+        if self._lines[host] >= _LINES_OF_HOST_MAX:
+            self._say_once(host, f"connections from {host} are closed for many reasons")
+            return False
+        self._lines[host] += 1
+        return True
+
+    def _say_once(self, whose: str, what: str) -> None:
+        if whose not in self._said:
+            self._said.add(whose)
+            _LOGGER.warning("%s: for ten minutes DEBUG alone says which", what)

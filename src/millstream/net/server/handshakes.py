@@ -178,7 +178,9 @@ class Handshake:
 
     def fail(self, reason: str, level: int = logging.INFO) -> None:
         reason = shortened(reason)
-        again = self._handshakes.closings.note(self.peer.client_host, reason)
+        again = None
+        if level > logging.DEBUG:
+            again = self._handshakes.closings.note(self.peer.client_host, reason)
         _LOGGER.log(
             logging.DEBUG if again is None else level,
             "connection %d from %s closed: no TLS: %s%s",
