@@ -14,6 +14,7 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.clients.admin import Admin, FeatureUpdate, UpgradeType
+from millstream.net.network import SystemNetwork
 from millstream.protocol.api import CONTROLLER_APIS, ApiKey
 from millstream.protocol.frames import decode_response
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
@@ -76,6 +77,16 @@ async def test_it_announces_the_apis_of_a_controller(tmp_path: Path) -> None:
         versions = await asked(at["CONTROLLER"], lambda c: c.ask(ApiKey.API_VERSIONS, 4, request))
         told = {ApiKey(each.api_key).name for each in versions.api_keys}
         assert told == {key.name for key in CONTROLLER_APIS}
+
+
+async def test_the_last_descriptors_are_for_it_and_not_for_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SystemNetwork, "descriptor_max", lambda _self: -1)
+    async with node(tmp_path, BOTH) as at:
+        request = ApiVersionsRequest(client_software_name="t", client_software_version="1")
+        assert await asked(at["CONTROLLER"], lambda c: c.ask(ApiKey.API_VERSIONS, 4, request))
+        assert await asked(at["PLAINTEXT"], lambda c: c.is_closed_by_broker())
 
 
 async def test_brokers_apis_are_not_served_there_nor_controllers_apis_to_clients(

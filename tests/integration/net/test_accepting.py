@@ -66,10 +66,19 @@ class Door:
 
 @contextlib.asynccontextmanager
 async def door(
-    limits: ConnectionLimits | None = None, network: Network | None = None
+    limits: ConnectionLimits | None = None,
+    network: Network | None = None,
+    *,
+    keeps_descriptors: bool = True,
 ) -> AsyncIterator[Door]:
     rates = GivenRates()
-    server = SocketServer(limits or ConnectionLimits(), SystemClock(), network=network, rates=rates)
+    server = SocketServer(
+        limits or ConnectionLimits(),
+        SystemClock(),
+        network=network,
+        rates=rates,
+        keeps_descriptors=keeps_descriptors,
+    )
     ports = {name: server.bind(name, "127.0.0.1", 0, 50) for name in (CLIENTS, BROKERS)}
     opened = Door(server, ports, rates)
     async with asyncio.TaskGroup() as tasks:
@@ -209,6 +218,11 @@ async def test_the_last_descriptors_are_for_files_and_for_brokers(
         assert await refused.at_end()
         await opened.served(BROKERS)
     assert "nearly as many files and connections as it may" in caplog.text
+
+
+async def test_controllers_may_take_the_last_descriptors() -> None:
+    async with door(network=NoDescriptorsLeft(), keeps_descriptors=False) as opened:
+        await opened.served()
 
 
 def test_a_tenth_of_all_descriptors_is_kept_for_files(monkeypatch: pytest.MonkeyPatch) -> None:

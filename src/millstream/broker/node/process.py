@@ -113,7 +113,10 @@ class NodeProcess:
         self._now_s = now_s
         for_clients, of_controller = self._connection_quotas
         self._server = SocketServer(limits, clock, now_s, network, for_clients)
-        self._controller_server = SocketServer(limits, clock, now_s, network, of_controller)
+        # Brokers and controllers alone come to the listeners of controllers: without them the cluster stands still.
+        self._controller_server = SocketServer(
+            limits, clock, now_s, network, of_controller, keeps_descriptors=False
+        )
         self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
         self._controller_stop_requested = asyncio.Event()

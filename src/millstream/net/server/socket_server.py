@@ -11,6 +11,7 @@ import contextlib
 import errno
 import logging
 import socket
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
@@ -66,10 +67,12 @@ class SocketServer:
         now_s: Callable[[], float] = time.perf_counter,
         network: Network | None = None,
         rates: ConnectionRates | None = None,
+        *,
+        keeps_descriptors: bool = True,
     ) -> None:
         """`now_s` measures how long a connection's turn takes, finer than `clock` does.
 
-        `rates` measures how fast connections come.
+        `rates` measures how fast connections come. `keeps_descriptors`: the last ones are for files, and for brokers.
         """
         self.limits = limits
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
@@ -81,7 +84,7 @@ class SocketServer:
         self._on_closed: Callable[[ClientConnection], None] = lambda _connection: None
         self._clock = clock
         self._network = SystemNetwork() if network is None else network
-        self._descriptor_max = self._network.descriptor_max()
+        self._descriptor_max = self._network.descriptor_max() if keeps_descriptors else sys.maxsize
         self._listeners: list[tuple[str, socket.socket]] = []
         self._protocols: dict[str, SecurityProtocol] = {}
         """Of each listener, by name."""
