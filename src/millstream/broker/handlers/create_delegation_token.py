@@ -29,7 +29,7 @@ API = ApiSpec(
     ApiKey.CREATE_DELEGATION_TOKEN,
     versions=range(1, 4),
     permissions=(Permission(Operation.CREATE_TOKENS, ResourceType.USER),),
-    kept_whole="refused over plain connections before its list is looked at",
+    kept_whole="one token's renewers, 1000 at most",
 )
 
 _KNOWS_REQUESTERS: Final = 3

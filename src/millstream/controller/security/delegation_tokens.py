@@ -48,6 +48,8 @@ from millstream.security.principal import USER_TYPE
 _TOKENS_PER_OWNER_MAX: Final = 1_000
 """Everybody who has logged in may create some for himself, and all nodes remember them for
 a week. Kafka has no such bound."""
+_RENEWERS_MAX: Final = 1_000
+"""Of a token: its record is written and told in one piece. Kafka has no such bound."""
 
 
 def plan_create_token(
@@ -106,7 +108,12 @@ def new_token_id(random: Random) -> str:
 
 
 def check_renewers(request: CreateDelegationTokenRequest) -> None:
-    """Raises InvalidPrincipalType."""
+    """Raises PolicyViolation, InvalidPrincipalType."""
+    if len(request.renewers) > _RENEWERS_MAX:
+        raise PolicyViolation(
+            f"a delegation token has {_RENEWERS_MAX} renewers at most; name fewer, or create several tokens",
+            bound="renewers of delegation tokens",
+        )
     if any(renewer.principal_type != USER_TYPE for renewer in request.renewers):
         raise InvalidPrincipalType(
             f"A token can be renewed by principals of type {USER_TYPE} only."

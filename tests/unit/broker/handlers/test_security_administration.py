@@ -246,6 +246,19 @@ def test_an_owner_with_too_many_tokens_is_told_of_in_the_log(
     assert "User:alice has 1 delegation tokens already" in line
 
 
+def test_a_token_has_so_many_renewers_at_most(
+    make_node: type, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = make_node(delegation_token_secret_key="key")
+    node.principal = KafkaPrincipal("User", "alice")
+    for count, code in ((1_000, 0), (1_001, PolicyViolation.code)):
+        renewers = [CreatableRenewers("User", f"carol-{number}") for number in range(count)]
+        request = CreateDelegationTokenRequest(renewers=renewers, max_lifetime_ms=-1)
+        assert node.answer(create_delegation_token.handle, request, 3).error_code == code
+    (line,) = caplog.messages
+    assert "a delegation token has 1000 renewers at most" in line
+
+
 def test_tokens_are_told_to_those_they_concern(make_node: type) -> None:
     node = make_node(delegation_token_secret_key="key")
     node.principal = KafkaPrincipal("User", "alice")
