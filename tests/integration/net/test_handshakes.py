@@ -24,7 +24,7 @@ from millstream.net.server.handshakes import (
     UNHEARD_MS,
     Handshakes,
 )
-from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.limits import ConnectionLimits, ListenerLimits
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.socket_server import SocketServer
 from millstream.net.server.tls_socket import TlsSocket
@@ -32,6 +32,7 @@ from millstream.runtime.system import SystemClock
 from millstream.security.principal import USER_TYPE, KafkaPrincipal
 from tests.floods.half_handshakes import client_hello
 from tests.integration.clients.security.certificates import Authority
+from tests.integration.net.test_socket_server import Client, HandClock, Script
 from tests.patience import until
 
 ALICE = KafkaPrincipal(USER_TYPE, "alice")
@@ -239,6 +240,35 @@ async def test_who_goes_on_is_not_pushed_out_until_it_is_old(server: Server, few
     handshakes.close()
 
 
+async def test_who_was_not_heard_since_the_loop_stood_still_goes_on(
+    server: Server, few: int
+) -> None:
+    handshakes = server.handshakes()
+    begin_all(server, handshakes, few)
+    server.clients[0].send(client_hello()[:10])
+    server.now_ms += UNHEARD_MS
+    assert handshakes.has_room()
+    assert server.ended == [(2, None)]
+    await until(lambda: len(handshakes._silent) == 1)
+    handshakes.close()
+
+
+async def test_so_many_who_were_not_heard_are_looked_at_for_one_place(
+    server: Server, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millstream.net.server.handshakes._HEARD_AT_ONCE_MAX", 10)
+    handshakes = server.handshakes()
+    begin_all(server, handshakes, few)
+    for client in server.clients:
+        client.send(client_hello()[:10])
+    server.now_ms += UNHEARD_MS
+    assert not handshakes.has_room()
+    assert len(handshakes._unheard) == few - 10
+    await until(lambda: len(handshakes._silent) == few)
+    assert server.ended == []
+    handshakes.close()
+
+
 async def test_as_many_a_second_as_are_given_their_time_keep_nobody_out(
     server: Server, few: int
 ) -> None:
@@ -276,6 +306,39 @@ async def test_a_client_that_is_gone_before_the_first_byte() -> None:
     here.close()
     with pytest.raises(OSError, match="gone"):
         TlsSocket(here, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+
+
+async def test_handshakes_that_stand_still_make_room_among_all_connections(server: Server) -> None:
+    """Those of a listener whose connections count: one less at SAFE is no room at FULL."""
+    clock = HandClock()
+    limits = ConnectionLimits(connections_max=3, of_listeners={"FULL": ListenerLimits(1)})
+    node = SocketServer(limits, clock)
+    secure = node.bind("SAFE", "127.0.0.1", 0, 10, SecurityProtocol.SSL)
+    plain, full = (node.bind(name, "127.0.0.1", 0, 10) for name in ("OPEN", "FULL"))
+    node.require_tls("SAFE", server.listener)
+    async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as clients:
+        serving = tasks.create_task(node.serve(Script()))
+
+        async def connect(port: int) -> Client:
+            client = Client(*await asyncio.open_connection("127.0.0.1", port))
+            clients.callback(client.writer.close)
+            return client
+
+        first = await connect(full)
+        silent = [await connect(secure) for _ in range(2)]
+        await until(lambda: node._handshakes is not None and len(node._handshakes) == 2)
+        await until(lambda: node.connection_count == 1)
+        shut_out, newcomer = await connect(full), await connect(plain)
+        clock.monotonic_ms += UNHEARD_MS
+        newcomer.send(b"here")
+        assert await newcomer.read() == b"here"
+        assert await silent[0].at_end()
+        assert node._handshakes is not None
+        assert len(node._handshakes) == 1, "and none for who comes where it is no room"
+        first.writer.close()
+        shut_out.send(b"here")
+        assert await shut_out.read() == b"here"
+        serving.cancel()
 
 
 async def test_a_listener_that_should_have_tls_is_not_served_without() -> None:

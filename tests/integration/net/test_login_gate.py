@@ -17,7 +17,7 @@ import pytest
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.connection import ServerConnection
-from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.limits import ConnectionLimits, ListenerLimits
 from millstream.net.server.login_gate import LoginCounts, LoginGate, LoginRules
 from millstream.net.server.request_handler import Response
 from millstream.net.server.socket_server import SocketServer
@@ -73,6 +73,7 @@ class Echo:
 @dataclass
 class Edge:
     port: int
+    other_port: int
     server: SocketServer
     handler: Echo
 
@@ -115,12 +116,14 @@ async def edge(
 ) -> AsyncIterator[Edge]:
     server = SocketServer(limits or ConnectionLimits(), clock or SystemClock())
     port = server.bind("GATE", "127.0.0.1", 0, 10, SecurityProtocol.SASL_PLAINTEXT)
+    other_port = server.bind("OTHER", "127.0.0.1", 0, 10, SecurityProtocol.SASL_PLAINTEXT)
     mechanisms = {"SCRIPT": Mechanism(Script, session_ms_max)}
-    server.require_login("GATE", LoginRules(mechanisms, Threads(), FRAME_BYTES_MAX, 50))
+    for name in ("GATE", "OTHER"):
+        server.require_login(name, LoginRules(mechanisms, Threads(), FRAME_BYTES_MAX, 50))
     handler = Echo()
     serving = asyncio.get_running_loop().create_task(server.serve(handler))
     try:
-        yield Edge(port, server, handler)
+        yield Edge(port, other_port, server, handler)
     finally:
         serving.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -128,8 +131,8 @@ async def edge(
 
 
 @asynccontextmanager
-async def client(running: Edge) -> AsyncIterator[Client]:
-    connected = Client(*await asyncio.open_connection("127.0.0.1", running.port))
+async def client(running: Edge, port: int | None = None) -> AsyncIterator[Client]:
+    connected = Client(*await asyncio.open_connection("127.0.0.1", port or running.port))
     try:
         yield connected
     finally:
@@ -179,6 +182,25 @@ async def test_who_does_not_log_in_makes_room_for_others_and_who_has_does_not() 
             assert await silent.at_end()
             known.send(b"still here")
             assert await known.read() == b"still here"
+
+
+async def test_one_of_a_full_listener_makes_room_there_however_old_those_of_others_are() -> None:
+    clock = HandClock()
+    limits = ConnectionLimits(of_listeners={"GATE": ListenerLimits(connections_max=1)})
+    async with edge(limits, clock=clock) as running, client(running, running.other_port) as other:
+        await other.begin()
+        clock.monotonic_ms += 2_000
+        async with client(running) as silent, client(running) as newcomer:
+            await silent.begin()
+            clock.monotonic_ms += 2_999
+            await asyncio.sleep(0.1)
+            assert running.server.connection_count == 2, (
+                "its own time counts, not that of the other"
+            )
+            clock.monotonic_ms += 1
+            await newcomer.begin()
+            assert await silent.at_end()
+            assert await other.token(b"in")
 
 
 async def test_who_has_logged_in_has_no_deadline() -> None:

@@ -45,6 +45,10 @@ class DeadlineQueue(Generic[ItemT]):
         """Yields the items, the one that was not touched for the longest time first."""
         return iter(self._touched)
 
+    def oldest_times_first(self) -> Iterator[tuple[ItemT, int]]:
+        """Yields the items as `oldest_first`, each with the time when it was touched."""
+        return iter(self._touched.items())
+
     def next_deadline_ms(self) -> int | None:
         for touched_ms in self._touched.values():
             return touched_ms + self._wait_ms

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import ssl
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Final, Protocol
 
 from millstream.net.server.client_connection import ClientConnection, audited_login
@@ -38,6 +38,8 @@ honest ones who wait for us, nobody pushes out another."""
 AGE_MS: Final = 1_000
 """So does a handshake that is older, whatever its client sends: an honest one needs milliseconds of
 ours and round trips of its own."""
+_HEARD_AT_ONCE_MAX: Final = 64
+"""A system call each; of more, the event loop tells in its next round."""
 _ROUND_S: Final = 0.001
 """A few handshakes. In a storm of them there is always a round, which whoever has logged in
 waits for with each request."""
@@ -96,19 +98,35 @@ class Handshakes:
 
     def has_room(self) -> bool:
         """Whether one more may begin. One is closed for it, if its client stands still or is slow."""
-        if len(self._open) < OPEN_MAX:
-            return True
-        now_ms = self._now_ms()
+        return len(self._open) < OPEN_MAX or self.make_room()
+
+    def make_room(self, listeners: Container[str] | None = None) -> bool:
+        """Closes the slowest handshake of these listeners (None: of all), if its client stands still or is slow.
+
+        Where the event loop itself stood still, a client may have spoken without being heard: that one goes on.
+        """
+        now_ms, heard = self._now_ms(), 0
         for waiting, longest_ms in (
             (self._unheard, UNHEARD_MS),
             (self._silent, SILENCE_MS),
             (self._open, AGE_MS),
         ):
-            slowest, since_ms = next(iter(waiting.items()), (None, 0))
-            if slowest is not None and now_ms - since_ms >= longest_ms:
-                slowest.fail("others wait, and it was the slowest of too many handshakes")
+            for handshake, since_ms in list(waiting.items()):
+                if now_ms - since_ms < longest_ms or heard == _HEARD_AT_ONCE_MAX:
+                    break
+                if listeners is not None and handshake.peer.listener_name not in listeners:
+                    continue
+                if waiting is not self._open and handshake.is_readable():
+                    handshake.go_on()
+                    heard += 1
+                    continue
+                handshake.fail("others wait, and it was the slowest of too many handshakes")
                 return True
         return False
+
+    def has_some_of(self, listeners: Container[str]) -> bool:
+        """Whether a handshake of one of these listeners is under way."""
+        return any(handshake.peer.listener_name in listeners for handshake in self._open)
 
     def note_silence(self, handshake: Handshake) -> None:
         waiting = self._silent if handshake.is_heard else self._unheard
@@ -159,7 +177,7 @@ class Handshake:
 
     def wait_for_client(self) -> None:
         self._handshakes.note_silence(self)
-        self._loop.add_reader(self._socket.fileno(), self._go_on)
+        self._loop.add_reader(self._socket.fileno(), self.go_on)
         self._stop_waiting = self._loop.remove_reader
 
     def take_turn(self) -> None:
@@ -169,7 +187,7 @@ class Handshake:
         except ssl.SSLWantReadError:
             self.wait_for_client()
         except ssl.SSLWantWriteError:
-            self._loop.add_writer(self._socket.fileno(), self._go_on)
+            self._loop.add_writer(self._socket.fileno(), self.go_on)
             self._stop_waiting = self._loop.remove_writer
         except OSError as error:
             self.fail(handshake_failure(error))
@@ -191,7 +209,12 @@ class Handshake:
         self._handshakes.finish(self, None)
         self._socket.refuse()
 
-    def _go_on(self) -> None:
+    def is_readable(self) -> bool:
+        """Whether its client has sent something that was not looked at."""
+        return self._socket.is_readable()
+
+    def go_on(self) -> None:
+        """Has it take its next step when its turn comes: its client has sent something, or takes more."""
         self._wait_no_more()
         self._handshakes.end_silence(self)
         self.is_heard = True

@@ -260,20 +260,22 @@ class SocketServer:
                 self._admit_later(listener_name, listening, connected, address, wait_ms)
                 return
             self._admit(listener_name, connected, address)
-            if now_s() >= end_s:
-                return
+            if now_s() >= end_s or self._admission.is_full(listener_name):
+                return  # nobody makes room until somebody has come for it
 
     def _must_wait(
         self, listener_name: str, listening: socket.socket, go_on: Callable[[], None]
     ) -> bool:
         """Whether the next connection has to wait for room. Its listener accepts none then, until `go_on` is called."""
         while self._admission.is_full(listener_name):
-            stranger = self._logging_in.oldest()
-            if stranger is not None and not self._admission.is_full(
-                listener_name, without=stranger.peer.listener_name
-            ):
-                if self._has_had_its_time(stranger):
-                    continue
+            makers = self._makers_of_room(listener_name)
+            stranger, begun_ms = self._first_stranger(makers)
+            if stranger is not None and self._has_had_its_time(stranger, begun_ms):
+                continue
+            handshakes = self._handshakes
+            if handshakes is not None and handshakes.make_room(makers):
+                continue
+            if stranger is not None or (handshakes is not None and handshakes.has_some_of(makers)):
                 self._pause_accepting(listening, _STRANGERS_PAUSE_S, go_on)
                 return True
             self._say_waiting(
@@ -291,14 +293,27 @@ class SocketServer:
             return True
         return False
 
-    def _has_had_its_time(self, stranger: ServerConnection) -> bool:
+    def _makers_of_room(self, listener_name: str) -> frozenset[str]:
+        """The listeners of which one connection less is room for one of `listener_name`."""
+        return frozenset(
+            each
+            for each in self._protocols
+            if not self._admission.is_full(listener_name, without=each)
+        )
+
+    def _first_stranger(self, listeners: frozenset[str]) -> tuple[ServerConnection | None, int]:
+        """The connection of these listeners that has been logging in for the longest time, and since when."""
+        if listeners:
+            for stranger, begun_ms in self._logging_in.oldest_times_first():
+                if stranger.peer.listener_name in listeners:
+                    return stranger, begun_ms
+        return None, 0
+
+    def _has_had_its_time(self, stranger: ServerConnection, begun_ms: int) -> bool:
         """Closes a connection that has not logged in for a while.
 
         Else who holds all of them, and never logs in, would keep everybody out.
         """
-        deadline_ms = self._logging_in.next_deadline_ms()
-        assert deadline_ms is not None, "the queue is of this connection, at least"
-        begun_ms = deadline_ms - self.limits.login_ms
         if self._clock.now().monotonic_ms - begun_ms < _STRANGERS_MS:
             return False
         stranger.close("others wait, and it had not logged in", logging.INFO)

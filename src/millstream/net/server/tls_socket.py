@@ -9,6 +9,7 @@ sealed and sent a part of it already.
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 from typing import Final
@@ -38,6 +39,12 @@ class TlsSocket:
 
     def fileno(self) -> int:
         return self._socket.fileno()
+
+    def is_readable(self) -> bool:
+        """Whether something has come, or the end, of which the event loop may not have told yet."""
+        asked = select.poll()
+        asked.register(self._socket, select.POLLIN)
+        return bool(asked.poll(0))
 
     def do_handshake(self) -> None:
         """Goes on with the handshake.
