@@ -28,6 +28,8 @@ _DOUBLINGS_MAX: Final = 20
 class _Failures:
     count: int = 0
     last_ms: int = 0
+    before_ms: int = 0
+    """When the last but one was; as the last where there is none."""
 
     def wait_ms(self, most_ms: int) -> int:
         if self.count < FREE:
@@ -59,6 +61,7 @@ class FailedLogins:
             found = table.pop(key, None)
             if found is None or now_ms - found.last_ms >= FORGOTTEN_AFTER_MS:
                 found = _Failures()
+            found.before_ms = found.last_ms if found.count else now_ms
             found.count += 1
             found.last_ms = now_ms
             table[key] = found
@@ -71,17 +74,20 @@ class FailedLogins:
         Those of its address stay: who guesses the passwords of others may have one that is right.
         """
         self._users.pop(user, None)
-        _take_back(self._addresses.get(network_of(address)))
+        if (counted := self._addresses.get(network_of(address))) is not None:
+            counted.count = max(0, counted.count - 1)
 
-    def take_back(self, address: str, user: str) -> None:
-        """Takes back a login that was counted, and nothing else: nobody has learned whether the password was right."""
-        _take_back(self._users.get(user))
-        _take_back(self._addresses.get(network_of(address)))
+    def take_back(self, address: str, user: str, began_ms: int) -> None:
+        """Takes back a login that began then, and nothing else: nobody has learned whether the password was right.
 
-
-def _take_back(counted: _Failures | None) -> None:
-    if counted is not None:
-        counted.count = max(0, counted.count - 1)
+        The wait goes on from the failure before it.
+        """
+        for counted in (self._users.get(user), self._addresses.get(network_of(address))):
+            if counted is None:
+                continue
+            counted.count = max(0, counted.count - 1)
+            if counted.last_ms == began_ms:  # else another has begun after it
+                counted.last_ms = counted.before_ms
 
 
 def network_of(address: str) -> str:

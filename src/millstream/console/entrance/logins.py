@@ -199,7 +199,8 @@ class Logins:
 
     async def _asked(self, address: str, user: str, password: str) -> Pages:
         """Returns what the cluster shows this user."""
-        self._failed.begin(address, user, self._now_ms())
+        began_ms = self._now_ms()
+        self._failed.begin(address, user, began_ms)
         self._under_way += 1
         try:
             pages = await self._users.log_in(user, password)
@@ -210,7 +211,7 @@ class Logins:
         except MillstreamError as error:
             if isinstance(error, BrokerNotAvailable):
                 # Every address refused the connection. After all else, as a time-out, somebody may have looked at the password.
-                self._failed.take_back(address, user)
+                self._failed.take_back(address, user, began_ms)
             raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
         finally:
             self._under_way -= 1

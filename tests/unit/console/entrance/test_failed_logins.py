@@ -63,13 +63,29 @@ def test_a_login_that_succeeds_forgets_the_slips_of_its_user() -> None:
 
 def test_a_login_that_was_not_looked_at_takes_back_itself_alone() -> None:
     found = failed(4)
-    found.take_back("10.0.0.9", "alice")
+    found.take_back("10.0.0.9", "alice", 0)
     assert found.wait_ms("10.0.0.9", "bob", 0) == 1_000
     assert found.wait_ms("10.0.0.8", "alice", 0) == 1_000
     for _ in range(9):
-        found.take_back("10.0.0.9", "alice")
+        found.take_back("10.0.0.9", "alice", 0)
     found.begin("10.0.0.9", "alice", 0)
     assert found.wait_ms("10.0.0.9", "alice", 0) == 0
+
+
+def test_a_login_that_was_not_looked_at_makes_no_wait_longer() -> None:
+    found = failed(4)
+    found.begin("10.0.0.9", "alice", 5_000)
+    found.take_back("10.0.0.9", "alice", 5_000)
+    assert found.wait_ms("10.0.0.9", "alice", 1_500) == 500, "two seconds after the fourth failure"
+    assert found.wait_ms("10.0.0.9", "alice", 5_000) == 0
+
+
+def test_one_that_was_not_looked_at_leaves_the_time_of_one_that_began_after_it() -> None:
+    found = failed(3)
+    found.begin("10.0.0.9", "alice", 5_000)
+    found.begin("10.0.0.9", "alice", 6_000)
+    found.take_back("10.0.0.9", "alice", 5_000)
+    assert found.wait_ms("10.0.0.9", "alice", 6_000) == 2_000
 
 
 def test_failures_are_forgotten() -> None:
