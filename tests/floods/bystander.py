@@ -53,7 +53,7 @@ class Bystander:
         while True:
             try:
                 self._measure("login", lambda: self._logged_in().socket.close())
-            except OSError:
+            except (OSError, AssertionError):  # shut out, or refused
                 self._took_ms.setdefault("login failed", []).append(0.0)
             time.sleep(_NEWCOMERS_APART_S)
 

@@ -12,6 +12,7 @@ import pytest
 
 from millstream.net.server.handshakes import OPEN_MAX
 from tests.floods.flooded_node import COSTLY_USER, Attacker, FloodedNode
+from tests.floods.run import FLOODS, Measured, _judge, main
 from tests.floods.sources import loopback_addresses
 from tests.patience import wait_until
 
@@ -74,3 +75,26 @@ def test_a_bystander_and_newcomers_are_served_beside_floods_of_connections(tmp_p
         assert "Traceback" not in node.log
         guesses = node.log.count("may not log in")
         assert node.log.count("\n") - lines_before - guesses <= 150, node.log[-3_000:]
+
+
+def test_no_flood_of_that_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--only", "half handshake a second"])
+    assert ended.value.code == 2
+    assert "no flood has that in its name: 2,000 half handshakes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [
+        ("20,000 silent sockets at TLS", ["login: every newcomer was shut out"]),
+        ("20,000 idle sockets, 10,000 let in", []),
+    ],
+)
+def test_newcomers_who_are_all_shut_out_are_a_fault_where_there_is_room(
+    name: str, faults: list[str]
+) -> None:
+    well = {"produce": [1.0], "fetch": [1.0]}
+    measured = Measured(calm=well, flooded={**well, "login failed": [0.0]})
+    _judge(measured, FLOODS[name])
+    assert measured.faults == faults
