@@ -57,8 +57,8 @@ _HANDSHAKE_KEY: Final = ApiKey.SASL_HANDSHAKE.to_bytes(2, "big")
 _LOGIN_AGAIN_MS_MIN: Final = 1_000
 """Kafka's least time between two logins of a connection, so that a client cannot keep a broker busy with them."""
 _METADATA_BYTES_MAX: Final = 1_024
-"""Of a request whose topics are told one by one: 512 topics at most, since an empty name takes two bytes. Nobody who has
-not logged in has a broker look at more of them."""
+"""Of a request whose topics are told one by one: 512 topics at most, since an empty name takes two bytes. Nobody who
+has not logged in has a broker look at more of them."""
 
 
 @dataclass(frozen=True, slots=True)
