@@ -507,7 +507,7 @@ def check_back_off(coordinator: Coordinator) -> None:
             least_ms = min(100 * 2 ** (failures - 1), 1_000) * 8 // 10
             assert other.sent_ms - done_ms >= least_ms, (one, other)
         elif one.weather in (Weather.CALM, Weather.LATE, Weather.FORGOTTEN):
-            failures = 0  # it was heard, also where the member is counted out
+            failures = 0  # it was heard
 
 
 def check_looks_again(coordinator: Coordinator) -> None:
@@ -566,10 +566,7 @@ def test_it_leaves_when_it_ends_and_when_nobody_polls_and_at_no_other_time(kind:
 
 @every_kind
 @pytest.mark.parametrize("weather", sorted(UNHEARD, key=lambda each: each.name))
-def test_it_is_said_again_later_and_later_until_there_is_an_answer(
-    kind: Kind, weather: Weather
-) -> None:
-    """What nobody heard waits for no interval: the back-off alone decides."""
+def test_what_nobody_heard_is_said_again_after_a_back_off(kind: Kind, weather: Weather) -> None:
     storm = [Weather.CALM, *[weather] * 2, Weather.CALM, weather]
     story = run_in_virtual_time(tell(kind, storm, [], calm_ms=20_000))
     look_up_ms = 0 if weather is Weather.LOADING else TRAVEL_MS
