@@ -21,13 +21,16 @@ from millstream.cli.terminal import printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from millstream.cli.records.consume_loop import ConsumeLoop
     from millstream.cli.records.text import Shown, Write
     from millstream.clients import ConsumerRecord
 
     Show = Callable[[ConsumerRecord], Shown]
 
 _COUNT_MAX: Final = 100_000
-"""So many records are held before the first is printed."""
+"""About twice so many are held before the first is printed."""
+_SPARE: Final = 1_000
+"""As many as a poll may give: where few are wanted, not every poll has those that are held sorted."""
 
 
 def _format(_context: click.Context, _option: click.Parameter, name: str) -> str:
@@ -90,7 +93,7 @@ def tail(
         found: list[ConsumerRecord] = []
         loop = ConsumeLoop(
             consumer,
-            emit=found.append,
+            emit=lambda record: keep(found, record, count),
             flush=out.flush,
             now_ms=lambda: clock.now().monotonic_ms,
             stop=stop,
@@ -102,13 +105,31 @@ def tail(
                 out.write(write(show(record)))
             out.flush()
             if follow and asked.signal is None:
-                loop.emit = lambda record: out.write(write(show(record)))
-                loop.stop = None
+                go_on(loop, lambda record: out.write(write(show(record))))
                 loop.run(asked)
         if asked.signal is not None:
             leave(consumer)
     if asked.signal is not None:
         sys.exit(INTERRUPTED if asked.signal == signal.SIGINT else TERMINATED)
+
+
+def keep(found: list[ConsumerRecord], record: ConsumerRecord, count: int) -> None:
+    """Adds a record, and takes out what is not among the newest once there are many: a topic has any number of
+    partitions.
+    """
+    found.append(record)
+    if len(found) >= 2 * count + _SPARE:
+        found[:] = newest(found, count)
+
+
+def go_on(loop: ConsumeLoop, emit: Callable[[ConsumerRecord], object]) -> None:
+    """Has the next run give all from where this one was to stop. What came behind that while other partitions were
+    read is behind the position already, and was left out.
+    """
+    for partition, end in (loop.stop or {}).items():
+        loop.consumer.seek(partition, end)
+    loop.emit = emit
+    loop.stop = None
 
 
 def newest(records: Sequence[ConsumerRecord], count: int) -> list[ConsumerRecord]:
