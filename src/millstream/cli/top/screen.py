@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -18,7 +19,9 @@ _FIRST_SCREEN: Final = "\x1b[?25h\x1b[?1049l"
 _HOME: Final = "\x1b[H"
 _TO_END_OF_LINE: Final = "\x1b[K"
 _TO_END_OF_SCREEN: Final = "\x1b[J"
-_ENDING: Final = {"q", "Q"}
+_ENDING: Final = frozenset(b"qQ")
+_KEYS_MAX: Final = 1_024
+"""A key may be several bytes, and keys may have come together: all are taken, and none is left for the next wait."""
 
 
 class Section(NamedTuple):
@@ -76,8 +79,14 @@ def other_screen() -> Iterator[None]:
 
 
 def is_ended_by_key(seconds: float) -> bool:
-    """Waits so long, or until a key ends it. Any other key ends the wait alone."""
+    """Waits so long, or until a key ends it, or the terminal is gone. Any other key ends the wait alone."""
     import select
 
-    keys = [sys.stdin] if sys.stdin.isatty() else []
-    return bool(select.select(keys, [], [], seconds)[0]) and sys.stdin.read(1) in _ENDING
+    keys = [sys.stdin.fileno()] if sys.stdin.isatty() else []
+    if not select.select(keys, [], [], seconds)[0]:
+        return False
+    try:
+        pressed = os.read(keys[0], _KEYS_MAX)  # sys.stdin would hold back what select() then does not see
+    except OSError:
+        return True
+    return not pressed or not _ENDING.isdisjoint(pressed)
