@@ -17,7 +17,7 @@ import click
 from millstream.cli.arguments import PATTERN
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
-from millstream.cli.rows import Row, print_table
+from millstream.cli.rows import print_table
 from millstream.cli.terminal import printable
 from millstream.errors import KafkaError
 from millstream.quoting import counted
@@ -113,14 +113,24 @@ class Looks:
 
     def head(self) -> str:
         if self.error is not None:
-            return f"no answer, this is how it was: {printable(' '.join(str(self.error).split()))}"
+            return f"no answer, this is how it was: {_on_one_line(self.error)}"
         seconds = (self.now.time_ms - self.before.time_ms) / 1000
         written = sum(
             max(0, end - self.before.ends[key])
             for key, end in self.now.ends.items()
             if key in self.before.ends
         )
-        return f"{counted(written, 'record')} written in {seconds:.1f} s"
+        told = f"{counted(written, 'record')} written in {seconds:.1f} s"
+        if self.now.silent:
+            name, error = next(iter(self.now.silent.items()))
+            told += (
+                f"; {len(self.now.silent)} did not answer: {printable(name)}: {_on_one_line(error)}"
+            )
+        return told
+
+
+def _on_one_line(error: KafkaError) -> str:
+    return printable(" ".join(str(error).split()))
 
 
 def _show_on_screen(looks: Looks, interval_s: float) -> None:
@@ -143,7 +153,8 @@ def _print(looks: Looks, output: str) -> None:
         return
     import orjson
 
-    told: Row = {"time": time.time_ns() // 1_000_000} | {
+    told: dict[str, object] = {"time": time.time_ns() // 1_000_000} | {
         each.title: each.rows for each in looks.sections()
     }
+    told["silent"] = {name: str(error) for name, error in looks.now.silent.items()}
     click.echo(orjson.dumps(told))

@@ -13,6 +13,7 @@ from millstream.model import TopicPartition
 
 if TYPE_CHECKING:
     from millstream.cli.rows import Row
+    from millstream.errors import KafkaError
 
 TOPIC_COLUMNS: Final = ("topic", "partitions", "records_s")
 GROUP_COLUMNS: Final = (
@@ -40,23 +41,27 @@ class Sample(NamedTuple):
     """A cluster at one time.
 
     `ends` and `leaders` by partition; a partition that has no leader, or did not answer, is not among the ends.
+    `partitions`: how many each topic has. `silent`: what did not answer, by its name.
     """
 
     time_ms: int
     ends: Mapping[TopicPartition, int]
     leaders: Mapping[TopicPartition, int]
     groups: Mapping[str, GroupSample]
+    partitions: Mapping[str, int]
+    silent: Mapping[str, KafkaError]
 
 
 def topic_rows(before: Sample, now: Sample) -> list[Row]:
     """Returns a row for each topic, the busiest first."""
-    partitions = Counter(key.topic for key in now.leaders)
     rates: defaultdict[str, float] = defaultdict(float)
     for key, rate in _rates(before, now).items():
         rates[key.topic] += rate
     return [
-        {"topic": topic, "partitions": partitions[topic], "records_s": round(rates[topic])}
-        for topic in sorted(partitions, key=lambda topic: (-rates[topic], topic))
+        {"topic": topic, "partitions": count, "records_s": round(rates[topic])}
+        for topic, count in sorted(
+            now.partitions.items(), key=lambda each: (-rates[each[0]], each[0])
+        )
     ]
 
 

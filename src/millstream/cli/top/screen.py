@@ -86,7 +86,9 @@ def is_ended_by_key(seconds: float) -> bool:
     if not select.select(keys, [], [], seconds)[0]:
         return False
     try:
-        pressed = os.read(keys[0], _KEYS_MAX)  # sys.stdin would hold back what select() then does not see
+        pressed = os.read(
+            keys[0], _KEYS_MAX
+        )  # sys.stdin would hold back what select() then does not see
     except OSError:
         return True
     return not pressed or not _ENDING.isdisjoint(pressed)

@@ -12,7 +12,7 @@ from millstream.cli.top.rates import (
     topic_rows,
 )
 from millstream.cli.top.screen import Section, screen_lines
-from millstream.errors import RequestTimedOut
+from millstream.errors import NotLeaderOrFollower, RequestTimedOut
 from millstream.model import TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -27,7 +27,7 @@ def looked(
         name: GroupSample("Stable", 2, positions, {key: ends[key] - at for key, at in positions.items()},
                           {key: f"reader-of-{key}" for key in positions})
         for name, positions in groups.items()
-    })  # fmt: skip
+    }, {"a": 2, "b": 1}, {})  # fmt: skip
 
 
 BEFORE = looked(
@@ -118,3 +118,18 @@ def test_a_cluster_that_does_not_answer_is_shown_as_it_was() -> None:
     looks.try_to_look()
     assert looks.head() == "no answer, this is how it was: no answer"
     assert looks.sections()[1].rows[0]["records_s"] == 2
+
+
+def test_what_did_not_answer_is_told_in_the_head() -> None:
+    """Their numbers are missing: without a word they look as if nothing came."""
+    silent = {"a-1": NotLeaderOrFollower("not\nhere"), "group g": RequestTimedOut("late")}
+    looks = Looks(lambda: looked(0, {A0: 1})._replace(silent=silent))
+    assert looks.head() == "0 records written in 0.0 s; 2 did not answer: a-1: not here"
+
+
+def test_partitions_without_a_leader_count() -> None:
+    now = looked(1_000, {A0: 1})._replace(leaders={A0: 1})
+    assert [(row["topic"], row["partitions"]) for row in topic_rows(now, now)] == [
+        ("a", 2),
+        ("b", 1),
+    ]

@@ -41,9 +41,7 @@ def test_without_a_key_it_goes_on(keyboard: int) -> None:
     assert not is_ended_by_key(0)
 
 
-def test_a_terminal_that_hangs_up_ends_it(
-    keyboard: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_that_hangs_up_ends_it(keyboard: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "read", lambda *_: b"")
     os.write(keyboard, b"x")
     assert is_ended_by_key(LONG_ENOUGH_S)
