@@ -1,7 +1,7 @@
 """Options of every verb that talks to a cluster: its address, and the settings of the client.
 
-What an option says beats what a property says, which beats the file (KIP-1137), which beats the profile. Names are
-Kafka's dotted ones or ours.
+What an option says beats what a property says, which beats the file (KIP-1137), which beats the profile. A login counts
+as a whole: a user's name of one with the password of another is nobody's. Names are Kafka's dotted ones or ours.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _WAIT_MS: Final = 15_000
 
 _BOOTSTRAPS: Final = frozenset({"bootstrap.servers", "bootstrap.controllers"})
 _NOT_NAMED: Final = "name the cluster with -b HOST:PORT, or start one: millstream server"
+_LOGIN: Final = frozenset({"sasl_username", "sasl_plain_username", "sasl_password", "sasl_plain_password", "sasl_jaas_config"})  # fmt: skip
 _NOTED: Final = "millstream.client_properties"
 
 Given: TypeAlias = Any  # Any: what click made of an option, as its declaration says
@@ -93,8 +94,9 @@ class ClusterOptions:
         gathered: Settings = {key: _WAIT_MS for key in _WAITS if key in names}
         gathered["bootstrap_wait_ms"] = 0
         gathered["bootstrap_servers"] = os.environ.get(ENVIRONMENT, "localhost:9092")
-        gathered |= settings_for(config, self.file_settings)
-        for key, value in pairs(self.properties, "-X").items():
+        properties = pairs(self.properties, "-X")
+        gathered |= settings_for(config, beneath(properties, self.file_settings))
+        for key, value in properties.items():
             known = names.get(plain(key))
             if known is None and plain(key) in of_others:
                 continue
@@ -154,6 +156,17 @@ def read_client_file(file: str | None) -> dict[str, str]:
     return settings
 
 
+def beneath(higher: Iterable[str], lower: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns the settings of a lower level; without its login where a higher one has any of a login: clients take
+    sasl.jaas.config before a name and a password, wherever these were given.
+    """
+    from millstream.clients.properties_file import plain
+
+    if _LOGIN.isdisjoint(map(plain, higher)):
+        return lower
+    return {key: value for key, value in lower.items() if plain(key) not in _LOGIN}
+
+
 def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
     """Adds the options; the command gets them as one ClusterOptions, `cluster`."""
 
@@ -195,7 +208,8 @@ def given_cluster(
     )
     settings = settings_of_profile(profile, os.environ, names_cluster=names_cluster)
     is_named = names_cluster or bool(settings)
-    return ClusterOptions(bootstrap, settings | read_client_file(config_file), given, is_named)
+    of_file = read_client_file(config_file)
+    return ClusterOptions(bootstrap, {**beneath(of_file, settings), **of_file}, given, is_named)
 
 
 def file_option(

@@ -9,6 +9,7 @@ from millstream.cli.cluster_options import (
     ENVIRONMENT,
     ClusterOptions,
     admin_beside,
+    beneath,
     read_client_file,
 )
 from millstream.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
@@ -36,6 +37,29 @@ def test_an_option_beats_a_property_which_beats_the_file(properties: str) -> Non
     fewer = ClusterOptions(None, file, ("bootstrap.servers=property:1",))
     assert fewer.settings(ProducerConfig)["bootstrap_servers"] == "property:1"
     assert ClusterOptions(None, file).settings(ProducerConfig)["client_id"] == "from-file"
+
+
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+
+
+@pytest.mark.parametrize("name", ["sasl.username", "sasl_plain_username", "sasl.plain.username"])
+def test_a_login_of_a_higher_level_is_the_whole_login(name: str) -> None:
+    """The client would take sasl.jaas.config of the profile before a name and a password, in silence."""
+    below = {"sasl.jaas.config": JAAS, "sasl.mechanism": "PLAIN", "client.id": "kept"}
+    given = ClusterOptions("here:1", below, (f"{name}=me", "sasl.password=mine"))
+    settings = given.settings(AdminConfig)
+    assert "sasl_jaas_config" not in settings
+    assert (settings["sasl_username"], settings["sasl_password"]) == ("me", "mine")
+    assert (settings["sasl_mechanism"], settings["client_id"]) == ("PLAIN", "kept")
+    assert ClusterOptions("here:1", below).settings(AdminConfig)["sasl_jaas_config"] == JAAS
+
+
+def test_a_login_of_a_file_takes_that_of_a_profile_out() -> None:
+    profile = {"sasl_jaas_config": JAAS, "client.id": "kept"}
+    assert beneath({"sasl.plain.password": "mine"}, profile) == {"client.id": "kept"}
+    assert beneath({"client.id": "mine"}, profile) == profile
+    other_way = {"sasl.username": "a", "sasl.plain.password": "b"}
+    assert beneath({"sasl.jaas.config": JAAS}, other_way) == {}
 
 
 def test_a_file_serves_all_clients(properties: str, capsys: pytest.CaptureFixture[str]) -> None:
