@@ -193,8 +193,12 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
 def given_cluster(
     bootstrap: str | None, config_file: str | None, properties: tuple[str, ...], profile: str | None
 ) -> ClusterOptions:
-    """Returns the options of a verb together with what they name. Raises ConfigError, and BadParameter."""
-    from millstream.cli.profiles.files import settings_of_profile
+    """Returns the options of a verb together with what they name.
+
+    A file that says where its cluster is has its own login, or none: what a profile has that only the environment names
+    does not go there. Raises ConfigError, and BadParameter.
+    """
+    from millstream.cli.profiles.files import PROFILE_VARIABLE, settings_of_profile
 
     context = click.get_current_context()
     given = (*context.meta.get(_NOTED, ()), *properties)
@@ -206,9 +210,12 @@ def given_cluster(
         or context.params.get("controllers")
         or os.environ.get(ENVIRONMENT)
     )
-    settings = settings_of_profile(profile, os.environ, names_cluster=names_cluster)
-    is_named = names_cluster or bool(settings)
     of_file = read_client_file(config_file)
+    environment: Mapping[str, str] = os.environ
+    if any(key.replace("_", ".") in _BOOTSTRAPS for key in of_file):
+        environment = {key: each for key, each in os.environ.items() if key != PROFILE_VARIABLE}
+    settings = settings_of_profile(profile, environment, names_cluster=names_cluster)
+    is_named = names_cluster or bool(settings)
     return ClusterOptions(bootstrap, {**beneath(of_file, settings), **of_file}, given, is_named)
 
 

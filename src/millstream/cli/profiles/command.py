@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from millstream.cli.cluster_options import (
+    beneath,
     file_option,
     pairs,
     property_option,
@@ -178,7 +179,8 @@ def profile_settings(
         parse_settings(ClientConfig, {key: given[key]})  # raises, with what was perhaps meant
     beating = dict(given) if bootstrap is None else {**given, _BOOTSTRAP: bootstrap}
     beaten = {plain(key) for key in beating}
-    settings = {key: value for key, value in of_file.items() if plain(key) not in beaten} | beating
+    left = beneath(given, of_file)
+    settings = {key: value for key, value in left.items() if plain(key) not in beaten} | beating
     if not settings:
         raise ConfigError("there is nothing to keep: give -b HOST:PORT, --config FILE or -X KEY=VALUE")  # fmt: skip
     parse_settings(ClientConfig, settings_for(ClientConfig, settings))

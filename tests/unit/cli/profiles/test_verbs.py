@@ -110,6 +110,26 @@ def test_what_is_nearer_counts_more(monkeypatch: pytest.MonkeyPatch, home: Path)
     assert bootstrap(*file, "-X", "bootstrap.servers=property:1", "-b", "option:1") == "option:1"
 
 
+def test_the_login_of_a_profile_of_the_environment_does_not_go_where_a_file_leads(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("add", "prod", "--config", "client.properties")
+    monkeypatch.setenv("MILLSTREAM_PROFILE", "prod")
+    verb = ("topics", "list", "--config", "own.properties")
+    (home / "own.properties").write_text("bootstrap.servers=other:1\n")
+    assert "sasl_jaas_config" not in asked(*verb).settings(AdminConfig)
+    assert "sasl_jaas_config" in asked(*verb, "-p", "prod").settings(AdminConfig)
+    (home / "own.properties").write_text("client.id=me\n")
+    assert "sasl_jaas_config" in asked(*verb).settings(AdminConfig)
+
+
+def test_a_login_that_is_given_takes_that_of_the_file_out_of_the_profile() -> None:
+    run("add", "prod", "--config", "client.properties", "-X", "sasl.username=a", "-X", "sasl.password=b")  # fmt: skip
+    settings = asked("topics", "list", "-p", "prod").settings(AdminConfig)
+    assert settings["sasl_username"] == "a"
+    assert "sasl_jaas_config" not in settings
+
+
 @pytest.mark.parametrize(
     "named",
     [
