@@ -12,7 +12,15 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
 from millstream.cli.completion.names import group_names
-from millstream.cli.rows import confirm, dry_run_option, output_option, print_rows, yes_option
+from millstream.cli.rows import (
+    Row,
+    confirm,
+    dry_run_option,
+   
+    output_option,
+    print_rows,
+    yes_option,
+)
 from millstream.cli.suggestions import or_near
 from millstream.errors import GroupIdNotFound, MillstreamError, NonEmptyGroup
 from millstream.quoting import some_of
@@ -21,6 +29,8 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
 
 _COLUMNS: Final = ("kind", "name", "result")
+_DONE: Final = "deleted"
+_PLANNED: Final = "would be deleted"
 _RUNS: Final = "application {} runs: end its instances first; one that was killed is missed after the time-out of its session"
 
 
@@ -48,19 +58,32 @@ def reset(
         if dry_run:
             if has_group:
                 _check_ended(admin, application_id)
-        else:
-            what = f"the offsets of group {application_id}"
-            confirm(f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}", yes=yes)
+            planned = [_row("group", application_id, _PLANNED)] if has_group else []
+            planned += [_row("topic", name, _PLANNED) for name in topics]
+            print_rows(planned, output, _COLUMNS)
+            return
+        what = f"the offsets of group {application_id}"
+        confirm(f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}", yes=yes)
+        rows: list[Row] = []
+        try:
             if has_group:
                 _delete_group(admin, application_id)
+                rows.append(_row("group", application_id, _DONE))
             if topics:
-                admin.delete_topics(topics).raise_errors()
-    gone = [("group", application_id)] if has_group else []
-    gone += [("topic", name) for name in topics]
-    done = "would be deleted" if dry_run else "deleted"
-    print_rows(
-        [{"kind": kind, "name": name, "result": done} for kind, name in gone], output, _COLUMNS
-    )
+                deleted = admin.delete_topics(topics)
+                errors = deleted.errors()
+                rows += [_row("topic", name, _DONE) for name in topics if name not in errors]
+                deleted.raise_errors()
+        except KeyboardInterrupt:
+            click.echo("interrupted: what is not listed may be deleted or not: run this again", err=True)
+            raise
+        finally:
+            if rows:
+                print_rows(rows, output, _COLUMNS)
+
+
+def _row(kind: str, name: str, result: str) -> Row:
+    return {"kind": kind, "name": name, "result": result}
 
 
 def require_application(admin: Admin, application_id: str) -> tuple[list[str], tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
-from millstream.cli.command import ClientCommand
+from millstream.cli.command import ClientCommand, report_error
 from millstream.cli.completion.names import topic_names
 from millstream.cli.groups.kinds import (
     current_offsets,
@@ -31,6 +31,7 @@ from millstream.cli.rows import (
     confirm,
     dry_run_option,
     finish,
+    for_people,
     note,
     output_option,
     print_rows,
@@ -154,7 +155,10 @@ def reset_offsets(
                 else:
                     rows += _reset_rows(group_id, plan, failed)
         except KeyboardInterrupt:
-            print_rows(rows, output, _RESET_COLUMNS)
+            if not export:
+                print_rows(rows, output, _RESET_COLUMNS)
+            for failure in errors.values():
+                report_error(failure, as_json=not for_people(output))
             if execute:
                 _tell_of_interruption(group_id)
             raise

@@ -198,7 +198,7 @@ def _set_password(
             errors = _alter(admin, wanted.credentials(user, text, mechanisms))
             for error in errors.values():
                 raise error
-        except MillstreamError:
+        except (MillstreamError, KeyboardInterrupt):
             if wanted.client_file is not None:
                 click.echo(
                     f"warning: {wanted.client_file} stays, with a password that {printable(user)} may not have",

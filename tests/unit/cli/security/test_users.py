@@ -94,3 +94,19 @@ def test_a_mechanism_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) 
     done = run(admin, monkeypatch, "remove", "alice", "--mechanism", "SCRAM-SHA-256", "--yes")
     assert (done.exit_code, done.stdout, admin.changes) == (0, "", [])
     assert done.stderr == "alice has no login by SCRAM-SHA-256\n"
+
+
+def test_an_interruption_leaves_a_file_and_says_so(
+    config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The change may have been made: the file has the only copy of the password."""
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    file = tmp_path / "bob.properties"
+    admin = ScriptedAdmin()
+    monkeypatch.setattr(admin, "alter_user_scram_credentials", interrupted)
+    done = run(admin, monkeypatch, "add", "bob", "--generate", "--client-properties", str(file), "--config", config)  # fmt: skip
+    assert done.exit_code == 130
+    assert "stays, with a password that bob may not have" in done.stderr

@@ -246,11 +246,19 @@ def cancel(
             return
         if wanted:
             confirm(f"Call off the moves of {some_of([str(key) for key in wanted])}", yes=yes)
-        errors = moves.call_off(wanted)
-        of_directories = {} if target is None else moves.call_off_directories(target)
-        if not preserve_throttles:
-            topics = {key.topic for key in (*wanted, *_keys(target))}
-            _tell_limited(moves.take_throttles_away(topics), output)
+        try:
+            errors = moves.call_off(wanted)
+            of_directories = {} if target is None else moves.call_off_directories(target)
+            if not preserve_throttles:
+                topics = {key.topic for key in (*wanted, *_keys(target))}
+                _tell_limited(moves.take_throttles_away(topics), output)
+        except KeyboardInterrupt:
+            click.echo(
+                "interrupted: moves may be called off or not, and throttles may stay; `millstream cluster reassign list` shows what "
+                "moves still: run this again",
+                err=True,
+            )
+            raise
     done = {*wanted, *of_directories} - errors.keys()
     if done or not errors:
         _print_called_off(done, output, "called off")

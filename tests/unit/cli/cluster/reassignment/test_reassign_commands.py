@@ -329,3 +329,17 @@ def test_whoever_interrupts_is_told_that_what_began_goes_on(
     told = run("execute", file)
     assert told.exit_code == 130
     assert f"`millstream cluster reassign verify {file}` shows how far it is" in told.stderr
+
+
+@pytest.mark.parametrize("call", ["alter_partition_reassignments", "incremental_alter_configs"])
+def test_whoever_interrupts_a_cancellation_is_told_what_may_be_left(
+    made: ClusterInMemory, file: str, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    run("execute", file, "--throttle", "1000")
+    monkeypatch.setattr(made, call, interrupted)
+    told = run("cancel", file)
+    assert told.exit_code == 130
+    assert "throttles may stay; `millstream cluster reassign list` shows" in told.stderr
