@@ -25,7 +25,7 @@ from millstream.cli.rows import (
     print_rows,
     yes_option,
 )
-from millstream.errors import ElectionNotNeeded, KafkaError
+from millstream.errors import ElectionNotNeeded, KafkaError, UnknownTopicOrPartition
 from millstream.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ def elect_leaders(
     with asked.admin() as admin:
         wanted = _wanted(admin, topics, partitions) if topics else named
         if dry_run:
-            elections = planned_elections(_described(admin, wanted), kind, wanted)
-            print_rows(elections, output, _COLUMNS)
+            described = _described(admin, wanted)
+            print_rows(planned_elections(described, kind, wanted), output, _COLUMNS)
+            finish(missing_partitions(described, wanted or ()), output)
             return
         results = _elected(admin, kind, wanted)
         errors = {
@@ -124,6 +125,18 @@ def planned_elections(
         for each in topic.partitions
         if wanted is None or TopicPartition(topic.name, each.partition) in wanted
     ]
+
+
+def missing_partitions(
+    described: Iterable[TopicDescription], wanted: Iterable[TopicPartition]
+) -> dict[TopicPartition, KafkaError]:
+    """Returns an error for each partition that is not there, as an election would."""
+    there = {TopicPartition(topic.name, each.partition) for topic in described for each in topic.partitions}  # fmt: skip
+    return {
+        key: UnknownTopicOrPartition(f"there is no partition {key}")
+        for key in wanted
+        if key not in there
+    }
 
 
 def _planned(partition: PartitionDescription, kind: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from click.testing import CliRunner
 
@@ -9,6 +11,7 @@ from millstream.cli.cluster.brokers import check_forgettable
 from millstream.cli.cluster.command import cluster
 from millstream.cli.cluster.leader_elections import election_rows, planned_elections
 from millstream.cli.cluster.log_dirs import broker_objects, directory_rows, replica_rows
+from millstream.cli.cluster.options import AskedNodes
 from millstream.clients.admin import (
     ClusterDescription,
     LogDirDescription,
@@ -77,6 +80,26 @@ def test_what_an_election_would_do(
     (row,) = planned_elections([topic], kind, [T1])
     assert (row["partition"], row["result"]) == (1, result)
     assert len(planned_elections([topic], kind, None)) == 2
+
+
+def test_a_partition_that_is_not_there_is_an_error_of_what_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topic = TopicDescription("t", Uuid(bytes(16)), False, [PartitionDescription(0, 1, 0, (1,), (1,))])  # fmt: skip
+
+    class OneTopic:
+        def list_topics(self) -> list[str]:
+            return ["t"]
+
+        def describe_topics(self, _: object) -> Results[str, TopicDescription]:
+            return Results({"t": topic})
+
+    monkeypatch.setattr(AskedNodes, "admin", lambda _: nullcontext(OneTopic()))
+    words = ("preferred", "t", "--partition", "0", "--partition", "7", "--dry-run")
+    told = CliRunner().invoke(cluster, ["elect-leaders", *words])
+    assert told.exit_code == 3
+    assert "not needed" in told.stdout
+    assert "there is no partition t-7" in told.stderr
 
 
 def test_only_a_broker_that_is_gone_can_be_forgotten() -> None:
