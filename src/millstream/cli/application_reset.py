@@ -16,7 +16,6 @@ from millstream.cli.rows import (
     Row,
     confirm,
     dry_run_option,
-   
     output_option,
     print_rows,
     yes_option,
@@ -75,7 +74,9 @@ def reset(
                 rows += [_row("topic", name, _DONE) for name in topics if name not in errors]
                 deleted.raise_errors()
         except KeyboardInterrupt:
-            click.echo("interrupted: what is not listed may be deleted or not: run this again", err=True)
+            click.echo(
+                "interrupted: what is not listed may be deleted or not: run this again", err=True
+            )
             raise
         finally:
             if rows:

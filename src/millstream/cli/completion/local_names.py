@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import MillstreamError
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9._:/@%+=,-]+")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._][A-Za-z0-9._:/@%+=,-]*")
+"""An option is no name, though a group may be called `--yes`; and zsh takes `=ls` for the path of a program."""
 
 if TYPE_CHECKING:
     import click

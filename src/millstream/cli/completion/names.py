@@ -6,6 +6,8 @@ stand in the middle of it.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
@@ -89,9 +91,9 @@ def _asked(context: click.Context, ask: Callable[[Admin], Iterable[str]]) -> lis
     from millstream.cli.cluster_options import given_cluster
 
     given = context.params
-    logging.disable()  # the process only completes: what clients warn of would stand in the line, too
+    logging.disable()  # the process only completes: what is warned of would stand in the line, too
     try:
-        with context.scope(cleanup=False):
+        with context.scope(cleanup=False), contextlib.redirect_stderr(io.StringIO()):
             cluster = given_cluster(
                 given.get("bootstrap"),
                 given.get("config_file"),

@@ -171,5 +171,17 @@ def test_a_name_that_a_shell_would_run_is_not_offered() -> None:
         "a b",
         "`x`",
         "ä",
+        "--yes",
+        "=ls",
     ]
     assert [each.value for each in offered(names, "")] == ["plain-1.a_b", "topic:orders"]
+
+
+def test_a_warning_does_not_stand_in_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The scripts of zsh and fish leave standard error as it is."""
+    (tmp_path / "own.properties").write_text("liinger.ms=5\nbootstrap.servers=no address\n")
+    monkeypatch.chdir(tmp_path)
+    assert pressed("millstream topics describe --config own.properties ", monkeypatch) == ""
+    assert capsys.readouterr().err == ""
