@@ -141,8 +141,9 @@ def execute(
         before = moves.check(target, file, additional=additional)
         click.echo(target_text(before))
         if dry_run:
-            moved = sum(before[key] != replicas for key, replicas in target.replicas.items())
-            click.echo(f"{counted(moved, 'partition')} would move; without --dry-run they do", err=True)  # fmt: skip
+            moving, errors = moves.planned(target, before, keeps_factor=disallow_replication_factor_change)  # fmt: skip
+            click.echo(f"{counted(len(moving), 'partition')} would move; without --dry-run they do", err=True)  # fmt: skip
+            finish(errors, "table")
             return
         try:
             moves.throttle(target, before, throttle, directory_throttle)

@@ -28,7 +28,9 @@ from millstream.clients.admin import (
 from millstream.clients.admin.cluster.nodes import is_cordoned
 from millstream.errors import (
     ConfigError,
+    InvalidReplicationFactor,
     KafkaError,
+    LogDirNotFound,
     NetworkException,
     ReassignmentInProgress,
     ReplicaNotAvailable,
@@ -130,6 +132,38 @@ class Moves:
                 "--additional"
             )
         return {key: current[key] for key in target.replicas}
+
+    def planned(
+        self, target: ReassignmentTarget, before: Replicas, *, keeps_factor: bool
+    ) -> tuple[set[TopicPartition], dict[TopicPartition, KafkaError]]:
+        """Returns the partitions that `begin` would move, and the errors of those that it would refuse."""
+        errors = self._factor_errors(target, before) if keeps_factor else {}
+        moving = {key for key, replicas in target.replicas.items() if before[key] != replicas}
+        current = self.directories(target)
+        brokers = sorted({broker for _, broker in target.directories})
+        found = self._admin.describe_log_dirs(brokers, [], timeout_ms=_ANSWER_MS) if brokers else {}
+        for (key, broker), path in target.directories.items():
+            there, now = found[broker], current[key, broker]
+            if isinstance(there, KafkaError):
+                errors.setdefault(key, there)
+            elif path not in there:
+                errors.setdefault(key, LogDirNotFound(f"{key}: broker {broker} has no data directory {path}"))  # fmt: skip
+            elif isinstance(now, KafkaError) or now.current != path:
+                moving.add(key)
+        return moving - errors.keys(), errors
+
+    def _factor_errors(
+        self, target: ReassignmentTarget, before: Replicas
+    ) -> dict[TopicPartition, KafkaError]:
+        """Replicas that are on the way do not count, as for the controller."""
+        errors: dict[TopicPartition, KafkaError] = {}
+        ongoing = self.ongoing()
+        for key, wanted in target.replicas.items():
+            adding = ongoing[key].adding_replicas if key in ongoing else ()
+            present = [broker for broker in before[key] if broker not in adding]
+            if len(present) != len(wanted):
+                errors[key] = InvalidReplicationFactor(f"{key}: The replication factor is changed from {len(present)} to {len(wanted)}")  # fmt: skip
+        return errors
 
     def throttle(
         self,

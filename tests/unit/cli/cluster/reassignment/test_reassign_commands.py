@@ -343,3 +343,26 @@ def test_whoever_interrupts_a_cancellation_is_told_what_may_be_left(
     told = run("cancel", file)
     assert told.exit_code == 130
     assert "throttles may stay; `millstream cluster reassign list` shows" in told.stderr
+
+
+def test_what_is_tried_is_refused_as_what_is_done(made: ClusterInMemory) -> None:
+    text = (
+        '{"partitions":[{"topic":"t","partition":0,"replicas":[3]},'
+        '{"topic":"t","partition":1,"replicas":[2,3]}]}'
+    )
+    words = ("execute", "-", "--dry-run", "--disallow-replication-factor-change")
+    told = run(*words, text=text)
+    assert told.exit_code != 0
+    assert "1 partition would move" in told.stderr
+    assert "t-0: The replication factor is changed from 2 to 1" in told.stderr
+    assert made.moving == {}
+
+
+def test_a_directory_is_looked_at_by_what_is_tried(made: ClusterInMemory) -> None:
+    text = '{"partitions":[{"topic":"u","partition":0,"replicas":[1],"log_dirs":["/a"]}]}'
+    told = run("execute", "-", "--dry-run", text=text)
+    assert (told.exit_code, "1 partition would move" in told.stderr) == (0, True)
+    told = run("execute", "-", "--dry-run", text=text.replace("/a", "/none"))
+    assert told.exit_code != 0
+    assert "u-0: broker 1 has no data directory /none" in told.stderr
+    assert (made.moving, made.directories) == ({}, {})
