@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from millstream.cli.completion.local_names import VARIABLE
 from millstream.cli.suggestions import CLUSTER_OPTIONS, PROFILE_OPTION, SuggestingGroup
 from millstream.cli.version import version_option
 
@@ -97,8 +98,6 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
 )
 
 
-_COMPLETE: Final = "_MILLSTREAM_COMPLETE"
-"""Set by a shell whose Tab key was pressed: click looks for it."""
 _LAST: Final = "millstream.last_argument"
 """Of a line that is being completed: options before the verb are the verb's, so click does not know
 what is to come behind them."""
@@ -108,7 +107,7 @@ class _Verbs(SuggestingGroup):
     """A group that imports a verb's module when the verb is used, and not for the list of verbs."""
 
     def main(self, *args: Any, **extra: Any) -> Any:  # Any: click's own signature
-        if _COMPLETE in os.environ:
+        if VARIABLE in os.environ:
             import_module("millstream.cli.completion.shells")  # tells click of our bash
         return super().main(*args, **extra)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from millstream.cli.command import ClientGroup
+from millstream.cli.completion.shells import SHELLS
 from millstream.cli.rows import dry_run_option
 
-_SHELLS = ("bash", "zsh", "fish")
-_shell = click.argument("shell", type=click.Choice(_SHELLS), required=False, metavar="[bash|zsh|fish]")  # fmt: skip
+_shell = click.argument("shell", type=click.Choice(SHELLS), required=False, metavar="[bash|zsh|fish]")  # fmt: skip
 
 
 @click.group(cls=ClientGroup)
@@ -35,24 +35,23 @@ def show(context: click.Context, shell: str | None) -> None:
 @click.pass_context
 def install(context: click.Context, shell: str | None, *, dry_run: bool) -> None:
     """Write what the shell is to run to where it looks for that. Without SHELL: for the one that you use."""
+    from millstream.cli.completion.shells import changes, installation, script
     from millstream.cli.completion.shells import install as write
-    from millstream.cli.completion.shells import installation, script
 
     name = _named(shell)
     wanted = installation(name, Path.home(), os.environ)
-    if dry_run:
-        files = [wanted.file] if wanted.told_in is None else [wanted.file, wanted.told_in]
-        click.echo(f"would write {' and '.join(map(str, files))}")
-        return
-    changed = write(wanted, script(context.find_root().command, name))
+    text = script(context.find_root().command, name)
+    changed = changes(wanted, text) if dry_run else write(wanted, text)
     told = " and ".join(map(str, changed)) if changed else "nothing: it was there already"
-    click.echo(f"wrote {told}")
+    click.echo(f"would write {told}" if dry_run else f"wrote {told}")
+    if dry_run:
+        return
     click.echo(f"start a new {name} to have it", err=True)
 
 
 def _named(shell: str | None) -> str:
     """Raises UsageError where nobody says which shell it is."""
     name = shell or Path(os.environ.get("SHELL", "")).name
-    if name not in _SHELLS:
-        raise click.UsageError(f"say which shell: {', '.join(_SHELLS)}")
+    if name not in SHELLS:
+        raise click.UsageError(f"say which shell: {', '.join(SHELLS)}")
     return name

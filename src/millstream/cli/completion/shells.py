@@ -15,11 +15,12 @@ from click.shell_completion import (
     split_arg_string,
 )
 
+from millstream.cli.completion.local_names import VARIABLE
+
 if TYPE_CHECKING:
     import click
 
 PROGRAM: Final = "millstream"
-VARIABLE: Final = "_MILLSTREAM_COMPLETE"
 SHELLS: Final = ("bash", "zsh", "fish")
 _WORD_BREAKS: Final = ":="
 """Bash takes what follows the last of these for the word that is completed: `orders` of `topic:orders`."""
@@ -112,15 +113,26 @@ def install(wanted: Installation, text: str) -> list[Path]:
 
     Raises OSError.
     """
-    changed = []
-    if not wanted.file.exists() or wanted.file.read_text(encoding="utf-8") != text:
+    changed = changes(wanted, text)
+    if wanted.file in changed:
         wanted.file.parent.mkdir(parents=True, exist_ok=True)
-        wanted.file.write_text(text, encoding="utf-8")
+        wanted.file.write_bytes(text.encode())
+    if wanted.told_in in changed:
+        with wanted.told_in.open("ab") as file:
+            file.write(f"\n# Completion of {PROGRAM}.\n{wanted.lines}".encode())
+    return changed
+
+
+def changes(wanted: Installation, text: str) -> list[Path]:
+    """Returns the files that `install` would change. Raises OSError.
+
+    Bytes are compared: what a user's own file has beside may be in any encoding.
+    """
+    changed = []
+    if not wanted.file.exists() or wanted.file.read_bytes() != text.encode():
         changed.append(wanted.file)
     if wanted.told_in is not None:
-        there = wanted.told_in.read_text(encoding="utf-8") if wanted.told_in.exists() else ""
-        if wanted.lines not in there:
-            with wanted.told_in.open("a", encoding="utf-8") as file:
-                file.write(f"\n# Completion of {PROGRAM}.\n{wanted.lines}")
+        there = wanted.told_in.read_bytes() if wanted.told_in.exists() else b""
+        if wanted.lines.encode() not in there:
             changed.append(wanted.told_in)
     return changed

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millstream.cli.completion.local_names import offered
+from millstream.cli.completion.local_names import VARIABLE, offered
 from millstream.cli.completion.shells import (
     PROGRAM,
     SHELLS,
-    VARIABLE,
     BashWithColons,
     install,
     installation,
@@ -143,6 +142,29 @@ def test_zsh_is_told_of_the_folder_once(tmp_path: Path) -> None:
     told = wanted.told_in.read_text()
     assert told.startswith("alias ll='ls -l'\n")
     assert told.count(str(wanted.file.parent)) == 1
+
+
+def test_zsh_may_be_set_up_in_any_encoding(tmp_path: Path) -> None:
+    wanted = installation("zsh", tmp_path, {})
+    assert wanted.told_in is not None
+    wanted.told_in.write_bytes(b"# fran\xe7ais\n")
+    assert install(wanted, "text") == [wanted.file, wanted.told_in]
+    assert install(wanted, "text") == []
+    assert wanted.told_in.read_bytes().startswith(b"# fran\xe7ais\n\n")
+
+
+def test_what_is_tried_says_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_DATA_HOME", "ZDOTDIR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def told(*options: str) -> str:
+        return CliRunner().invoke(main, ["completion", "install", "zsh", *options]).stdout
+
+    for _ in range(2):
+        tried = told("--dry-run")
+        assert tried == f"would write {told().removeprefix('wrote ')}"
+    assert tried == "would write nothing: it was there already\n"
 
 
 def test_the_shell_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
