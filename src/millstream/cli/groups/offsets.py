@@ -38,7 +38,7 @@ from millstream.cli.rows import (
     yes_option,
 )
 from millstream.cli.terminal import printable
-from millstream.errors import GroupSubscribedToTopic, KafkaError
+from millstream.errors import GroupSubscribedToTopic, KafkaError, NonEmptyGroup
 from millstream.quoting import counted, some_of
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _reset(options: _Options) -> Reset | None:
 
 def _without_members(admin: Admin, group_id: str) -> GroupDescription | None:
     """None for a group that does not exist yet: it may be given offsets. Raises NonEmptyGroup."""
-    from millstream.errors import GroupIdNotFound, NonEmptyGroup
+    from millstream.errors import GroupIdNotFound
 
     try:
         group = described_groups(admin, [group_id]).result(group_id)
@@ -357,6 +357,7 @@ def delete_offsets(
         if dry_run:
             there = current_offsets(admin, wanted[0], shared=shared)
             results, errors = planned_deletion(group, partitions, there)
+            _tell_of_unknown_subscriptions(group, output)
         else:
             confirm(f"Delete what {wanted[0]} has committed for {counted(len(partitions), 'partition')} of {some_of(targets)}", yes=yes)  # fmt: skip
             errors = forget_offsets(admin, wanted[0], targets, partitions, shared=shared)
@@ -372,10 +373,14 @@ def delete_offsets(
 def planned_deletion(
     group: GroupDescription, partitions: Iterable[TopicPartition], there: Container[TopicPartition]
 ) -> tuple[dict[TopicPartition, str], dict[TopicPartition, KafkaError]]:
-    """Returns what would become of each partition, and those that would be refused since a member reads their topic.
+    """Returns what would become of each partition, and those that would be refused since a member reads their topic,
+    or, of a share group, since there is a member.
 
     `there`: with an offset.
     """
+    if is_share_group(group) and group.members:
+        refused = f"group {group.group_id} has {counted(len(group.members), 'member')}: stop its consumers first"
+        return {}, {tp: NonEmptyGroup(f"{tp}: {refused}") for tp in partitions}
     read = {tp.topic for member in group.members for tp in member.assignment}
     results: dict[TopicPartition, str] = {}
     errors: dict[TopicPartition, KafkaError] = {}
@@ -385,3 +390,14 @@ def planned_deletion(
         else:
             results[tp] = "would be deleted" if tp in there else "has no offset"
     return results, errors
+
+
+def _tell_of_unknown_subscriptions(group: GroupDescription, output: str) -> None:
+    """What a member reads is told by its partitions, which it has once a rebalance is over."""
+    waiting = sum(not member.assignment for member in group.members)
+    if waiting and not is_share_group(group):
+        note(
+            f"{counted(waiting, 'member')} of {group.group_id} without partitions, perhaps until a rebalance is over: what is subscribed to "
+            "there is refused though it is not told here",
+            output,
+        )

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import click
 import pytest
+from click.testing import CliRunner
 
+from millstream.cli.cluster_options import ClusterOptions
+from millstream.cli.groups import offsets
+from millstream.cli.groups.command import groups
 from millstream.cli.groups.offsets import planned_deletion
 from millstream.cli.groups.reset import (
     KnownOffsets,
@@ -18,8 +24,9 @@ from millstream.clients.admin import (
     GroupMemberDescription,
     GroupState,
     GroupType,
+    Results,
 )
-from millstream.errors import GroupSubscribedToTopic
+from millstream.errors import GroupSubscribedToTopic, NonEmptyGroup
 from millstream.model import TopicPartition
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -92,3 +99,30 @@ def test_a_deletion_that_is_tried_tells_what_would_go_and_what_a_member_reads() 
     results, errors = planned_deletion(group._replace(members=[]), [A, elsewhere], {A})
     assert results == {A: "would be deleted", elsewhere: "has no offset"}
     assert errors == {}
+
+
+def test_a_share_group_with_members_refuses_all() -> None:
+    """As the broker does, whatever its members read."""
+    member = GroupMemberDescription("m", None, "c", "/h", [B])
+    group = GroupDescription(
+        "g", GroupState.STABLE, "share", "simple", [member], GroupType.SHARE, 1
+    )
+    elsewhere = TopicPartition("b", 0)
+    results, errors = planned_deletion(group, [elsewhere], {elsewhere})
+    assert results == {}
+    assert isinstance(errors[elsewhere], NonEmptyGroup)
+    assert planned_deletion(group._replace(members=[]), [elsewhere], {elsewhere})[1] == {}
+
+
+def test_a_member_without_partitions_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a rebalance nobody has any, and the broker goes by what members are subscribed to."""
+    member = GroupMemberDescription("m", None, "c", "/h", [])
+    group = GroupDescription("g", GroupState.PREPARING_REBALANCE, "consumer", "", [member])
+    monkeypatch.setattr(ClusterOptions, "admin", lambda _: nullcontext())
+    monkeypatch.setattr(offsets, "_partitions", lambda *_: [A])
+    monkeypatch.setattr(offsets, "described_groups", lambda *_: Results({"g": group}))
+    monkeypatch.setattr(offsets, "with_near_groups", lambda _, found: found)
+    monkeypatch.setattr(offsets, "current_offsets", lambda *_, **__: {A: 1})
+    done = CliRunner().invoke(groups, ["delete-offsets", "g", "--topic", "a", "--dry-run"])
+    assert (done.exit_code, "would be deleted" in done.stdout) == (0, True)
+    assert done.stderr.startswith("1 member of g without partitions, perhaps until a rebalance")
