@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from millstream.cli.completion.local_names import VARIABLE
+from millstream.cli.completion import VARIABLE
 from millstream.cli.suggestions import CLUSTER_OPTIONS, PROFILE_OPTION, SuggestingGroup
 from millstream.cli.version import version_option
 

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from millstream.cli.completion.shells import PROGRAM, VARIABLE, BashWithColons
+from millstream.cli.completion import VARIABLE
+from millstream.cli.completion.shells import PROGRAM, BashWithColons
 from millstream.cli.main import main
 from millstream.clients import OffsetAndMetadata, blocking
 from millstream.model import TopicPartition

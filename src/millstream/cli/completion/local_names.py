@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import MillstreamError
 
-VARIABLE: Final = "_MILLSTREAM_COMPLETE"
-"""Set by a shell whose Tab key was pressed: click looks for it."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._][A-Za-z0-9._:/@%+=,-]*")
 """An option is no name, though a group may be called `--yes`; and zsh takes `=ls` for the path of a program."""
 

@@ -15,7 +15,7 @@ from click.shell_completion import (
     split_arg_string,
 )
 
-from millstream.cli.completion.local_names import VARIABLE
+from millstream.cli.completion import VARIABLE
 
 if TYPE_CHECKING:
     import click

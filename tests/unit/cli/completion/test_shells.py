@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millstream.cli.completion.local_names import VARIABLE, offered
+from millstream.cli.completion import VARIABLE
+from millstream.cli.completion.local_names import offered
 from millstream.cli.completion.shells import (
     PROGRAM,
     SHELLS,
