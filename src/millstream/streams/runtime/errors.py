@@ -15,3 +15,7 @@ class StoreLocked(MillstreamError):
 
 class StoreNotWritten(MillstreamError):
     """The disk did not take what a task has committed."""
+
+
+class TaskMigrated(MillstreamError):
+    """Another attempt of the task has committed since this one began."""

@@ -26,12 +26,13 @@ from millstream.errors import (
     UnknownProducerId,
     UnknownTopicOrPartition,
 )
-from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
+from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten, TaskMigrated
 
 _RETRIABLE: Final = (
     RetriableError,
     StoreLocked,
     StoreNotWritten,
+    TaskMigrated,
     ProducerFenced,
     InvalidProducerEpoch,
     InvalidProducerIdMapping,

@@ -23,7 +23,7 @@ from millstream.streams.options import OffsetReset
 from millstream.streams.queries.result import QueryResult, StateQueryRequest
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
-from millstream.streams.runtime.errors import DataLoss, StoreNotWritten
+from millstream.streams.runtime.errors import DataLoss, StoreNotWritten, TaskMigrated
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import (
@@ -95,15 +95,20 @@ class TaskStart:
         self._restored = 0
         self._covered = 0
         """Changelog records that a snapshot has spared."""
+        self._committed: CommittedPosition | None = None
+        """None before it is fetched."""
         self._task: StreamTask | None = None
         self._stores: RocksTaskStores | None = None
 
     async def start(self) -> StartedTask:
-        """Raises StoreLocked, StoreNotWritten, DataLoss, ConfigError where the application's offsets do not fit its
-        state, and what the cluster answers.
+        """Raises StoreLocked, StoreNotWritten, TaskMigrated, DataLoss, ConfigError where the application's offsets do
+        not fit its state, and what the cluster answers.
         """
         try:
             return await self._started_or_closed()
+        except (ConfigError, DataLoss) as error:
+            await self._require_not_migrated(error)
+            raise
         except Exception as error:
             if not is_disk_failure(error):
                 raise
@@ -141,7 +146,8 @@ class TaskStart:
 
     async def _start(self) -> StartedTask:
         spec, partition = self._spec, self._partition
-        committed = await self._clients.committed(spec.application, spec.sources, partition)
+        committed = await self._fetch_committed()
+        self._committed = committed
         # Where time_across_repartitions has become `kafka` since, what is done behind an offset is still not to come again.
         read = self._aligned.read | committed.held.keys()
         self._aligned = replace(self._aligned, read=read)
@@ -177,6 +183,24 @@ class TaskStart:
             global_stores=self._global_stores,
             snapshots=snapshots,
         )
+
+    async def _fetch_committed(self) -> CommittedPosition:
+        spec = self._spec
+        return await self._clients.committed(spec.application, spec.sources, self._partition)
+
+    async def _require_not_migrated(self, error: Exception) -> None:
+        """Raises TaskMigrated where the position is not the committed one any more.
+
+        Logs and stores are read after the position. Who has taken over in between (a second attempt of Spark's, another
+        member of the group) has written and committed what no longer fits it, which says nothing of the application.
+        """
+        if self._committed is None:
+            return
+        committed = await self._fetch_committed()
+        if committed.offsets != self._committed.offsets:
+            raise TaskMigrated(
+                f"task {self._id} runs elsewhere: its offsets were committed while it was started here"
+            ) from error
 
     # Stores.
 

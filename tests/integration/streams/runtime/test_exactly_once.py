@@ -18,7 +18,7 @@ from millstream.model import TopicPartition
 from millstream.streams import OffsetReset, StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.clients import Offsets, TaskClients
-from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.errors import DataLoss, TaskMigrated
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.task import ActiveTask
@@ -248,6 +248,32 @@ async def test_a_second_attempt_fences_the_first(world: World) -> None:
     world.directory = here
     report = await world.run(1)
     assert (report.read, report.restored) == (0, 3)
+    assert await world.results() == ONCE[:3]
+
+
+@pytest.mark.parametrize("guarantee", list(ProcessingGuarantee))
+async def test_a_start_that_another_attempt_overtakes_says_nothing_of_the_application(
+    world: World, monkeypatch: pytest.MonkeyPatch, guarantee: ProcessingGuarantee
+) -> None:
+    """Another attempt writes and commits the first results after this one has fetched that there are none."""
+    world.guarantee(guarantee)
+    await world.put(FIRST)
+    await world.run(0)
+    fetch = TaskClients.committed
+
+    async def fetch_and_be_overtaken(*of: Any) -> Any:  # Any: a method in the place of another
+        committed = await fetch(*of)
+        monkeypatch.undo()
+        here, world.directory = world.directory, world.directory / "elsewhere"
+        await world.run(1)
+        world.directory = here
+        return committed
+
+    monkeypatch.setattr(TaskClients, "committed", fetch_and_be_overtaken)
+    with pytest.raises(TaskMigrated) as failed:
+        await world.start(1)
+    assert is_retriable(failed.value)
+    assert (await world.run(1)).read == 0
     assert await world.results() == ONCE[:3]
 
 
