@@ -309,9 +309,12 @@ async def _append_transactional(
     outcomes: list[CheckedBatches | KafkaError] = []
     allowance = Allowance()
     async for part in services.long_work.in_turns(parts):
+        outcome: CheckedBatches | KafkaError | None
         try:
             outcome = _check(part, produce, allowance)
         except TooMuchWork:
+            outcome = None
+        if outcome is None:
             outcome = await _checked_elsewhere(part, produce)
             allowance = Allowance()
         outcomes.append(_with_log(part, outcome, produce))

@@ -294,11 +294,14 @@ class ReplicaFetcher:
 
     async def _fetch(self) -> None:
         planned = self._plan.next()
+        failure: MillstreamError | None = None
         try:
             # Whoever waits for the disk is to be in the next request, not in the one after the leader has long nothing to tell of others.
             fetched = await self._leader.fetch(planned, is_brief=bool(self._busy))
         except MillstreamError as error:
-            await self._back_off(error)
+            failure = error
+        if failure is not None:
+            await self._back_off(failure)
             return
         if self._plan.take_answer(
             planned, fetched.error_code, fetched.session_id, fetched.partitions.keys()

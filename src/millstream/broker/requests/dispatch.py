@@ -278,6 +278,8 @@ class Dispatcher:
         """`in_thread`: the request was long, so its answer is."""
         header = context.header
         version = header.request_api_version
+        failure: Exception | None = None
+        response: Response | None = None
         try:
             answer = await result
             if self._quotas.is_enabled:
@@ -286,13 +288,15 @@ class Dispatcher:
                 return None
             encode = partial(encode_response, route.key, version, header.correlation_id, answer)
             is_long = in_thread or (route.api.tells_all and has_long_lists(answer, route.api))
-            response: Response = await self._in_thread(encode) if is_long else encode()
+            response = await self._in_thread(encode) if is_long else encode()
             if route.has_error_code:
                 _count_error(route, answer)
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - see `handle`
-            told = self._told_error(route, header, error)
+            failure = error
+        if failure is not None:
+            told = self._told_error(route, header, failure)
             wait_ms = self._charge(context, message, begun)
             tell = partial(_encode_error, route, header, message, told, wait_ms)
             response = await self._in_thread(tell) if in_thread else tell()

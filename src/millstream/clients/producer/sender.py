@@ -319,10 +319,11 @@ class Sender:
         except KafkaError as error:
             if not error.retriable:
                 self.abandon(error)
-            await asyncio.sleep(self.cluster.backoff.delay_ms(1, self.cluster.random) / 1000)
-            self._alarm.ring()  # ask again, whatever else there is to do
         else:
             self._planner.set_producer_id(response.producer_id, response.producer_epoch)
+            return
+        await asyncio.sleep(self.cluster.backoff.delay_ms(1, self.cluster.random) / 1000)
+        self._alarm.ring()  # ask again, whatever else there is to do
 
     def _announce(self, settled: Sequence[ProducerBatch]) -> None:
         if not settled:
