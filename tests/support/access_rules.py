@@ -9,9 +9,8 @@ from millstream.broker.requests.access import Access
 from millstream.metadata.stored_security import AccessControlEntry
 from millstream.net.server.client_connection import ClientConnection
 from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
-from millstream.security.authorizer import Requester
+from millstream.security.authorizer import DEFAULT_ALLOW, DEFAULT_DENY, Decision, Requester
 from millstream.security.authorizer_settings import AuthorizerSettings
-from millstream.security.decision import DEFAULT_ALLOW, DEFAULT_DENY, Decision
 from millstream.security.principal import KafkaPrincipal
 from millstream.security.standard_authorizer import StandardAuthorizer
 

@@ -18,13 +18,15 @@ from millstream.broker.storage.log_cleaner import CleanerSettings
 from millstream.config_fields import FieldSource, Source
 from millstream.controller.partitions.topic_replication import TopicReplication
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.config import ConsumerGroupConfig
-from millstream.coordinator.group.share.config import ShareGroupConfig
-from millstream.coordinator.group.streams.config import StreamsGroupConfig
-from millstream.coordinator.share.config import ShareCoordinatorConfig
-from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.group.config import (
+    ClassicGroupConfig,
+    ConsumerGroupConfig,
+    GroupCoordinatorConfig,
+    ShareGroupConfig,
+    StreamsGroupConfig,
+)
+from millstream.coordinator.share.context import ShareCoordinatorConfig
+from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
 from millstream.metadata.client_metrics_config import (
     CLIENT_METRICS_CONFIGS,
     ClientMetricsSubscription,

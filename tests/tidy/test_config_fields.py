@@ -18,7 +18,7 @@ import pytest
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.config_fields import Source, read_config, sources
 from millstream.controller.settings import ControllerSettings
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
+from millstream.coordinator.group.config import ClassicGroupConfig
 from millstream.metadata.client_metrics_config import ClientMetricsSubscription
 from millstream.metadata.config_key import ConfigKey
 from millstream.net.server.limits import ConnectionLimits

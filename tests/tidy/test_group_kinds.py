@@ -12,15 +12,14 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from millstream.coordinator.context import OperationContext
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, GroupHandlers
 from millstream.coordinator.group.group import GroupKind
-from millstream.coordinator.group.handlers import GroupHandlers
 from millstream.coordinator.group.operations import KINDS, OPERATIONS, REPLAYS
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.share.context import ShareContext
-from millstream.coordinator.share.operations import OPERATIONS as SHARE_OPERATIONS
+from millstream.coordinator.share.shard import OPERATIONS as SHARE_OPERATIONS
 from millstream.coordinator.transaction.context import TransactionContext
-from millstream.coordinator.transaction.operations import OPERATIONS as TRANSACTION_OPERATIONS
+from millstream.coordinator.transaction.shard import OPERATIONS as TRANSACTION_OPERATIONS
 from millstream.protocol.generated.group_records import (
     GroupKey,
     LegacyOffsetCommitKey,
@@ -31,7 +30,7 @@ COORDINATOR = Path(__file__).parents[2] / "src" / "millstream" / "coordinator"
 GROUP = COORDINATOR / "group"
 
 OF_EVERY_KIND = {
-    "config", "describe", "expiry", "group", "heartbeat", "member", "operations", "records", "removal", "replay", "sessions",
+    "describe", "expiry", "group", "heartbeat", "member", "operations", "records", "removal", "replay", "sessions",
 }  # fmt: skip
 OF_KINDS_THE_COORDINATOR_ASSIGNS = {"reconciliation", "request_check", "target_assignment"}
 SHARD_LINES_MAX = 150

@@ -11,8 +11,7 @@ from millstream.security.acl import (
     PermissionType,
     ResourceType,
 )
-from millstream.security.authorizer import Requester
-from millstream.security.decision import Decision
+from millstream.security.authorizer import Decision, Requester
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,39 @@
-"""The interface of authorizers, which decide who may do what. An authorizer answers from memory, at once."""
+"""The interface of authorizers, which decide who may do what, and their decisions.
+
+An authorizer answers from memory, at once.
+"""
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from millstream.security.acl import Operation, ResourceType
-from millstream.security.decision import Decision
+from millstream.errors import UnknownServerError
+from millstream.security.acl import AccessControlRule, Operation, ResourceType
 from millstream.security.principal import KafkaPrincipal
+
+
+class Decision(NamedTuple):
+    """A yes or a no, and the rule that says so."""
+
+    is_allowed: bool
+    by: AccessControlRule | str
+    """The rule that decides, or where none does, the name of what decides instead."""
+
+
+SUPER_USER: Final = Decision(is_allowed=True, by="SuperUser")
+DEFAULT_ALLOW: Final = Decision(is_allowed=True, by="DefaultAllow")
+DEFAULT_DENY: Final = Decision(is_allowed=False, by="DefaultDeny")
+
+
+class AuthorizerNotReady(UnknownServerError):
+    """Raised while the rules are not known yet.
+
+    Kafka has no code for it either: its clients read of an unknown error and ask again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("The access rules of this node are not loaded yet; retry")
+
 
 INVENTED_NAME: Final = "hardcode"
 """Kafka's name of the resource with which it finds out who may do something with any."""

@@ -1,11 +1,11 @@
-"""The interface of every SASL mechanism on the client's side: tokens out, challenges in. No I/O.
+"""The interface of every SASL mechanism on the client's side, tokens out, challenges in, and the simplest one. No I/O.
 
 A machine serves one exchange; a client that authenticates again makes a new one.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class SaslClient(Protocol):
@@ -24,3 +24,20 @@ class SaslClient(Protocol):
         Raises SaslAuthenticationFailed when the server's words cannot be trusted.
         """
         ...
+
+
+class PlainClient:
+    """SASL PLAIN (RFC 4616): name and password as they are, so only TLS keeps them secret."""
+
+    mechanism: Final = "PLAIN"
+
+    def __init__(self, username: str, password: str) -> None:
+        self._username = username
+        self._password = password
+
+    def first(self) -> bytes:
+        return f"\0{self._username}\0{self._password}".encode()
+
+    def answer(self, challenge: bytes) -> None:
+        """The server's only message is empty; a refusal is an error code, not a token."""
+        del challenge

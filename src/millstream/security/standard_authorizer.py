@@ -19,15 +19,16 @@ from millstream.security.acl import (
     PermissionType,
     ResourceType,
 )
-from millstream.security.authorizer import INVENTED_NAME, Requester
-from millstream.security.authorizer_settings import AuthorizerSettings
-from millstream.security.decision import (
+from millstream.security.authorizer import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
+    INVENTED_NAME,
     SUPER_USER,
     AuthorizerNotReady,
     Decision,
+    Requester,
 )
+from millstream.security.authorizer_settings import AuthorizerSettings
 
 _REMEMBERED_MAX: Final = 10_000
 """Decisions, in some 5 MB. All are forgotten when there are more, or a rule changes."""

@@ -29,7 +29,7 @@ from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.protocol.generated.sasl_authenticate import SaslAuthenticateRequest
 from millstream.protocol.generated.sasl_handshake import SaslHandshakeRequest
 from millstream.security.jaas import MODULES
-from millstream.security.sasl_plain import PlainClient
+from millstream.security.sasl_client import PlainClient
 from millstream.security.sasl_scram import ScramClient
 from millstream.security.scram import ScramMechanism
 from millstream.testing.node_runner import ThreadNode

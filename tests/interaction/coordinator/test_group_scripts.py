@@ -22,8 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
 from millstream.coordinator.result import Token
 from millstream.errors import ERRORS, KafkaError, NotEnoughReplicas
 from millstream.protocol.generated.group_records import GroupMetadataValue, OffsetCommitValue

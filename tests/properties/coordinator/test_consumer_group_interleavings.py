@@ -15,9 +15,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.errors import (
     FencedInstanceId,

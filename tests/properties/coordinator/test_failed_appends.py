@@ -10,16 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.config import ConsumerGroupConfig
+from millstream.coordinator.group.config import (
+    ClassicGroupConfig,
+    ConsumerGroupConfig,
+    GroupCoordinatorConfig,
+    Limited,
+    ShareGroupConfig,
+    StreamsGroupConfig,
+)
 from millstream.coordinator.group.consumer.embedded_protocol import write_assignment
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
-from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted, TransactionalCommit
-from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.requests import (
@@ -28,7 +31,6 @@ from millstream.coordinator.group.share.requests import (
     PartitionsInitialized,
     PartitionsNotInitialized,
 )
-from millstream.coordinator.group.streams.config import StreamsGroupConfig
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.errors import KafkaError

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
 from millstream.coordinator.result import Token
 from millstream.errors import CoordinatorNotAvailable, NotEnoughReplicas
 from millstream.protocol.enums import GroupState

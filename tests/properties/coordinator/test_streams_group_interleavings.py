@@ -17,9 +17,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.dynamic_config import Limited
-from millstream.coordinator.group.streams.config import StreamsGroupConfig
+from millstream.coordinator.group.config import GroupCoordinatorConfig, Limited, StreamsGroupConfig
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.errors import FencedMemberEpoch, KafkaError, UnknownMemberId
 from millstream.protocol.enums import GroupState

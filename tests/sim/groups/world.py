@@ -27,9 +27,8 @@ from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.group.classic_member import ClassicMember
 from millstream.clients.group.consumer_member import ConsumerMember
 from millstream.clients.group.member import Member, RebalanceListener
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.result import Token
 from millstream.errors import (

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import Caller, CoordinatorResult, Token
-from millstream.coordinator.share.config import ShareCoordinatorConfig
+from millstream.coordinator.share.context import ShareCoordinatorConfig
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.metadata.image import MetadataImage

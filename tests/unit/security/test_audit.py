@@ -6,7 +6,7 @@ import pytest
 
 from millstream.security.acl import Operation, ResourceType
 from millstream.security.audit import AuditedDecision
-from millstream.security.decision import DEFAULT_DENY, SUPER_USER, Decision
+from millstream.security.authorizer import DEFAULT_DENY, SUPER_USER, Decision
 from tests.support.access_rules import client, rule
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import ConfigError
+from millstream.security.sasl_client import PlainClient
 from millstream.security.sasl_oauthbearer import (
     OAuthBearerClient,
     OAuthBearerToken,
     expiry_ms,
     unsecured_token,
 )
-from millstream.security.sasl_plain import PlainClient
 
 
 def test_plain_sends_name_and_password_and_expects_nothing() -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from millstream.metadata.stored_security import AccessControlEntry
 from millstream.security.acl import Operation, ResourceType
-from millstream.security.authorizer_settings import AuthorizerSettings
-from millstream.security.decision import (
+from millstream.security.authorizer import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
     SUPER_USER,
     AuthorizerNotReady,
 )
+from millstream.security.authorizer_settings import AuthorizerSettings
 from millstream.security.principal import ANONYMOUS
 from millstream.security.standard_authorizer import StandardAuthorizer
 from tests.support.access_rules import authorizer, client, rule

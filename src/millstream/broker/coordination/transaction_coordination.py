@@ -21,7 +21,7 @@ from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.result import Caller
-from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.requests import PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.transaction_version import (

@@ -56,7 +56,7 @@ from millstream.broker.transactions.marker_channel import TransactionMarkerChann
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.metadata.features import (
     METADATA_VERSION,

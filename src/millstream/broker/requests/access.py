@@ -33,8 +33,7 @@ from millstream.security.acl import (
     operation_bits,
     supported_operations,
 )
-from millstream.security.authorizer import INVENTED_NAME, Authorizer
-from millstream.security.decision import Decision
+from millstream.security.authorizer import INVENTED_NAME, Authorizer, Decision
 
 _AUDIT: Final = logging.getLogger(AUDIT_LOGGER)
 _TRACE: Final = LEVELS["TRACE"]

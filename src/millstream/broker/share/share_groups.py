@@ -24,7 +24,7 @@ from millstream.broker.share.sessions import (
 )
 from millstream.broker.share.share_partitions import SharePartitions
 from millstream.broker.share.state_channel import ShareStateChannel
-from millstream.coordinator.share.config import ShareCoordinatorConfig
+from millstream.coordinator.share.context import ShareCoordinatorConfig
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.metadata.image import MetadataImage

@@ -29,7 +29,7 @@ from millstream.cli.security.words import (
 from millstream.cli.terminal import printable
 from millstream.errors import SecurityDisabled
 from millstream.security.acl import AccessControlRule, Operation, Resource
-from millstream.security.decision import DEFAULT_ALLOW, DEFAULT_DENY, SUPER_USER, Decision
+from millstream.security.authorizer import DEFAULT_ALLOW, DEFAULT_DENY, SUPER_USER, Decision
 from millstream.security.principal import KafkaPrincipal
 
 if TYPE_CHECKING:

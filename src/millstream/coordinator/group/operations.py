@@ -10,10 +10,9 @@ from millstream.coordinator.context import Operations
 from millstream.coordinator.group import administration
 from millstream.coordinator.group.classic.operations import HANDLERS as CLASSIC
 from millstream.coordinator.group.consumer.operations import HANDLERS as CONSUMER
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, GroupHandlers
 from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.handlers import GroupHandlers
 from millstream.coordinator.group.offsets import commit, delete, expiry, fetch, transactional_commit
 from millstream.coordinator.group.requests import TopicsDeleted, TransactionalCommit
 from millstream.coordinator.group.share.operations import HANDLERS as SHARE

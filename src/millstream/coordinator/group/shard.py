@@ -16,7 +16,7 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets import delete as offset_delete
 from millstream.coordinator.group.offsets import expiry as offset_expiry
-from millstream.coordinator.group.offsets import replay as offset_replay
+from millstream.coordinator.group.offsets import records as offset_replay
 from millstream.coordinator.group.offsets.store import OffsetStore
 from millstream.coordinator.group.size import GroupSizes
 from millstream.coordinator.group.timers import GroupTimer

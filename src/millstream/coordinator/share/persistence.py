@@ -1,4 +1,7 @@
-"""Initialising, reading, writing and deleting share states, for the brokers that lead the partitions (KIP-932)."""
+"""Initialises, reads, writes and deletes share states for the brokers that lead the partitions (KIP-932).
+
+Partitions that have not been written for long get a new snapshot, so that what lies before it can be pruned.
+"""
 
 from __future__ import annotations
 
@@ -162,3 +165,28 @@ def _check_leader_epoch(state: ShareState, leader_epoch: int) -> None:
 def _check_state_epoch(state: ShareState, state_epoch: int) -> None:
     if state_epoch != NO_EPOCH and state_epoch < state.state_epoch:
         raise FencedStateEpoch
+
+
+# Cold partitions
+
+COLD_SNAPSHOTS: Final = "cold partitions"
+"""The key of the timer."""
+
+
+def start_cold_snapshot_timer(context: ShareContext) -> None:
+    context.start_timer(COLD_SNAPSHOTS, context.config.cold_partition_snapshot_interval_ms)
+
+
+def take_cold_snapshots(context: ShareContext) -> None:
+    """The timer has fired: takes the snapshots, and starts it again."""
+    now_ms = context.now.wall_ms
+    written_before_ms = now_ms - context.config.cold_partition_snapshot_interval_ms
+    if any(not state.is_cold for _, state in context.states.items()):
+        context.result.records += [
+            snapshot_record(
+                key, replace(state, snapshot_epoch=state.snapshot_epoch + 1, written_ms=now_ms)
+            )
+            for key, state in context.states.items()
+            if state.written_ms <= written_before_ms
+        ]
+    start_cold_snapshot_timer(context)

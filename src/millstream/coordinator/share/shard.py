@@ -7,13 +7,14 @@ into that partition's error.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Final
 
+from millstream.coordinator.context import Operations
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
-from millstream.coordinator.share import cold_snapshots, operations
-from millstream.coordinator.share.config import ShareCoordinatorConfig
-from millstream.coordinator.share.context import ShareContext
+from millstream.coordinator.share import persistence, requests
+from millstream.coordinator.share.context import ShareContext, ShareCoordinatorConfig
 from millstream.coordinator.share.requests import (
     InitializeState,
     ReadState,
@@ -31,6 +32,19 @@ from millstream.protocol.generated.share_records import (
     ShareUpdateValue,
 )
 from millstream.runtime import Instant
+
+OPERATIONS: Final[Operations[ShareContext]] = MappingProxyType(
+    {
+        requests.InitializeState: persistence.initialize_state,
+        requests.ReadState: persistence.read_state,
+        requests.ReadStateSummary: persistence.read_state_summary,
+        requests.WriteState: persistence.write_state,
+        requests.DeleteState: persistence.delete_state,
+        requests.FirstNeededOffset: persistence.first_needed_offset,
+        requests.TopicIdsDeleted: persistence.forget_topics,
+    }
+)
+
 
 RANGES_AT_ONCE: Final = 1_000
 """Of a share partition: kept, said or told in some milliseconds."""
@@ -59,21 +73,21 @@ class ShareShard:
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Handles any request of `operations.OPERATIONS`.
+        """Handles any request of `OPERATIONS`.
 
         A KafkaError that it raises is the answer; nothing has changed then.
         """
-        return operations.OPERATIONS[type(request)](self._context(caller, now), request)
+        return OPERATIONS[type(request)](self._context(caller, now), request)
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
         context = self._context(NODE_ITSELF, now)
-        cold_snapshots.start_timer(context)
+        persistence.start_cold_snapshot_timer(context)
         return context.result
 
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
-        assert key == cold_snapshots.TIMER, "a timer of another shard"
+        assert key == persistence.COLD_SNAPSHOTS, "a timer of another shard"
         context = self._context(NODE_ITSELF, now)
-        cold_snapshots.take(context)
+        persistence.take_cold_snapshots(context)
         return context.result
 
     def takes_long(self, asked: object) -> bool:
@@ -87,7 +101,7 @@ class ShareShard:
             case ReadState() | ReadStateSummary() | InitializeState():
                 ranges = self._states.range_count(asked.key)
             case _:
-                return asked == cold_snapshots.TIMER
+                return asked == persistence.COLD_SNAPSHOTS
         return ranges > RANGES_AT_ONCE
 
     def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:

@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 
-from millstream.coordinator.share.redundant_offsets import RedundantOffsets
 from millstream.coordinator.share.state import SharePartitionKey, ShareState, StateChange
+
+
+class RedundantOffsets:
+    """Knows from which offset on the log of a shard is needed: all below is said again by later snapshots.
+
+    Owns the offset of each partition's last snapshot. Both calls cost O(log n), amortised.
+    """
+
+    def __init__(self) -> None:
+        self._snapshots: dict[SharePartitionKey, int] = {}
+        self._in_order: list[tuple[int, SharePartitionKey]] = []
+        """Also places that later snapshots have taken over; dropped when they surface."""
+        self._last_offset = 0
+
+    def note_snapshot(self, key: SharePartitionKey, offset: int) -> None:
+        self._snapshots[key] = self._last_offset = offset
+        heapq.heappush(self._in_order, (offset, key))
+
+    def note_deletion(self, key: SharePartitionKey, offset: int) -> None:
+        self._snapshots.pop(key, None)
+        self._last_offset = offset
+
+    def first_needed(self) -> int:
+        """Returns the first needed offset: records before it may be deleted."""
+        while self._in_order:
+            offset, key = self._in_order[0]
+            if self._snapshots.get(key) == offset:
+                return offset
+            heapq.heappop(self._in_order)
+        return self._last_offset
 
 
 class ShareStates:

@@ -1,20 +1,45 @@
-"""The context of one operation on transactions."""
+"""The context of one operation on transactions: settings, timers by what they mean, and what a record sets off."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
 
 from millstream.coordinator.context import OperationContext
-from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.records import transaction_record
 from millstream.coordinator.transaction.requests import PreparedTransaction
-from millstream.coordinator.transaction.timers import TransactionTimer, TransactionTimerKind
 from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import ProducerId
 from millstream.protocol.enums import TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionCoordinatorConfig:
+    """Durations in milliseconds; named after the broker's keys."""
+
+    transaction_max_timeout_ms: int = 900_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
+    """How soon an abort that could not be written is tried again; a transaction's own
+    time-out is kept to the millisecond."""
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
+
+
+class TransactionTimerKind(Enum):
+    TIMEOUT = "timeout"
+    """A transaction has been open for as long as its producer allowed."""
+    EXPIRY = "expiry"
+    """Time to look for transactional ids that are not used any more."""
+
+
+class TransactionTimer(NamedTuple):
+    kind: TransactionTimerKind
+    transactional_id: str = ""
+
 
 TakeProducerId = Callable[[], ProducerId]
 """A producer id that no producer has had. Raises CoordinatorLoadInProgress while the next block of ids is not here

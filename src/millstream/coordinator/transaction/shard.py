@@ -6,24 +6,62 @@ the epoch before the present one (`Transactions.last_epoch`), which only lets a 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 
+from millstream.coordinator.context import Operations
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
-from millstream.coordinator.transaction import operations, upkeep
-from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
-from millstream.coordinator.transaction.context import TakeProducerId, TransactionContext
+from millstream.coordinator.transaction import (
+    add_partitions,
+    describe,
+    end_transaction,
+    init_producer_id,
+    upkeep,
+)
+from millstream.coordinator.transaction.context import (
+    TakeProducerId,
+    TransactionContext,
+    TransactionCoordinatorConfig,
+    TransactionTimer,
+    TransactionTimerKind,
+)
 from millstream.coordinator.transaction.records import transaction_from_value
-from millstream.coordinator.transaction.timers import TransactionTimer
+from millstream.coordinator.transaction.requests import DescribeTransaction, MarkersWritten
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnTransaction
+from millstream.protocol.generated.end_txn import EndTxnRequest
+from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
+from millstream.protocol.generated.list_transactions import ListTransactionsRequest
 from millstream.protocol.generated.transaction_records import (
     TransactionLogKey,
     TransactionLogValue,
 )
 from millstream.runtime import Instant
+
+OPERATIONS: Final[Operations[TransactionContext]] = MappingProxyType(
+    {
+        InitProducerIdRequest: init_producer_id.init_producer_id,
+        AddPartitionsToTxnTransaction: add_partitions.add_partitions,
+        EndTxnRequest: end_transaction.end_transaction,
+        MarkersWritten: upkeep.complete,
+        DescribeTransaction: describe.describe_transaction,
+        ListTransactionsRequest: describe.list_transactions,
+    }
+)
+
+TIMERS: Final[
+    Mapping[TransactionTimerKind, Callable[[TransactionContext, TransactionTimer], None]]
+] = MappingProxyType(
+    {
+        TransactionTimerKind.TIMEOUT: upkeep.abort_timed_out,
+        TransactionTimerKind.EXPIRY: upkeep.expire,
+    }
+)
+
 
 _PARTITIONS_AT_ONCE: Final = 1_000
 """Of a transaction, written and read again in some milliseconds."""
@@ -49,11 +87,11 @@ class TransactionShard:
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Handles any request of `operations.OPERATIONS`.
+        """Handles any request of `OPERATIONS`.
 
         A KafkaError that it raises is the answer; nothing has changed then.
         """
-        return operations.OPERATIONS[type(request)](self._context(caller, now), request)
+        return OPERATIONS[type(request)](self._context(caller, now), request)
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
         context = self._context(NODE_ITSELF, now)
@@ -64,7 +102,7 @@ class TransactionShard:
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
         assert isinstance(key, TransactionTimer), "a timer of another shard"
         context = self._context(NODE_ITSELF, now)
-        operations.TIMERS[key.kind](context, key)
+        TIMERS[key.kind](context, key)
         return context.result
 
     def takes_long(self, asked: object) -> bool:

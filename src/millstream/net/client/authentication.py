@@ -27,9 +27,8 @@ from millstream.protocol.generated.sasl_handshake import (
     SaslHandshakeResponse,
 )
 from millstream.runtime import Random
-from millstream.security.sasl_client import SaslClient
+from millstream.security.sasl_client import PlainClient, SaslClient
 from millstream.security.sasl_oauthbearer import OAuthBearerClient
-from millstream.security.sasl_plain import PlainClient
 from millstream.security.sasl_scram import ScramClient
 
 _NONCE_BYTES = 24

@@ -103,7 +103,7 @@ async def test_a_mechanism_that_is_not_enabled_is_told_with_those_that_are(node:
     async with Admin(**settings) as admin:
         await admin.list_topics()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("millstream.security.sasl_plain.PlainClient.mechanism", "DIGEST-MD5")
+        patch.setattr("millstream.security.sasl_client.PlainClient.mechanism", "DIGEST-MD5")
         async with Admin(**settings) as admin:
             with pytest.raises(UnsupportedSaslMechanism, match=", ".join(MECHANISMS)):
                 await admin.list_topics()

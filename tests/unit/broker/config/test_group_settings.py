@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.config import ConsumerGroupConfig, MigrationPolicy
-from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.config import (
+    ConsumerGroupConfig,
+    GroupCoordinatorConfig,
+    Limited,
+    MigrationPolicy,
+)
 from millstream.errors import ConfigError
 
 

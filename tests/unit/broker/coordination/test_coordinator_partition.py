@@ -22,8 +22,7 @@ from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator.group.bounds import GroupBounds
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.record import CoordinatorKey

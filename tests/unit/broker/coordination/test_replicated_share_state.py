@@ -14,7 +14,7 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
-from millstream.coordinator.share.config import ShareCoordinatorConfig
+from millstream.coordinator.share.context import ShareCoordinatorConfig
 from millstream.coordinator.share.requests import InitializeState, ReadState, WriteState
 from millstream.coordinator.share.state import SharePartitionKey, ShareState, StateChange
 from millstream.errors import CoordinatorNotAvailable, FencedLeaderEpoch, NotCoordinator

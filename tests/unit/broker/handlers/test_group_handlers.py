@@ -40,8 +40,7 @@ from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator import runtime
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.coordinator.share.state import SharePartitionKey

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
 from tests.support.coordinators.classic_group import SimGroup
 from tests.support.coordinators.coordinator import SimCoordinator
 

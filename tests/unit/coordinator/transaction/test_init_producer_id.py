@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.transaction import upkeep
-from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.state import TRANSITIONS
 from millstream.coordinator.transaction.transaction import EPOCH_MAX
 from millstream.errors import InvalidProducerIdMapping, NotEnoughReplicas, ProducerFenced

@@ -15,7 +15,7 @@ from millstream.coordinator.group.classic import (
     sync,
 )
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.handlers import GroupHandlers
+from millstream.coordinator.group.context import GroupHandlers
 from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
 from millstream.protocol.generated.heartbeat import HeartbeatRequest
 from millstream.protocol.generated.join_group import JoinGroupRequest

@@ -7,7 +7,7 @@ from typing import Final
 
 from millstream.coordinator.group.consumer import describe, expiry, heartbeat, regex, replay
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.handlers import GroupHandlers
+from millstream.coordinator.group.context import GroupHandlers
 from millstream.protocol.generated.consumer_group_describe import ConsumerGroupDescribeRequest
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 

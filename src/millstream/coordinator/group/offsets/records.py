@@ -1,10 +1,13 @@
-"""The records of committed offsets, as Kafka 4.3 writes them. Pure data: what to write, not when."""
+"""The records of committed offsets, as Kafka 4.3 writes them, and their replay. It says what to write, not when."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.offsets.store import OffsetStore, StoredOffset
 from millstream.coordinator.record import CoordinatorRecord
+from millstream.model import Offset
 from millstream.protocol.generated.group_records import OffsetCommitKey, OffsetCommitValue
 
 OFFSET_COMMIT_VALUE_VERSION: Final = 4
@@ -27,3 +30,15 @@ def offset_commit_tombstone(group_id: str, topic: str, partition: int) -> Coordi
 
 def offset_commit_key(group_id: str, topic: str, partition: int) -> OffsetCommitKey:
     return OffsetCommitKey(group=group_id, topic=topic, partition=partition)
+
+
+def replay(groups: Groups, offsets: OffsetStore, offset: Offset, record: CoordinatorRecord) -> None:
+    """An offset makes the group it belongs to, if need be."""
+    match record.key, record.value:
+        case OffsetCommitKey() as key, None:
+            offsets.remove(key)
+        case OffsetCommitKey() as key, OffsetCommitValue() as value:
+            groups.get_or_create_classic(key.group, timestamp_ms=-1)
+            offsets.put(key, StoredOffset(value, offset), record.producer_id)
+        case _:
+            raise AssertionError("a record of a group")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from millstream.coordinator.group.handlers import GroupHandlers
+from millstream.coordinator.group.context import GroupHandlers
 from millstream.coordinator.group.requests import TopicsChanged
 from millstream.coordinator.group.share import (
     describe,

@@ -13,8 +13,7 @@ from millstream.coordinator.group.streams.partition_counts import (
     decide_partition_counts,
     number_of_tasks,
 )
-from millstream.coordinator.group.streams.topology import StreamsTopology
-from millstream.coordinator.group.streams.topology_problem import TopologyProblem
+from millstream.coordinator.group.streams.topology import StreamsTopology, TopologyProblem
 from millstream.errors import InvalidRequest, StreamsInvalidTopology
 from millstream.metadata.image import TopicsImage
 from millstream.protocol.enums import StreamsGroupStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from millstream.coordinator.group.handlers import GroupHandlers
+from millstream.coordinator.group.context import GroupHandlers
 from millstream.coordinator.group.streams import describe, expiry, heartbeat, replay
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.protocol.generated.streams_group_describe import StreamsGroupDescribeRequest

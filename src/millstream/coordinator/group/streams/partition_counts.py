@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from millstream.coordinator.group.streams.topology import StreamsTopology, source_topics
-from millstream.coordinator.group.streams.topology_problem import TopologyProblem
+from millstream.coordinator.group.streams.topology import (
+    StreamsTopology,
+    TopologyProblem,
+    source_topics,
+)
 from millstream.errors import StreamsInvalidTopology
 from millstream.metadata.image import TopicsImage
 from millstream.protocol.enums import StreamsGroupStatus

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated import streams_group_heartbeat as heartbeat
 from millstream.protocol.generated.group_records import (
     CopartitionGroup,
@@ -92,3 +93,15 @@ def _topic_info(info: heartbeat.TopicInfo) -> StreamsGroupTopologyValueTopicInfo
         replication_factor=info.replication_factor,
         topic_configs=[TopicConfig(config.key, config.value) for config in info.topic_configs],
     )
+
+
+class TopologyProblem(Exception):
+    """The topics in the cluster are not what the topology needs.
+
+    Not an error of the request: the member is told and waits.
+    """
+
+    def __init__(self, code: StreamsGroupStatus, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.classic.config import ClassicGroupConfig
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.config import ConsumerGroupConfig
+from millstream.coordinator.group.config import (
+    ClassicGroupConfig,
+    ConsumerGroupConfig,
+    GroupCoordinatorConfig,
+)
 from tests.support.coordinators.consumer_group import SimConsumerGroup
 from tests.support.coordinators.coordinator import SimCoordinator
 

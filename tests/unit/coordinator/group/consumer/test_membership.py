@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.config import Limited
 from millstream.errors import (
     CoordinatorNotAvailable,
     FencedMemberEpoch,

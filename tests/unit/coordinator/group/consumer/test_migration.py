@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.consumer.config import MigrationPolicy
+from millstream.coordinator.group.config import MigrationPolicy
 from millstream.coordinator.group.consumer.embedded_protocol import (
     read_assignment,
     write_assignment,

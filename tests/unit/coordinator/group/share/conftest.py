@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.dynamic_config import Limited
-from millstream.coordinator.group.share.config import ShareGroupConfig
+from millstream.coordinator.group.config import GroupCoordinatorConfig, Limited, ShareGroupConfig
 from tests.support.coordinators.coordinator import SimCoordinator
 from tests.support.coordinators.share_group import SimShareGroup
 

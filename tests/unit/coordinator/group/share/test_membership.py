@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.config import Limited
 from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.share.request_check import check_heartbeat
 from millstream.errors import (

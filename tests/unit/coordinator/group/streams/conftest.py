@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.dynamic_config import Limited
-from millstream.coordinator.group.streams.config import StreamsGroupConfig
+from millstream.coordinator.group.config import GroupCoordinatorConfig, Limited, StreamsGroupConfig
 from tests.support.coordinators.coordinator import SimCoordinator
 from tests.support.coordinators.streams_group import SimStreamsGroup, subtopology
 

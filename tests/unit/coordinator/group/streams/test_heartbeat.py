@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.config import Limited
 from millstream.errors import (
     FencedMemberEpoch,
     GroupIdNotFound,
