@@ -12,6 +12,7 @@ from typing import Self, Unpack
 from millstream.clients.admin.cluster import brokers, features, log_dirs, quorum, replicas
 from millstream.clients.admin.configs import client_quotas, configs
 from millstream.clients.admin.controllers import ask_controllers
+from millstream.clients.admin.core.arguments import check_arguments
 from millstream.clients.admin.driver import AdminApiDriver
 from millstream.clients.admin.groups import descriptions as group_descriptions
 from millstream.clients.admin.groups import groups
@@ -173,3 +174,6 @@ class Admin:
     describe_delegation_token = tokens.describe_delegation_token
     describe_client_quotas = client_quotas.describe_client_quotas
     alter_client_quotas = client_quotas.alter_client_quotas
+
+
+check_arguments(Admin)
