@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from millstream.protocol.buffers import Splice
-from millstream.protocol.reading import STRING_BYTES_MAX
 from millstream.protocol.schema import INTEGERS, Field, MessageSchema, Struct
+from millstream.protocol.writing import refusal_of_text
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "float64": (float, int),
@@ -80,10 +80,6 @@ class _ValuesWalk:
             yield path, f"a uuid has 16 bytes, not {len(value)}"
 
     def _text(self, text: str, path: str) -> Iterator[tuple[str, str]]:
-        try:
-            size = len(text.encode())
-        except UnicodeEncodeError as error:
-            yield path, f"character {error.start} cannot be written as UTF-8"
-            return
-        if size > STRING_BYTES_MAX:
-            yield path, f"a string of {size} bytes is longer than {STRING_BYTES_MAX}"
+        refusal = refusal_of_text(text)
+        if refusal is not None:
+            yield path, refusal

@@ -100,6 +100,17 @@ def string_refused(length: int) -> EncodeError:
     return EncodeError(f"a string of {length} bytes is longer than {STRING_BYTES_MAX}")
 
 
+def refusal_of_text(text: str) -> str | None:
+    """Returns why no message can carry a text; None for a text that one can."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        return f"character {error.start} cannot be written as UTF-8"
+    if size > STRING_BYTES_MAX:
+        return f"a string of {size} bytes is longer than {STRING_BYTES_MAX}"
+    return None
+
+
 def must_not_be_null(field: str, version: int) -> EncodeError:
     return EncodeError(f"{field} must not be null in version {version}")
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Generic, Self, Unpack, final
 from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
 from millstream.clients.config import ConsumerSettings
 from millstream.clients.consumer import consumer, range_reader
-from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
 from millstream.clients.consumer.core.interceptors import ConsumerInterceptor
+from millstream.clients.core.arguments import AnyOffset, AnyPartition
 from millstream.clients.core.deserialization import AnyDeserializer
 from millstream.clients.core.values import ConsumerRecord, Key, OffsetAndMetadata, Value
 from millstream.clients.group import member

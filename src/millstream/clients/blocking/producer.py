@@ -21,7 +21,7 @@ from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,
     ProducerInterceptor,
 )
-from millstream.clients.producer.core.outgoing import AnySerializer
+from millstream.clients.producer.core.outgoing import AnySerializer, explained_type_error
 from millstream.clients.producer.core.partitioner import PartitionChooser
 from millstream.clients.producer.delivery import BatchDelivery as AsyncBatchDelivery
 from millstream.clients.producer.delivery import PlacedRecord
@@ -137,13 +137,19 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
         Interceptors, serializers and the partitioner run in this thread; `on_delivery` on the loop's.
         """
         self._loop.check()
-        with self._append_lock:
-            appended = self._append(
-                topic, value, key, headers, partition, timestamp_ms, on_delivery
-            )
-        if isinstance(appended, Delivery):
-            return appended
-        return cast("Delivery", self._loop.run(cast("Waiting", appended)))
+        try:
+            with self._append_lock:
+                appended = self._append(
+                    topic, value, key, headers, partition, timestamp_ms, on_delivery
+                )
+            if isinstance(appended, Delivery):
+                return appended
+            return cast("Delivery", self._loop.run(cast("Waiting", appended)))
+        except TypeError:
+            told = explained_type_error(topic, partition, timestamp_ms)
+            if told is None:
+                raise
+            raise told from None
 
     def send_batch(
         self,

@@ -48,6 +48,7 @@ from millstream.protocol.generated.find_coordinator import (
     FindCoordinatorResponse,
 )
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from millstream.protocol.writing import refusal_of_text
 
 __all__ = ["Cluster", "Lane", "require_listener"]
 
@@ -158,8 +159,14 @@ class Cluster:
         """Returns the metadata of a topic.
 
         Raises what the brokers say of the topic, at once: that its name is invalid, or not for us. RequestTimedOut
-        when it is not there by the deadline.
+        when it is not there by the deadline. TypeError for what is no name, and InvalidTopic for one that no request
+        can carry: in that for metadata, which others share, it would be the end of the client.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"topic takes a topic's name, got {name!r}")
+        refusal = refusal_of_text(name)
+        if refusal is not None:
+            raise InvalidTopic(f"the topic's name cannot be sent: {refusal}")
         told_before = self.metadata.version if name in self.snapshot.topic_errors else -1
 
         def find() -> TopicMetadata | None:

@@ -18,6 +18,7 @@ from millstream.net.client.config.declarations import (
     optional_text,
     setting,
     text_list,
+    text_or_empty,
 )
 
 _NOT_OF_THE_PROTOCOL = {
@@ -137,7 +138,7 @@ class ConsumerConfig(ClientConfig):
     )
     client_rack: str = setting(
         "",
-        lambda _, value: str(value),
+        text_or_empty,
         "Name of the client's rack. The consumer then reads from replicas in the same rack.",
     )
     check_crcs: bool = setting(True, boolean, "Check the checksum of every batch.")

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from millstream.clients.config.client import ClientConfig, ClientSettings
 from millstream.errors import ConfigError
-from millstream.net.client.config.declarations import boolean, integer, one_of, setting, text
+from millstream.net.client.config.declarations import (
+    boolean,
+    integer,
+    one_of,
+    setting,
+    text,
+    text_or_empty,
+)
 
 IMPLICIT = "implicit"
 EXPLICIT = "explicit"
@@ -54,7 +61,7 @@ class ShareConsumerConfig(ClientConfig):
     )
     client_rack: str = setting(
         "",
-        lambda _, value: str(value),
+        text_or_empty,
         "Name of the client's rack, sent to the group's coordinator.",
     )
     check_crcs: bool = setting(True, boolean, "Check the checksum of every batch.")

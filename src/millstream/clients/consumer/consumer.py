@@ -23,8 +23,6 @@ from millstream.clients.consumer.assigned_positions import AssignedPositions
 from millstream.clients.consumer.call_guard import CallGuard, ShieldedListener
 from millstream.clients.consumer.commits import CommitCallback
 from millstream.clients.consumer.committed_offsets import fetch_committed, found_or_raised
-from millstream.clients.consumer.core import arguments
-from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
 from millstream.clients.consumer.core.interceptors import ConsumerInterceptor, ConsumerInterceptors
 from millstream.clients.consumer.core.metrics import ConsumerMetrics
 from millstream.clients.consumer.core.offset_reset import (
@@ -39,6 +37,8 @@ from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.consumer.group_commits import GroupCommits
 from millstream.clients.consumer.group_subscription import GroupSubscription
 from millstream.clients.consumer.offset_lookup import lookup_offsets
+from millstream.clients.core import arguments
+from millstream.clients.core.arguments import AnyOffset, AnyPartition
 from millstream.clients.core.client_names import described, first_of, named
 from millstream.clients.core.deserialization import AnyDeserializer, record_reader
 from millstream.clients.core.illegal_state import IllegalState

@@ -11,9 +11,9 @@ from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.auto_commit import AutoCommit
 from millstream.clients.consumer.call_guard import CallGuard
 from millstream.clients.consumer.commits import CommitCallback, Commits, Offsets
-from millstream.clients.consumer.core import arguments
-from millstream.clients.consumer.core.arguments import AnyOffset
 from millstream.clients.consumer.group_subscription import GroupSubscription
+from millstream.clients.core import arguments
+from millstream.clients.core.arguments import AnyOffset
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 

@@ -12,6 +12,7 @@ from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.core.errors import CommitFailed
 from millstream.clients.consumer.core.subscription import SubscriptionState, SubscriptionType
 from millstream.clients.consumer.fetcher import Fetcher
+from millstream.clients.core import arguments
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.classic_member import ClassicMember
@@ -65,7 +66,7 @@ class GroupSubscription:
     ) -> None:
         self._check_may_subscribe()
         if isinstance(pattern, str) and self._config.group_protocol == "consumer":
-            self._subscription.subscribe_regex(pattern)
+            self._subscription.subscribe_regex(arguments.sendable("a pattern", pattern))
         else:
             self._subscription.subscribe_pattern(re.compile(pattern))
             self._cluster.metadata.use_all_topics(True)

@@ -31,6 +31,7 @@ from millstream.clients.producer.core.interceptors import (
 from millstream.clients.producer.core.outgoing import (
     AnySerializer,
     Outgoing,
+    explained_type_error,
 )
 from millstream.clients.producer.core.partitioner import CustomPartitioner, PartitionChooser
 from millstream.clients.producer.core.produce_planner import ProducePlanner
@@ -151,10 +152,18 @@ class Producer(Generic[Key, Value]):
         `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records, unless this
         call itself raises.
         """
-        appended = self._append(topic, value, key, headers, partition, timestamp_ms, on_delivery)
-        if isinstance(appended, Delivery):
-            return appended
-        return cast("Delivery", await cast("Waiting", appended))
+        try:
+            appended = self._append(
+                topic, value, key, headers, partition, timestamp_ms, on_delivery
+            )
+            if isinstance(appended, Delivery):
+                return appended
+            return cast("Delivery", await cast("Waiting", appended))
+        except TypeError:
+            told = explained_type_error(topic, partition, timestamp_ms)
+            if told is None:
+                raise
+            raise told from None
 
     async def send_batch(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
-from millstream.clients.consumer.core import arguments
+from millstream.clients.core import arguments
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.values import TopicIdPartition
 from millstream.clients.share.share_consumer import ShareConsumer

@@ -23,7 +23,7 @@ from millstream.clients.config.share import (
     ShareConsumerSettings,
 )
 from millstream.clients.consumer.call_guard import CallGuard
-from millstream.clients.consumer.core import arguments
+from millstream.clients.core import arguments
 from millstream.clients.core.client_names import described, first_of, named
 from millstream.clients.core.deserialization import AnyDeserializer, record_reader
 from millstream.clients.core.illegal_state import IllegalState

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from millstream.clients import (
 )
 from millstream.clients.core.serialization import LookupNeeded, SerializationError
 from millstream.clients.core.values import Headers
-from millstream.errors import MessageTooLarge, RequestTimedOut
+from millstream.errors import InvalidTopic, MessageTooLarge, RequestTimedOut
 from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
@@ -248,3 +249,58 @@ async def test_who_waits_for_memory_ends_the_linger_time_of_others(
         second = await blocked
         await producer.flush()
         assert second.result().offset == 1
+
+
+@pytest.mark.parametrize("name", ["a\ud800", "x" * 32_768])
+async def test_a_name_that_no_request_can_carry_ends_its_call_and_not_the_client(
+    bootstrap: str, new_topic: NewName, name: str
+) -> None:
+    async with Producer(bootstrap_servers=bootstrap) as producer:
+        with pytest.raises(InvalidTopic, match="the topic's name cannot be sent: "):
+            await producer.send(name, b"1")
+        with pytest.raises(InvalidTopic, match="the topic's name cannot be sent: "):
+            await producer.partitions_for(name)
+        topic = new_topic()
+        await create(bootstrap, topic, 1)
+        await (await producer.send(topic, b"2"))
+    assert [record.value for record in await read_all(bootstrap, topic)] == [b"2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"topic": None}, "topic takes a topic's name, got None"),
+        ({"topic": b"t"}, "topic takes a topic's name, got b't'"),
+        ({"partition": "0"}, "partition takes an integer, got '0'"),
+        ({"timestamp_ms": 1.5}, "timestamp_ms takes an integer, got 1.5"),
+        (
+            {"headers": {"ab": b"1"}},
+            "headers takes pairs, [(name, value), ...], got {'ab': b'1'}; those of a dict are list(headers.items())",
+        ),
+        ({"headers": 5}, "headers takes pairs, [(name, value), ...], got 5"),
+    ],
+)
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_what_send_cannot_take_is_named(
+    bootstrap: str,
+    new_topic: NewName,
+    arguments: dict[str, object],
+    told: str,
+    is_known: bool,
+) -> None:
+    """Whether the topic is known yet, or asked for first."""
+    topic = new_topic()
+    await create(bootstrap, topic, 1)
+    given: dict[str, Any] = {"topic": topic} | arguments
+    async with Producer(bootstrap_servers=bootstrap) as producer:
+        if is_known:
+            await producer.partitions_for(topic)
+        with pytest.raises(TypeError) as refused:
+            await producer.send(given.pop("topic"), b"1", **given)
+        assert str(refused.value) == told
+        await (await producer.send(topic, b"2"))
+    with blocking.Producer(bootstrap_servers=bootstrap) as blocking_producer:
+        given = {"topic": topic} | arguments
+        with pytest.raises(TypeError) as refused:
+            blocking_producer.send(given.pop("topic"), b"1", **given)
+        assert str(refused.value) == told

@@ -72,7 +72,7 @@ def _checked(name: str, method: FunctionType) -> AnyCall:
 def kinds_of(method: FunctionType) -> dict[str, Kinds]:
     """Returns the kinds of all parameters, in their order."""
     hints = get_type_hints(method)
-    return {each: _read(hints.get(each, Any)) for each in inspect.signature(method).parameters}
+    return {each: _read(hints.get(each, object)) for each in inspect.signature(method).parameters}
 
 
 def _read(hint: object) -> Kinds:
@@ -99,7 +99,7 @@ def _classes(hint: object) -> tuple[type, ...]:
         return sum(several, ()) if all(several) else ()
     origin = get_origin(hint) or getattr(hint, "__supertype__", hint)
     if (
-        origin in (Any, object)
+        origin in (Any, object)  # Any: what is annotated so
         or not isinstance(origin, type)
         or getattr(origin, "_is_protocol", False)
     ):

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ProducerConfig
+from millstream.clients.core import arguments
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.clients.producer.transaction.coordinators import TransactionCoordinators
 from millstream.clients.producer.transaction.core.errors import (
@@ -159,6 +160,9 @@ class Transactions:
     async def send_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
     ) -> None:
+        if not isinstance(group, ConsumerGroupMetadata):
+            raise TypeError(f"group_metadata takes consumer.group_metadata(), got {group!r}")
+        offsets = arguments.positions(offsets)
         async with self._one_at_a_time:
             self._transaction.check_open()
             if not offsets:

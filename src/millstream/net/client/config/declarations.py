@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millstream.errors import ConfigError
+from millstream.protocol.writing import refusal_of_text
 
 Check = Callable[[str, object], object]
 """Takes the key and the value given, returns the value to use, raises ConfigError."""
@@ -59,6 +60,11 @@ def boolean(key: str, value: object) -> bool:
 def text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{key} must be a non-empty string, got {value!r}")
+    refusal = refusal_of_text(
+        value
+    )  # in the requests of a background task it would be the end of the client
+    if refusal is not None:
+        raise ConfigError(f"{key} cannot be sent: {refusal}")
     return value
 
 
@@ -74,6 +80,9 @@ def optional_secret(key: str, value: object) -> str | None:
     """Reads a text as `optional_text` does, and never quotes what was given."""
     if value is not None and (not isinstance(value, str) or not value):
         raise ConfigError(f"{key} must be a non-empty string, got a {type(value).__name__}")
+    refusal = None if value is None else refusal_of_text(value)
+    if refusal is not None:
+        raise ConfigError(f"{key} cannot be sent: {refusal}")
     return value
 
 

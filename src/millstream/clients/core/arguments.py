@@ -1,4 +1,4 @@
-"""Checks of the arguments that callers pass to a consumer, before anything changes.
+"""Checks of the arguments that callers pass to a client, before anything changes.
 
 Raises TypeError and ValueError saying what to pass.
 """
@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.model import TopicPartition
+from millstream.protocol.writing import refusal_of_text
 
 AnyPartition = TopicPartition | tuple[str, int]
 _Partition = TypeVar("_Partition", TopicPartition, tuple[str, int])
@@ -64,6 +65,12 @@ def position(offset: AnyOffset) -> OffsetAndMetadata:
         raise ValueError(f"an offset must not be negative, got {found.offset}")
     if found.offset > _INT64_MAX:
         raise ValueError(f"an offset must be at most {_INT64_MAX}, got {found.offset}")
+    if not isinstance(found.metadata, str):
+        raise TypeError(f"the metadata of an offset must be a string, got {found.metadata!r}")
+    sendable("the metadata of an offset", found.metadata)
+    epoch: object = found.leader_epoch
+    if isinstance(epoch, bool) or not isinstance(epoch, int) or not -1 <= epoch <= _INT32_MAX:
+        raise ValueError(f"a leader epoch must be between -1 and {_INT32_MAX}, got {epoch!r}")
     return found
 
 
@@ -117,3 +124,15 @@ def _check_topic(topic: object) -> None:
         raise TypeError(f"a topic's name must be a string, got {topic!r}")
     if not topic.strip():
         raise ValueError("a topic's name must not be blank")
+    sendable("a topic's name", topic)
+
+
+def sendable(what: str, text: str) -> str:
+    """Returns the text.
+
+    Raises ValueError where no request can carry it, which would be the end of a background task.
+    """
+    refusal = refusal_of_text(text)
+    if refusal is not None:
+        raise ValueError(f"{what} cannot be sent: {refusal}")
+    return text
