@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from millstream.controller.brokers.features import min_insync_replicas_records
-from millstream.controller.result import ControllerResult
+from millstream.controller.operation import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import ConfigError
 from millstream.metadata.broker_registration import SupportedVersionRange
@@ -25,15 +25,15 @@ from millstream.protocol.generated.metadata_records import (
 )
 
 
-def plan_activation(
-    image: MetadataImage, settings: ControllerSettings, *, transaction_open: bool
-) -> ControllerResult[None]:
-    """Returns the first records of a new leader: they end its predecessor's transaction, and begin
-    an empty log (bootstrap records).
+def plan_activation(context: ControllerContext, transaction_open: bool) -> ControllerResult[None]:
+    """Begins a new leader: the sessions of all brokers, and its first records, which end its predecessor's transaction
+    and begin an empty log (bootstrap records).
 
-    Raises ConfigError where the cluster was formatted for levels that this node does not work at,
+    `transaction_open` says that the log ends inside a metadata transaction. Raises ConfigError where the cluster was formatted for levels that this node does not work at,
     and what `read_bootstrap` raises.
     """
+    image, settings = context.image, context.settings
+    context.sessions.start_all(image, context.now.monotonic_ms)
     records: list[MetadataRecord] = []
     if transaction_open:
         records.append(AbortTransactionRecord(reason="the controller that began it is gone"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from millstream.controller.result import ControllerResult
+from typing import Final
+
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.errors import UnsupportedVersion
 from millstream.metadata.features import Capability, can
-from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
@@ -19,19 +21,19 @@ from millstream.protocol.generated.metadata_records import (
 
 
 def plan_controller_registration(
-    request: ControllerRegistrationRequest, image: MetadataImage
+    context: ControllerContext, request: ControllerRegistrationRequest
 ) -> ControllerResult[ControllerRegistrationResponse]:
     """Returns the registration of a controller; no record when this incarnation is registered
     already, which a retry may ask for.
 
     Raises UnsupportedVersion.
     """
-    if not can(image, Capability.CONTROLLER_REGISTRATION):
+    if not can(context.image, Capability.CONTROLLER_REGISTRATION):
         raise UnsupportedVersion(
             "The current MetadataVersion is too old to support controller registrations."
         )
     response = ControllerRegistrationResponse(error_message=None)
-    known = image.controllers.get(BrokerId(request.controller_id))
+    known = context.image.controllers.get(BrokerId(request.controller_id))
     if known is not None and known.incarnation_id == request.incarnation_id:
         return ControllerResult((), response)
     record = RegisterControllerRecord(
@@ -57,3 +59,8 @@ def plan_controller_registration(
         ],
     )
     return ControllerResult((record,), response)
+
+
+CONTROLLER_REGISTRATION: Final = ControllerApi(
+    ApiKey.CONTROLLER_REGISTRATION, plan_controller_registration
+)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.controller.brokers.broker_lifecycle import registered_broker
-from millstream.controller.result import ControllerResult
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.errors import UnknownServerError
-from millstream.metadata.image import MetadataImage
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -19,11 +19,11 @@ _PRODUCER_ID_MAX: Final = (1 << 63) - 1
 
 
 def plan_producer_ids(
-    request: AllocateProducerIdsRequest, image: MetadataImage
+    context: ControllerContext, request: AllocateProducerIdsRequest
 ) -> ControllerResult[AllocateProducerIdsResponse]:
     """Returns the next block. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
-    registered_broker(image, request.broker_id, request.broker_epoch)
-    first = int(image.next_producer_id)
+    registered_broker(context.image, request.broker_id, request.broker_epoch)
+    first = int(context.image.next_producer_id)
     if first > _PRODUCER_ID_MAX - PRODUCER_ID_BLOCK_SIZE:
         raise UnknownServerError("All producer ids have been given out")
     record = ProducerIdsRecord(
@@ -35,3 +35,6 @@ def plan_producer_ids(
         producer_id_start=first, producer_id_len=PRODUCER_ID_BLOCK_SIZE
     )
     return ControllerResult((record,), response)
+
+
+ALLOCATE_PRODUCER_IDS: Final = ControllerApi(ApiKey.ALLOCATE_PRODUCER_IDS, plan_producer_ids)

@@ -20,7 +20,7 @@ from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.broker_state import BrokerState
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.node.tasks import NodeTasks
-from millstream.controller.apis import BROKER_REGISTRATION
+from millstream.controller.brokers.registration import BROKER_REGISTRATION
 from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.net.server.socket_server import SocketServer

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerContext
+from millstream.controller.operation import ControllerContext
+from millstream.controller.security.acls import plan_create_acls, plan_delete_acls
 from millstream.controller.settings import ControllerSettings
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated.create_acls import AclCreation, CreateAclsRequest
@@ -59,9 +60,17 @@ class World:
         self._random = random.Random(1)
         self._offset = 0
 
-    def submit(self, handle: object, request: object) -> object:
-        context = ControllerContext(Instant(0, 0), self._random, self._offset)
-        result = handle(self.controller, request, context)
+    def submit(self, plan: object, request: object) -> object:
+        controller = self.controller
+        context = ControllerContext(
+            controller.image,
+            controller.settings,
+            controller.sessions,
+            Instant(0, 0),
+            self._random,
+            self._offset,
+        )
+        result = plan(context, request)
         for record in result.records:
             self.controller.replay(self._offset, record)
             self._offset += 1
@@ -80,12 +89,12 @@ def test_what_is_stored_is_what_a_plain_list_would_hold(steps: list[object]) -> 
     for step in steps:
         if isinstance(step, list):
             request = CreateAclsRequest(creations=[AclCreation(*rule) for rule in step])
-            response = world.submit(Controller.handle_create_acls, request)
+            response = world.submit(plan_create_acls, request)
             assert all(result.error_code == 0 for result in response.results)
             model += [rule for rule in dict.fromkeys(step) if rule not in model]
         else:
             request = DeleteAclsRequest(filters=[DeleteAclsFilter(*step)])
-            (result,) = world.submit(Controller.handle_delete_acls, request).filter_results
+            (result,) = world.submit(plan_delete_acls, request).filter_results
             gone = [rule for rule in model if naively_found(step, rule)]
             assert len(result.matching_acls) == len(gone)
             model = [rule for rule in model if rule not in gone]

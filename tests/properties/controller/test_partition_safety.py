@@ -10,7 +10,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from millstream.controller.controller import Controller
+from millstream.controller.configs.alter_configs import plan_incremental_alter_configs
+from millstream.controller.partitions.alter_partition import plan_alter_partition
+from millstream.controller.partitions.balancing import plan_balance
+from millstream.controller.partitions.elect_leaders import plan_elect_leaders
+from millstream.controller.partitions.reassignments import plan_alter_reassignments
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.metadata.image import PartitionImage
 from millstream.metadata.topics_delta import merged
 from millstream.model import BrokerId
@@ -69,7 +74,7 @@ class Brokers(RuleBasedStateMachine):
             assignments=[CreatableReplicaAssignment(0, replicas)],
             configs=[CreatableTopicConfig(name=k, value=v) for k, v in configs.items()],
         )  # fmt: skip
-        self.do(Controller.handle_create_topics, CreateTopicsRequest(topics=[topic]))
+        self.do(plan_create_topics, CreateTopicsRequest(topics=[topic]))
         self.before = self.partition
 
     @property
@@ -82,11 +87,11 @@ class Brokers(RuleBasedStateMachine):
     def is_reassigning(self) -> bool:
         return bool(self.partition.adding_replicas or self.partition.removing_replicas)
 
-    def do(self, handle: object, request: object) -> object:
+    def do(self, plan: object, request: object) -> object:
         """Has the controller do something and follows every change of the partition, one by one."""
         self.seen = len(self.world.log)
         before = self.world.image.partition("t", 0)
-        answer = self.world.submit(handle, request)
+        answer = self.world.submit(plan, request)
         self.follow(before)
         return answer
 
@@ -175,7 +180,7 @@ class Brokers(RuleBasedStateMachine):
         if all(self.world.image.brokers[r].is_active for r in wanted) and not stale:
             for replica in wanted:
                 self.held[replica] = self.held[found.leader]
-        self.do(Controller.handle_alter_partition, request)
+        self.do(plan_alter_partition, request)
         if stale:
             assert self.partition == found
 
@@ -190,23 +195,23 @@ class Brokers(RuleBasedStateMachine):
         move = ReassignablePartition(partition_index=0, replicas=replicas)
         topic = ReassignableTopic(name="t", partitions=[move])
         request = AlterPartitionReassignmentsRequest(topics=[topic])
-        self.do(Controller.handle_alter_partition_reassignments, request)
+        self.do(plan_alter_reassignments, request)
 
     @rule(uncleanly=st.booleans())
     def elect(self, uncleanly: bool) -> None:
         request = ElectLeadersRequest(election_type=int(uncleanly), topic_partitions=None)
-        self.do(Controller.handle_elect_leaders, request)
+        self.do(plan_elect_leaders, request)
 
     @rule()
     def balance(self) -> None:
-        self.do(Controller.handle_imbalance, None)
+        self.do(plan_balance, None)
 
     @rule(least=st.integers(1, 3))
     def change_least(self, least: int) -> None:
         change = AlterableConfig(name="min.insync.replicas", config_operation=0, value=str(least))
         resource = AlterConfigsResource(resource_type=2, resource_name="t", configs=[change])
         request = IncrementalAlterConfigsRequest(resources=[resource])
-        self.do(Controller.handle_incremental_alter_configs, request)
+        self.do(plan_incremental_alter_configs, request)
         self.least = least
 
     @invariant()

@@ -7,9 +7,16 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.brokers.broker_lifecycle import plan_fence_expired, plan_heartbeat
+from millstream.controller.brokers.registration import plan_registration
+from millstream.controller.configs.alter_configs import plan_incremental_alter_configs
 from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerContext
+from millstream.controller.operation import ControllerContext
 from millstream.controller.settings import ControllerSettings
+from millstream.controller.topics.create_partitions import plan_create_partitions
+from millstream.controller.topics.create_topics import plan_create_topics
+from millstream.controller.topics.delete_topics import plan_delete_topics
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader
 from millstream.metadata.record_versions import record_version
@@ -72,41 +79,48 @@ def altered(name: str, operation: int, value: str) -> IncrementalAlterConfigsReq
 
 
 REQUESTS = st.one_of(
-    st.builds(lambda b, i: (Controller.handle_broker_registration, registration(b, i)), BROKERS, st.integers(1, 2)),
+    st.builds(lambda b, i: (plan_registration, registration(b, i)), BROKERS, st.integers(1, 2)),
     st.builds(lambda b, f, s: ("heartbeat", (b, f, s)), BROKERS, st.booleans(), st.booleans()),
-    st.just((Controller.handle_expired_sessions, None)),
+    st.just((plan_fence_expired, None)),
     st.builds(
-        lambda n, c, f, r: (Controller.handle_create_topics, created(n, c, f, r)),
+        lambda n, c, f, r: (plan_create_topics, created(n, c, f, r)),
         NAMES, st.integers(-1, 3), st.integers(-1, 3), st.sampled_from(["1", "x"]),
     ),
-    st.builds(lambda n: (Controller.handle_delete_topics, DeleteTopicsRequest(topic_names=[n])), NAMES),
+    st.builds(lambda n: (plan_delete_topics, DeleteTopicsRequest(topic_names=[n])), NAMES),
     st.builds(
-        lambda n, c: (Controller.handle_create_partitions, CreatePartitionsRequest(topics=[CreatePartitionsTopic(name=n, count=c, assignments=None)])),
+        lambda n, c: (plan_create_partitions, CreatePartitionsRequest(topics=[CreatePartitionsTopic(name=n, count=c, assignments=None)])),
         NAMES, st.integers(0, 5),
     ),
     st.builds(
-        lambda n, o, v: (Controller.handle_incremental_alter_configs, altered(n, o, v)),
+        lambda n, o, v: (plan_incremental_alter_configs, altered(n, o, v)),
         NAMES, st.integers(0, 3), st.sampled_from(["compact", "delete", "junk"]),
     ),
 )  # fmt: skip
 
 
-def handled(
-    controller: Controller, handle: object, request: object, context: ControllerContext
-) -> tuple:
+def context_of(
+    controller: Controller, now_ms: int, chance: random.Random, next_offset: int
+) -> ControllerContext:
+    now = Instant(now_ms, now_ms)
+    return ControllerContext(
+        controller.image, SETTINGS, controller.sessions, now, chance, next_offset
+    )
+
+
+def handled(plan: object, request: object, context: ControllerContext) -> tuple:
     """Records and answer, or the class of the refusal."""
     from millstream.errors import KafkaError
 
-    if handle == "heartbeat":
+    if plan == "heartbeat":
         broker_id, want_fence, want_shut_down = request
-        known = controller.image.brokers.get(broker_id)
+        known = context.image.brokers.get(broker_id)
         request = BrokerHeartbeatRequest(
             broker_id=broker_id, broker_epoch=known.broker_epoch if known else 0,
             current_metadata_offset=context.next_offset - 1, want_fence=want_fence, want_shut_down=want_shut_down,
         )  # fmt: skip
-        handle = Controller.handle_broker_heartbeat
+        plan = plan_heartbeat
     try:
-        result = handle(controller, request, context)
+        result = plan(context, request)
     except KafkaError as refusal:
         return (), type(refusal)
     return result.records, result.response
@@ -119,12 +133,11 @@ def test_a_controller_rebuilt_from_the_log_is_the_one_that_wrote_it(steps: list,
     live = Controller(EMPTY, SETTINGS, epoch=1)
     loader = MetadataLoader(EMPTY)
     next_offset, now_ms = 1, 0
-    activation = ((Controller.handle_activation, False), 0)
-    for (handle, request), wait_ms in [activation, *steps]:
+    activation = ((plan_activation, False), 0)
+    for (plan, request), wait_ms in [activation, *steps]:
         now_ms += wait_ms
-        context = ControllerContext(Instant(now_ms, now_ms), chance, next_offset)
         before = live.image
-        records, _ = handled(live, handle, request, context)
+        records, _ = handled(plan, request, context_of(live, now_ms, chance, next_offset))
         assert live.image is before, "handling changes nothing"
         wire = []
         for record in records:
@@ -144,12 +157,7 @@ def test_a_controller_rebuilt_from_the_log_is_the_one_that_wrote_it(steps: list,
     rebuilt = Controller(loader.image, SETTINGS, epoch=1)
     question = created("z", 2, 1, "1")
     answers = [
-        handled(
-            c,
-            Controller.handle_create_topics,
-            question,
-            ControllerContext(Instant(0, 0), random.Random(1), next_offset),
-        )
+        handled(plan_create_topics, question, context_of(c, 0, random.Random(1), next_offset))
         for c in (live, rebuilt)
     ]
     assert answers[0] == answers[1]
@@ -161,14 +169,13 @@ def test_live_controllers_with_the_same_inputs_write_the_same_records() -> None:
         chance = random.Random(3)
         controller = Controller(EMPTY, SETTINGS, epoch=1)
         log: list[object] = []
-        for handle, request in [
-            (Controller.handle_activation, False),
-            (Controller.handle_broker_registration, registration(1, 1)),
+        for plan, request in [
+            (plan_activation, False),
+            (plan_registration, registration(1, 1)),
             ("heartbeat", (1, False, False)),
-            (Controller.handle_create_topics, created("a", 3, 1, "1")),
+            (plan_create_topics, created("a", 3, 1, "1")),
         ]:
-            context = ControllerContext(Instant(0, 0), chance, len(log))
-            records, _ = handled(controller, handle, request, context)
+            records, _ = handled(plan, request, context_of(controller, 0, chance, len(log)))
             for record in records:
                 controller.replay(len(log), record)
                 log.append(record)

@@ -19,7 +19,9 @@ from millstream.broker.metadata_log.driver import MetadataDriver
 from millstream.broker.metadata_log.log import MetadataLog
 from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.controller import controller
-from millstream.controller.result import ControllerResult
+from millstream.controller.brokers.registration import plan_registration
+from millstream.controller.operation import ControllerContext, ControllerResult, Operation
+from millstream.controller.producer_ids import plan_producer_ids
 from millstream.errors import KafkaStorageError
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.raft.election_state import ElectionState, encode_quorum_state
@@ -68,30 +70,38 @@ def heartbeats_are_noted_after_the_queue(patch: Patch) -> None:
     patch.setattr(controller.Controller, "note_contact", lambda self, request, now_ms: None)
 
 
+def plan_otherwise(patch: Patch, true_plan: Operation[Any, Any], plan: Operation[Any, Any]) -> None:
+    """Has every controller run `plan` in the place of `true_plan`, whoever asks."""
+
+    async def submit(self: ControllerRunner, asked: Operation[Any, Any], *rest: Any) -> Any:
+        return await true_submit(self, plan if asked is true_plan else asked, *rest)
+
+    true_submit = ControllerRunner.submit
+    patch.setattr(ControllerRunner, "submit", submit)
+
+
 def a_new_incarnation_keeps_its_epoch(patch: Patch) -> None:
-    def plan(request: Any, changes: Any, *rest: Any) -> ControllerResult[Any]:
-        result = true_plan(request, changes, *rest)
-        existing = changes.image.brokers.get(request.broker_id)
+    def plan(context: ControllerContext, request: Any) -> ControllerResult[Any]:
+        result = plan_registration(context, request)
+        existing = context.image.brokers.get(request.broker_id)
         if existing is not None:
             result.records[-1].broker_epoch = existing.broker_epoch
             result.response.broker_epoch = existing.broker_epoch
         return result
 
-    true_plan = controller.plan_registration
-    patch.setattr(controller, "plan_registration", plan)
+    plan_otherwise(patch, plan_registration, plan)
 
 
 def a_registration_asked_for_twice_counts_twice(patch: Patch) -> None:
-    def plan(request: Any, changes: Any, settings: Any, sessions: Any, context: Any) -> Any:
-        existing = changes.image.brokers.get(request.broker_id)
-        result = true_plan(request, changes, settings, sessions, context)
+    def plan(context: ControllerContext, request: Any) -> ControllerResult[Any]:
+        existing = context.image.brokers.get(request.broker_id)
+        result = plan_registration(context, request)
         if existing is not None and existing.incarnation_id == request.incarnation_id:
             result.records[-1].broker_epoch = int(context.next_offset)
             result.response.broker_epoch = int(context.next_offset)
         return result
 
-    true_plan = controller.plan_registration
-    patch.setattr(controller, "plan_registration", plan)
+    plan_otherwise(patch, plan_registration, plan)
 
 
 def the_controller_answers_before_the_commit(patch: Patch) -> None:
@@ -127,11 +137,10 @@ def a_marker_that_was_not_taken_counts_as_written(patch: Patch) -> None:
 
 
 def blocks_of_producer_ids_are_not_written_down(patch: Patch) -> None:
-    def plan(request: Any, image: Any) -> ControllerResult[Any]:
-        return replace(true_plan(request, image), records=())
+    def plan(context: ControllerContext, request: Any) -> ControllerResult[Any]:
+        return replace(plan_producer_ids(context, request), records=())
 
-    true_plan = controller.plan_producer_ids
-    patch.setattr(controller, "plan_producer_ids", plan)
+    plan_otherwise(patch, plan_producer_ids, plan)
 
 
 def observers_apply_what_is_not_committed(patch: Patch) -> None:

@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.brokers.broker_lifecycle import plan_heartbeat
+from millstream.controller.brokers.registration import plan_registration
 from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.operation import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
@@ -94,13 +97,19 @@ class ControllerWorld:
 
     def context(self, principal: KafkaPrincipal = ANONYMOUS) -> ControllerContext:
         return ControllerContext(
-            Instant(1_000 + self.now_ms, self.now_ms), self.random, self.next_offset, principal
+            self.image,
+            self.settings,
+            self.controller.sessions,
+            Instant(1_000 + self.now_ms, self.now_ms),
+            self.random,
+            self.next_offset,
+            principal,
         )
 
     def submit(
-        self, handle: Callable, request: object, principal: KafkaPrincipal = ANONYMOUS
+        self, plan: Callable, request: object, principal: KafkaPrincipal = ANONYMOUS
     ) -> object:
-        result: ControllerResult = handle(self.controller, request, self.context(principal))
+        result: ControllerResult = plan(self.context(principal), request)
         for record in result.records:
             offset = self.next_offset
             self.log.append((offset, record))
@@ -131,7 +140,7 @@ class ControllerWorld:
         )
         for name, value in fields.items():
             setattr(request, name, value)
-        return self.submit(Controller.handle_broker_registration, request).broker_epoch
+        return self.submit(plan_registration, request).broker_epoch
 
     def heartbeat(self, broker_id: int, **fields: object) -> object:
         epoch = self.image.brokers[broker_id].broker_epoch
@@ -140,10 +149,10 @@ class ControllerWorld:
         )
         for name, value in fields.items():
             setattr(request, name, value)
-        return self.submit(Controller.handle_broker_heartbeat, request)
+        return self.submit(plan_heartbeat, request)
 
     def start_brokers(self, *broker_ids: int) -> None:
-        self.submit(Controller.handle_activation, False)
+        self.submit(plan_activation, False)
         for broker_id in broker_ids:
             self.register(broker_id)
             self.heartbeat(broker_id)

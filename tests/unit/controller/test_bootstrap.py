@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.controller_registration import plan_controller_registration
 from millstream.errors import ConfigError
 from millstream.metadata.broker_registration import Endpoint, SupportedVersionRange
 from millstream.metadata.features import default_levels, feature_records
@@ -29,7 +30,7 @@ from millstream.protocol.generated.metadata_records import (
 
 def test_an_empty_log_begins_with_one_transaction_of_features(make_world: Callable) -> None:
     world = make_world(read_bootstrap=lambda: feature_records(default_levels(30)))
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     assert [record for _, record in world.log] == [
         BeginTransactionRecord(name="Bootstrap records"),
         FeatureLevelRecord(name="metadata.version", feature_level=30),
@@ -48,7 +49,7 @@ def test_an_empty_log_begins_with_one_transaction_of_features(make_world: Callab
 
 def test_without_eligible_leader_replicas_no_config_is_fixed(make_world: Callable) -> None:
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     assert world.written() == [
         "BeginTransactionRecord",
         "FeatureLevelRecord",
@@ -66,7 +67,7 @@ def test_what_the_cluster_was_formatted_with_comes_before_what_its_features_need
         alice,
     ]
     world = make_world(read_bootstrap=lambda: formatted)
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     assert [record for _, record in world.log] == [
         BeginTransactionRecord(name="Bootstrap records"),
         FeatureLevelRecord(name="metadata.version", feature_level=30),
@@ -93,14 +94,14 @@ def test_levels_that_this_version_does_not_have_are_refused_by_name(
 ) -> None:
     world = make_world(read_bootstrap=lambda: feature_records(levels))
     with pytest.raises(ConfigError, match=re.escape(sentence)):
-        world.submit(Controller.handle_activation, False)
+        world.submit(plan_activation, False)
 
 
 def test_records_without_metadata_version_are_refused(make_world: Callable) -> None:
     level = FeatureLevelRecord(name="group.version", feature_level=1)
     world = make_world(read_bootstrap=lambda: [level])
     with pytest.raises(ConfigError, match=r"name no metadata\.version"):
-        world.submit(Controller.handle_activation, False)
+        world.submit(plan_activation, False)
 
 
 def test_who_has_metadata_does_not_read_what_it_was_formatted_with(make_world: Callable) -> None:
@@ -112,24 +113,24 @@ def test_who_has_metadata_does_not_read_what_it_was_formatted_with(make_world: C
         return list(feature_records({"metadata.version": 30}))
 
     world = make_world(read_bootstrap=read)
-    world.submit(Controller.handle_activation, False)
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
+    world.submit(plan_activation, False)
     assert asked == [1]
 
 
 def test_a_later_leader_writes_nothing(make_world: Callable) -> None:
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     count = len(world.log)
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     assert len(world.log) == count
 
 
 def test_a_transaction_that_was_left_open_is_aborted(make_world: Callable) -> None:
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     count = len(world.log)
-    world.submit(Controller.handle_activation, True)
+    world.submit(plan_activation, True)
     assert [type(record) for _, record in world.log[count:]] == [AbortTransactionRecord]
 
 
@@ -142,7 +143,7 @@ def test_a_controller_registers_once_per_incarnation(make_world: Callable) -> No
         features=[Feature("kraft.version", 0, 1)],
     )
     for _ in range(2):
-        response = world.submit(Controller.handle_controller_registration, request)
+        response = world.submit(plan_controller_registration, request)
         assert response.error_code == 0
     assert world.written() == ["RegisterControllerRecord"]
     registered = world.image.controllers[1]

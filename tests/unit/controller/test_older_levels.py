@@ -6,8 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.brokers.features import plan_update_features
+from millstream.controller.controller_registration import plan_controller_registration
+from millstream.controller.partitions.reassignments import plan_alter_reassignments
+from millstream.controller.partitions.replica_directories import plan_replica_directories
+from millstream.controller.security.delegation_tokens import plan_create_token
+from millstream.controller.security.scram_credentials import plan_alter_scram_credentials
 from millstream.controller.settings import DelegationTokenSettings
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.errors import (
     DelegationTokenAuthDisabled,
     InvalidUpdateVersion,
@@ -63,12 +70,12 @@ def create(world: object, name: str, replication_factor: int = 1) -> Uuid:
     request = CreateTopicsRequest(
         topics=[CreatableTopic(name, num_partitions=1, replication_factor=replication_factor)]
     )
-    return world.submit(Controller.handle_create_topics, request).topics[0].topic_id
+    return world.submit(plan_create_topics, request).topics[0].topic_id
 
 
 def raised_to(world: object, level: int) -> None:
     update = FeatureUpdateKey(feature="metadata.version", max_version_level=level, upgrade_type=1)
-    world.submit(Controller.handle_update_features, UpdateFeaturesRequest(feature_updates=[update]))
+    world.submit(plan_update_features, UpdateFeaturesRequest(feature_updates=[update]))
 
 
 def all_can_be_written(world: object) -> bool:
@@ -98,7 +105,7 @@ def test_no_record_names_a_directory(make_world: Callable, level: int) -> None:
     move = AlterPartitionReassignmentsRequest(
         topics=[ReassignableTopic("t", [ReassignablePartition(0, [*others, partition.leader])])]
     )
-    world.submit(Controller.handle_alter_partition_reassignments, move)
+    world.submit(plan_alter_reassignments, move)
     world.heartbeat(1, offline_log_dirs=[Uuid(bytes([1, 1]) + bytes(14))])
     assert all_can_be_written(world)
 
@@ -135,17 +142,17 @@ def test_what_a_level_does_not_have_is_refused_in_kafkas_words(make_world: Calla
     world = world_at(make_world, LOWEST, 1)
     asked = [
         (
-            Controller.handle_controller_registration,
+            plan_controller_registration,
             ControllerRegistrationRequest(controller_id=1),
             "The current MetadataVersion is too old to support controller registrations.",
         ),
         (
-            Controller.handle_assign_replicas_to_directories,
+            plan_replica_directories,
             AssignReplicasToDirsRequest(broker_id=1),
             "Directory assignment is not supported yet.",
         ),
         (
-            Controller.handle_create_delegation_token,
+            plan_create_token,
             CreateDelegationTokenRequest(),
             "no delegation tokens",
         ),
@@ -157,9 +164,9 @@ def test_what_a_level_does_not_have_is_refused_in_kafkas_words(make_world: Calla
 
 def test_without_a_key_there_are_no_tokens_at_any_level(make_world: Callable) -> None:
     world = make_world(read_bootstrap=lambda: feature_records({"metadata.version": TOKENS - 1}), supported_features={"metadata.version": SupportedVersionRange(7, 30)})  # fmt: skip
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     with pytest.raises(DelegationTokenAuthDisabled):
-        world.submit(Controller.handle_create_delegation_token, CreateDelegationTokenRequest())
+        world.submit(plan_create_token, CreateDelegationTokenRequest())
 
 
 @pytest.mark.parametrize(("level", "code"), [(10, UnsupportedVersion.code), (11, 0)])
@@ -169,7 +176,7 @@ def test_credentials_are_in_the_metadata_from_3_5_on(
     world = world_at(make_world, level, 1)
     alice = ScramCredentialUpsertion("alice", 1, 4096, b"salt", b"x" * 32)
     request = AlterUserScramCredentialsRequest(upsertions=[alice])
-    (result,) = world.submit(Controller.handle_alter_user_scram_credentials, request).results
+    (result,) = world.submit(plan_alter_scram_credentials, request).results
     assert result.error_code == code
     if code:
         assert result.error_message == "The current metadata.version does not support SCRAM"
@@ -197,7 +204,7 @@ def test_a_level_goes_down_where_nothing_can_be_lost(
     request = UpdateFeaturesRequest(feature_updates=[update])
     error: KafkaError | None = None
     try:
-        world.submit(Controller.handle_update_features, request)
+        world.submit(plan_update_features, request)
     except InvalidUpdateVersion as refused:
         error = refused
     assert (error is None) == may
@@ -210,11 +217,11 @@ def test_eligible_leader_replicas_need_a_level(make_world: Callable) -> None:
         "eligible.leader.replicas.version": SupportedVersionRange(0, 1),
     }
     world = make_world(supported_features=supported, read_bootstrap=lambda: feature_records(default_levels(LOWEST)))  # fmt: skip
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     assert world.image.features == {"metadata.version": LOWEST}
     update = FeatureUpdateKey(feature="eligible.leader.replicas.version", max_version_level=1, upgrade_type=1)  # fmt: skip
     with pytest.raises(InvalidUpdateVersion, match=r"depends on metadata\.version level 23"):
-        world.submit(Controller.handle_update_features, UpdateFeaturesRequest(feature_updates=[update]))  # fmt: skip
+        world.submit(plan_update_features, UpdateFeaturesRequest(feature_updates=[update]))  # fmt: skip
 
 
 @pytest.mark.parametrize("level", [CONTROLLERS, 30])
@@ -226,7 +233,7 @@ def test_a_controller_that_cannot_work_at_a_level_is_asked_too(
     other = ControllerRegistrationRequest(
         controller_id=2, features=[Feature("metadata.version", min_supported_version=7, max_supported_version=CONTROLLERS)]
     )  # fmt: skip
-    world.submit(Controller.handle_controller_registration, other)
+    world.submit(plan_controller_registration, other)
     if level > CONTROLLERS:
         with pytest.raises(InvalidUpdateVersion, match="Controller 2 only supports versions 7-15"):
             raised_to(world, level)

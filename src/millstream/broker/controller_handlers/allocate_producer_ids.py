@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ALLOCATE_PRODUCER_IDS
+from millstream.controller.producer_ids import ALLOCATE_PRODUCER_IDS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.allocate_producer_ids import (
     AllocateProducerIdsRequest,

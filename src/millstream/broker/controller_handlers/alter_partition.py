@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ALTER_PARTITION
+from millstream.controller.partitions.alter_partition import ALTER_PARTITION
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_partition import (
     AlterPartitionRequest,

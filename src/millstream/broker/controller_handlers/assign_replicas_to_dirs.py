@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ASSIGN_REPLICAS_TO_DIRS
+from millstream.controller.partitions.replica_directories import ASSIGN_REPLICAS_TO_DIRS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,

@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import CONTROLLER_REGISTRATION
+from millstream.controller.controller_registration import CONTROLLER_REGISTRATION
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.controller_registration import (
     ControllerRegistrationRequest,

@@ -16,7 +16,7 @@ from typing import Final
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import BackgroundTasks, ControllerClient
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import CREATE_TOPICS
+from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
 from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse

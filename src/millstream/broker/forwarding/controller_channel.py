@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar, cast
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ControllerApi
+from millstream.controller.operation import ControllerApi
 from millstream.errors import (
     MillstreamError,
     NetworkException,

@@ -24,7 +24,7 @@ from millstream.broker.requests.config_permissions import (
 )
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.tls.store_checks import StoreChecks, concern_stores
-from millstream.controller.apis import ALTER_CONFIGS
+from millstream.controller.configs.alter_configs import ALTER_CONFIGS
 from millstream.controller.configs.config_changes import replaced
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

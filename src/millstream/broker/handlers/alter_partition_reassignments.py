@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ALTER_PARTITION_REASSIGNMENTS
+from millstream.controller.partitions.reassignments import ALTER_PARTITION_REASSIGNMENTS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_partition_reassignments import (

@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ALTER_USER_SCRAM_CREDENTIALS
+from millstream.controller.security.scram_credentials import ALTER_USER_SCRAM_CREDENTIALS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_user_scram_credentials import (

@@ -15,7 +15,7 @@ from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
-from millstream.controller.apis import CREATE_DELEGATION_TOKEN
+from millstream.controller.security.delegation_tokens import CREATE_DELEGATION_TOKEN
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_delegation_token import (

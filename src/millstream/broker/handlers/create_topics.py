@@ -17,7 +17,7 @@ from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import CREATE_TOPICS
+from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.errors import KafkaError, TopicAuthorizationFailed
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.protocol.api import ApiKey

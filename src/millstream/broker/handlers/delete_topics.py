@@ -13,7 +13,7 @@ from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import DELETE_TOPICS
+from millstream.controller.topics.delete_topics import DELETE_TOPICS
 from millstream.errors import (
     InvalidRequest,
     KafkaError,

@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ELECT_LEADERS
+from millstream.controller.partitions.elect_leaders import ELECT_LEADERS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.elect_leaders import (

@@ -32,7 +32,7 @@ from millstream.broker.requests.config_permissions import (
 )
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.tls.store_checks import StoreChecks, concern_stores
-from millstream.controller.apis import INCREMENTAL_ALTER_CONFIGS
+from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
 from millstream.controller.configs.config_changes import after_changes, check_names_and_values
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey

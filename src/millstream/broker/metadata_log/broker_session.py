@@ -16,10 +16,8 @@ from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient, Metadata
-from millstream.controller.apis import (
-    BROKER_HEARTBEAT,
-    BROKER_REGISTRATION,
-)
+from millstream.controller.brokers.broker_lifecycle import BROKER_HEARTBEAT
+from millstream.controller.brokers.registration import BROKER_REGISTRATION
 from millstream.errors import (
     DuplicateBrokerRegistration,
     KafkaError,

@@ -1,6 +1,6 @@
 """Runs the controller where the metadata quorum is led, and publishes what is committed.
 
-    submit -> handle -> records -> driver.propose -> replay -> (committed, published) -> response
+    submit -> plan -> records -> driver.propose -> replay -> (committed, published) -> response
 
 What is long is planned, encoded and replayed in a thread, on images that do not change, and takes effect on
 the loop; other requests wait for it. A response leaves only when its records are committed and applied on
@@ -23,9 +23,15 @@ from millstream.broker.metrics.controller_metrics import ControllerMetrics
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.apis import ControllerApi, every_partition
+from millstream.controller.bootstrap import plan_activation
 from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.operation import (
+    ControllerApi,
+    ControllerContext,
+    ControllerResult,
+    Operation,
+    every_partition,
+)
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import (
     EncodeError,
@@ -141,7 +147,7 @@ class ControllerRunner:
         if isinstance(request, BrokerHeartbeatRequest) and self._controller is not None:
             # Noted before the request waits: a plan that takes long would otherwise end the sessions of all brokers.
             self._controller.note_contact(request, self._clock.now().monotonic_ms)
-        return await self.submit(api.handle, request, caller, api.partitions)
+        return await self.submit(api.plan, request, caller, api.partitions)
 
     async def forward(self, key: ApiKey, request: Message, caller: RequestContext) -> Message:
         """Raises NotLeaderOrFollower: a controller passes nothing on. Whoever asked finds the one that leads."""
@@ -158,12 +164,12 @@ class ControllerRunner:
 
     async def submit(
         self,
-        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        plan: Operation[RequestT, ResponseT],
         request: RequestT,
         caller: RequestContext | None = None,
         partitions: Callable[[RequestT, MetadataImage], int] = every_partition,
     ) -> ResponseT:
-        """Has the controller of this node handle what no API asks for, too. `partitions`: how many it is about.
+        """Has the controller of this node plan and write what no API asks for, too. `partitions`: how many it is about.
 
         Raises as `ask`.
         """
@@ -176,7 +182,7 @@ class ControllerRunner:
             self.metrics.queue_time.observe((begun_ms - asked_ms) * _US_IN_MS)
             self.metrics.operations_started += 1
             try:
-                result = await self._written(controller, handle, request, caller, partitions)
+                result = await self._written(controller, plan, request, caller, partitions)
             except EncodeError as error:
                 raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
             finally:
@@ -195,7 +201,7 @@ class ControllerRunner:
     async def _written(
         self,
         controller: Controller,
-        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        plan: Operation[RequestT, ResponseT],
         request: RequestT,
         caller: RequestContext | None,
         partitions: Callable[[RequestT, MetadataImage], int],
@@ -205,11 +211,11 @@ class ControllerRunner:
         Plans again where the quorum has written records of its own meanwhile: offsets stand in some plans.
         """
         while True:
-            context = self._context(caller)
+            context = self._context(controller, caller)
             result = await self._planned(
                 controller,
-                partial(handle, controller, request, context),
-                partitions(request, controller.image),
+                partial(plan, context, request),
+                partitions(request, context.image),
             )
             if self._end_offset != context.next_offset:
                 continue
@@ -231,7 +237,6 @@ class ControllerRunner:
     ) -> ControllerResult[ResponseT]:
         if partitions <= _PLANNED_AT_ONCE:
             return plan()
-        _ = controller.image  # made here, so that the thread only reads it
         result = await self._pool.run(plan)
         if self._controller is not controller:
             raise NotController("the controller has moved; retry")
@@ -290,11 +295,16 @@ class ControllerRunner:
     def _activate(self, epoch: LeaderEpoch) -> None:
         """The first commit of an epoch covers everything before it: what a new controller must know is in the image."""
         controller = self._controller = Controller(self._image, self._settings, epoch)
-        result = controller.handle_activation(self._loader.transaction_open, self._context())
+        result = plan_activation(self._context(controller), self._loader.transaction_open)
         self._append(controller, result.records)
 
-    def _context(self, caller: RequestContext | None = None) -> ControllerContext:
+    def _context(
+        self, controller: Controller, caller: RequestContext | None = None
+    ) -> ControllerContext:
         return ControllerContext(
+            controller.image,
+            controller.settings,
+            controller.sessions,
             self._clock.now(),
             self._random,
             Offset(self._end_offset),

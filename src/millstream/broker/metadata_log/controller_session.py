@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
@@ -17,9 +17,11 @@ from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
-from millstream.controller.apis import CONTROLLER_REGISTRATION
-from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.brokers.broker_lifecycle import plan_fence_expired
+from millstream.controller.controller_registration import CONTROLLER_REGISTRATION
+from millstream.controller.operation import Operation
+from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
+from millstream.controller.security.delegation_tokens import plan_sweep_tokens
 from millstream.errors import RetriableError
 from millstream.metadata.features import METADATA_VERSION, Capability, can
 from millstream.protocol.generated import controller_registration as registration
@@ -118,7 +120,7 @@ class ControllerSession:
                 await asyncio.sleep(wait_ms / 1000)
             else:
                 with contextlib.suppress(RetriableError):  # another one leads now, and fences
-                    await self._controller.submit(Controller.handle_expired_sessions, None)
+                    await self._controller.submit(plan_fence_expired, None)
 
     async def balance_leaders(self) -> None:
         """Gives leaderships back to preferred replicas now and then, until cancelled."""
@@ -126,7 +128,7 @@ class ControllerSession:
             await asyncio.sleep(
                 max(_SHORTEST_S, self._config.leader_imbalance_check_interval_seconds)
             )
-            await self._repeat_while_due(Controller.handle_imbalance)
+            await self._repeat_while_due(plan_balance)
 
     async def elect_uncleanly(self) -> None:
         """Elects leaders for partitions that would rather have any than none, now and then, until cancelled."""
@@ -134,16 +136,14 @@ class ControllerSession:
             await asyncio.sleep(
                 max(_SHORTEST_MS, self._config.unclean_leader_election_interval_ms) / 1000
             )
-            await self._repeat_while_due(Controller.handle_partitions_without_leader)
+            await self._repeat_while_due(plan_unclean_elections)
 
-    async def _repeat_while_due(
-        self, handle: Callable[[Controller, None, ControllerContext], ControllerResult[bool]]
-    ) -> None:
+    async def _repeat_while_due(self, plan: Operation[None, bool]) -> None:
         """Repeats a run that is bounded while it says that more may be due: other requests come in between."""
         is_more_due = self._controller.leads()
         while is_more_due:
             try:
-                is_more_due = await self._controller.submit(handle, None)
+                is_more_due = await self._controller.submit(plan, None)
             except RetriableError:
                 return  # another one leads now, and does it
 
@@ -152,4 +152,4 @@ class ControllerSession:
         while True:
             await asyncio.sleep(self._config.delegation_token_expiry_check_interval_ms / 1000)
             with contextlib.suppress(RetriableError):  # the next time is soon enough
-                await self._controller.submit(Controller.handle_expired_delegation_tokens, None)
+                await self._controller.submit(plan_sweep_tokens, None)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from millstream.broker.metadata_log.driver import QuorumDescription
     from millstream.broker.requests.request_context import RequestContext
-    from millstream.controller.apis import ControllerApi
+    from millstream.controller.operation import ControllerApi
     from millstream.log.partition_log import PartitionLog
     from millstream.metadata.image import MetadataImage
     from millstream.model import TopicPartition

@@ -17,7 +17,7 @@ from typing import Final, final
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.node.services import ControllerClient
-from millstream.controller.apis import ALTER_PARTITION
+from millstream.controller.partitions.alter_partition import ALTER_PARTITION
 from millstream.errors import MillstreamError
 from millstream.model import BrokerId, Uuid
 from millstream.protocol.generated.alter_partition import (

@@ -9,7 +9,7 @@ from typing import Final, final
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.node.services import ControllerClient
-from millstream.controller.apis import ASSIGN_REPLICAS_TO_DIRS
+from millstream.controller.partitions.replica_directories import ASSIGN_REPLICAS_TO_DIRS
 from millstream.errors import KafkaError, RetriableError
 from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage, TopicImage

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from millstream.broker.node.services import ControllerClient
-from millstream.controller.apis import ALLOCATE_PRODUCER_IDS
+from millstream.controller.producer_ids import ALLOCATE_PRODUCER_IDS
 from millstream.errors import CoordinatorLoadInProgress, KafkaError
 from millstream.model import BrokerId, ProducerId
 from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsRequest

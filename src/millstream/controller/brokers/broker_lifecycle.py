@@ -1,16 +1,21 @@
 """Brokers send heartbeats, are fenced and unfenced, and leave (KIP-631).
 
 A broker starts fenced, and is unfenced by the first heartbeat that has seen its own registration. Who has sent a
-heartbeat when is soft state of this controller; everything else is records. Where a broker leaves, its partitions'
+heartbeat when is soft state (`broker_sessions`); everything else is records. Where a broker leaves, its partitions'
 changes come before its own record; where it comes, or begins to leave, behind it: so does Kafka.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from millstream.controller.brokers.log_lines import change_lines
+from millstream.controller.operation import (
+    ControllerApi,
+    ControllerContext,
+    ControllerResult,
+    every_partition,
+)
 from millstream.controller.partitions.leadership import (
     leads_any,
     plan_broker_back,
@@ -18,13 +23,13 @@ from millstream.controller.partitions.leadership import (
     plan_directories_lost,
 )
 from millstream.controller.partitions.partition_changes import PartitionChanges
-from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.errors import StaleBrokerEpoch
 from millstream.metadata.broker_registration import BrokerRegistration
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.broker_heartbeat import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -39,126 +44,13 @@ _UNFENCED: Final = -1
 _IN_CONTROLLED_SHUTDOWN: Final = 1
 
 
-@dataclass(slots=True)
-class _Session:
-    """One incarnation of a broker as this controller has seen it."""
-
-    broker_epoch: int
-    last_contact_ms: int
-    registration_offset: int
-    """Offset of its registration, which stands behind the changes that it led to: who has read that has caught up."""
-    metadata_offset: int = -1
-    shutdown_offset: int | None = None
-    """Offset at which its controlled shutdown began: every other broker has to have seen it."""
-    contacted: bool = False
-
-
-class BrokerSessions:
-    """The sessions of brokers. Soft state: a controller that takes over starts a new session for every known broker."""
-
-    def __init__(self, timeout_ms: int) -> None:
-        self.timeout_ms = timeout_ms
-        self._sessions: dict[BrokerId, _Session] = {}
-
-    def start_all(self, image: MetadataImage, now_ms: int) -> None:
-        """The offsets of registrations are not in the image: a broker that is fenced has to read
-        all that there is now.
-        """
-        self._sessions = {
-            broker.broker_id: _Session(
-                broker.broker_epoch, now_ms, image.offset if broker.fenced else broker.broker_epoch
-            )
-            for broker in image.brokers.values()
-        }
-
-    def begin(
-        self, broker_id: BrokerId, broker_epoch: int, registration_offset: int, now_ms: int
-    ) -> None:
-        """Begins the session of a broker that registers."""
-        session = self._sessions[broker_id] = _Session(broker_epoch, now_ms, registration_offset)
-        session.contacted = True
-
-    def note_contact(self, broker: BrokerRegistration, now_ms: int) -> None:
-        """Extends the session of a broker; how far it has read the metadata is not known yet."""
-        session = self._sessions.get(broker.broker_id)
-        if session is not None and session.broker_epoch == broker.broker_epoch:
-            session.last_contact_ms = now_ms
-
-    def touch(
-        self, broker_id: BrokerId, broker_epoch: int, metadata_offset: int, now_ms: int
-    ) -> _Session:
-        session = self._session(broker_id, broker_epoch, now_ms)
-        session.last_contact_ms = now_ms
-        session.metadata_offset = metadata_offset
-        session.contacted = True
-        return session
-
-    def is_live(self, registration: BrokerRegistration, now_ms: int) -> bool:
-        """Whether this incarnation was in contact within the session timeout."""
-        session = self._sessions.get(registration.broker_id)
-        return (
-            session is not None
-            and session.contacted
-            and session.broker_epoch == registration.broker_epoch
-            and now_ms < session.last_contact_ms + self.timeout_ms
-        )
-
-    def expired(self, image: MetadataImage, now_ms: int) -> list[BrokerRegistration]:
-        return [
-            broker
-            for broker in image.brokers.values()
-            if not broker.fenced and now_ms >= self._deadline_ms(broker, now_ms)
-        ]
-
-    def next_deadline_ms(self, image: MetadataImage, now_ms: int) -> int | None:
-        """Returns the time at which the first session runs out; None when no broker is unfenced."""
-        return min(
-            (self._deadline_ms(b, now_ms) for b in image.brokers.values() if not b.fenced),
-            default=None,
-        )
-
-    def shut_down_from(self, broker: BrokerRegistration, offset: int, now_ms: int) -> None:
-        """Notes at which offset the controlled shutdown of a broker begins."""
-        self._session(broker.broker_id, broker.broker_epoch, now_ms).shutdown_offset = offset
-
-    def others_have_seen_shutdown(self, image: MetadataImage, broker: BrokerRegistration) -> bool:
-        """Whether every other active broker has read that this one stops; one that led nothing has nothing to tell."""
-        shutdown_offset = self._sessions[broker.broker_id].shutdown_offset or 0
-        return all(
-            each.broker_id in self._sessions
-            and self._sessions[each.broker_id].metadata_offset >= shutdown_offset
-            for each in image.brokers.values()
-            if each.is_active and each.broker_id != broker.broker_id
-        )
-
-    def _deadline_ms(self, broker: BrokerRegistration, now_ms: int) -> int:
-        return now_ms - self.silent_ms(broker, now_ms) + self.timeout_ms
-
-    def silent_ms(self, broker: BrokerRegistration, now_ms: int) -> int:
-        """Returns the time since the last contact of a broker, or since this controller waits for it."""
-        return now_ms - self._session(broker.broker_id, broker.broker_epoch, now_ms).last_contact_ms
-
-    def silences_ms(self, image: MetadataImage, now_ms: int) -> dict[BrokerId, int]:
-        return {
-            broker.broker_id: self.silent_ms(broker, now_ms) for broker in image.brokers.values()
-        }
-
-    def _session(self, broker_id: BrokerId, broker_epoch: int, now_ms: int) -> _Session:
-        session = self._sessions.get(broker_id)
-        if session is None or session.broker_epoch != broker_epoch:
-            session = self._sessions[broker_id] = _Session(broker_epoch, now_ms, broker_epoch)
-        return session
-
-
 def plan_heartbeat(
-    request: BrokerHeartbeatRequest,
-    changes: PartitionChanges,
-    sessions: BrokerSessions,
-    context: ControllerContext,
+    context: ControllerContext, request: BrokerHeartbeatRequest
 ) -> ControllerResult[BrokerHeartbeatResponse]:
     """Returns the broker's next state. Raises StaleBrokerEpoch."""
+    changes = context.partition_changes()
     broker = registered_broker(changes.image, request.broker_id, request.broker_epoch)
-    session = sessions.touch(
+    session = context.sessions.touch(
         broker.broker_id,
         broker.broker_epoch,
         request.current_metadata_offset,
@@ -179,10 +71,20 @@ def plan_heartbeat(
         response.is_fenced, response.should_shut_down = True, request.want_shut_down
         records += _fence_records(changes, broker)
     elif request.want_shut_down:
-        records += _controlled_shutdown(changes, broker, sessions, context, response)
+        records += _controlled_shutdown(context, changes, broker, response)
     records += _directory_records(request, changes, broker, records)
     why = "its controlled shutdown is complete" if request.want_shut_down else "it asked for it"
     return ControllerResult(tuple(records), response, log_lines=change_lines(broker, records, why))
+
+
+def _partitions(request: BrokerHeartbeatRequest, image: MetadataImage) -> int:
+    """Most heartbeats only say that the broker lives; others may change leaders."""
+    broker = image.brokers.get(BrokerId(request.broker_id))
+    asks = request.want_shut_down or request.want_fence or bool(request.offline_log_dirs)
+    return every_partition(request, image) if broker and (broker.fenced or asks) else 0
+
+
+BROKER_HEARTBEAT: Final = ControllerApi(ApiKey.BROKER_HEARTBEAT, plan_heartbeat, _partitions)
 
 
 def _directory_records(
@@ -221,13 +123,12 @@ def _directory_records(
     return records
 
 
-def plan_fence_expired(
-    changes: PartitionChanges, sessions: BrokerSessions, context: ControllerContext
-) -> ControllerResult[None]:
+def plan_fence_expired(context: ControllerContext, _request: None) -> ControllerResult[None]:
     """Fences one broker whose session has run out; the call for the next broker sees the
     metadata that this one changed.
     """
-    expired = sessions.expired(changes.image, context.now.monotonic_ms)
+    changes, sessions = context.partition_changes(), context.sessions
+    expired = sessions.expired(context.image, context.now.monotonic_ms)
     if not expired:
         return ControllerResult((), None)
     records = _fence_records(changes, expired[0])
@@ -257,24 +158,23 @@ def registered_broker(
 
 
 def _controlled_shutdown(
+    context: ControllerContext,
     changes: PartitionChanges,
     broker: BrokerRegistration,
-    sessions: BrokerSessions,
-    context: ControllerContext,
     response: BrokerHeartbeatResponse,
 ) -> list[MetadataRecord]:
     """First its leaderships go; once it has none and every other broker has seen that, it may stop."""
     image, broker_id = changes.image, broker.broker_id
     leads = leads_any(image, broker_id)
     if not broker.in_controlled_shutdown and leads:
-        sessions.shut_down_from(broker, int(context.next_offset), context.now.monotonic_ms)
+        context.sessions.shut_down_from(broker, int(context.next_offset), context.now.monotonic_ms)
         record = BrokerRegistrationChangeRecord(
             broker_id=broker_id,
             broker_epoch=broker.broker_epoch,
             in_controlled_shutdown=_IN_CONTROLLED_SHUTDOWN,
         )
         return [record, *plan_broker_gone(changes, broker_id)]
-    if leads or not sessions.others_have_seen_shutdown(image, broker):
+    if leads or not context.sessions.others_have_seen_shutdown(image, broker):
         return []
     response.is_fenced = response.should_shut_down = True
     return _fence_records(changes, broker)

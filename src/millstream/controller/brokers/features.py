@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from millstream.controller.result import ControllerResult
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
@@ -22,6 +22,7 @@ from millstream.metadata.features import (
     missing_dependency,
 )
 from millstream.metadata.image import MetadataImage
+from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ConfigResourceType, UpgradeType
 from millstream.protocol.generated.metadata_records import ConfigRecord, FeatureLevelRecord
 from millstream.protocol.generated.update_features import (
@@ -35,18 +36,15 @@ _MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 
 
 def plan_update_features(
-    request: UpdateFeaturesRequest,
-    image: MetadataImage,
-    settings: ControllerSettings,
-    *,
-    kraft_version: int,
+    context: ControllerContext, request: UpdateFeaturesRequest
 ) -> ControllerResult[UpdateFeaturesResponse]:
     """Makes all updates or none. Raises InvalidUpdateVersion for the first that cannot be made.
 
-    `kraft_version` is that of the quorum, which keeps it: it is no metadata record. Results by feature are for clients
-    up to version 1; version 2 does not carry them.
+    The kraft version is kept by the quorum: it is no metadata record. Results by feature are for clients up to
+    version 1; version 2 does not carry them.
     """
-    present = {KRAFT_VERSION: kraft_version, **image.features}
+    image, settings = context.image, context.settings
+    present = {KRAFT_VERSION: context.kraft_version, **image.features}
     updates = {update.feature: update for update in request.feature_updates}  # the last one counts
     levels = {**present, **{u.feature: u.max_version_level for u in updates.values()}}
     changed = []
@@ -74,6 +72,9 @@ def plan_update_features(
         if name != KRAFT_VERSION:
             records.append(FeatureLevelRecord(name=name, feature_level=levels[name]))
     return ControllerResult(tuple(records), response, KRAFT_VERSION in changed)
+
+
+UPDATE_FEATURES: Final = ControllerApi(ApiKey.UPDATE_FEATURES, plan_update_features)
 
 
 def min_insync_replicas_records(

@@ -8,13 +8,17 @@ replicas still hold what they held (KIP-966).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from millstream.controller.brokers.broker_lifecycle import BrokerSessions
+from millstream.controller.brokers.broker_sessions import BrokerSessions
 from millstream.controller.brokers.log_lines import registration_lines
+from millstream.controller.operation import (
+    ControllerApi,
+    ControllerContext,
+    ControllerResult,
+    every_partition,
+)
 from millstream.controller.partitions.leadership import plan_broker_restarted
-from millstream.controller.partitions.partition_changes import PartitionChanges
-from millstream.controller.result import ControllerContext, ControllerResult
-from millstream.controller.settings import ControllerSettings
 from millstream.errors import (
     DuplicateBrokerRegistration,
     InconsistentClusterId,
@@ -27,6 +31,7 @@ from millstream.metadata.directory_ids import is_reserved
 from millstream.metadata.features import KRAFT_VERSION, Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
@@ -39,17 +44,14 @@ from millstream.protocol.generated.metadata_records import (
 
 
 def plan_registration(
-    request: BrokerRegistrationRequest,
-    changes: PartitionChanges,
-    settings: ControllerSettings,
-    sessions: BrokerSessions,
-    context: ControllerContext,
+    context: ControllerContext, request: BrokerRegistrationRequest
 ) -> ControllerResult[BrokerRegistrationResponse]:
     """Registers a broker.
 
     Raises InconsistentClusterId, DuplicateBrokerRegistration, InvalidRegistration, UnsupportedVersion.
     """
-    image, broker_id, now_ms = changes.image, BrokerId(request.broker_id), context.now.monotonic_ms
+    image, settings, sessions = context.image, context.settings, context.sessions
+    broker_id, now_ms = BrokerId(request.broker_id), context.now.monotonic_ms
     if request.cluster_id != settings.cluster_id:
         raise InconsistentClusterId(
             f"This is cluster {settings.cluster_id}, the broker belongs to {request.cluster_id}"
@@ -76,11 +78,16 @@ def plan_registration(
     else:
         record.broker_epoch = int(context.next_offset)
         is_clean = existing is not None and existing.broker_epoch == request.previous_broker_epoch
-        cleanup += plan_broker_restarted(changes, broker_id, is_clean=is_clean)
+        cleanup += plan_broker_restarted(context.partition_changes(), broker_id, is_clean=is_clean)
     sessions.begin(broker_id, record.broker_epoch, int(context.next_offset) + len(cleanup), now_ms)
     response = BrokerRegistrationResponse(broker_epoch=record.broker_epoch)
     lines = registration_lines(record, existing)
     return ControllerResult((*cleanup, record), response, log_lines=lines)
+
+
+BROKER_REGISTRATION: Final = ControllerApi(
+    ApiKey.BROKER_REGISTRATION, plan_registration, every_partition
+)
 
 
 def _is_alive(existing: BrokerRegistration, sessions: BrokerSessions, now_ms: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from millstream.controller.configs.broker_overrides import check_broker_overrides
 from millstream.controller.configs.config_changes import (
@@ -19,9 +19,8 @@ from millstream.controller.configs.config_changes import (
     known_resource,
     replaced,
 )
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.partitions.partition_changes import MIN_INSYNC_REPLICAS
-from millstream.controller.result import ControllerResult
-from millstream.controller.settings import ControllerSettings
 from millstream.controller.topics.topic_overrides import check_topic_overrides
 from millstream.errors import (
     ConfigError,
@@ -40,17 +39,11 @@ from millstream.metadata.group_config import check_group_config
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import TOPIC_CONFIGS
 from millstream.metadata.topic_names import check_topic_name
+from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated import alter_configs as whole
 from millstream.protocol.generated import incremental_alter_configs as incremental
 from millstream.protocol.generated.metadata_records import ClearElrRecord, ConfigRecord
-
-
-class _ValidationContext(NamedTuple):
-    """The metadata and settings that a change is checked against."""
-
-    image: MetadataImage
-    settings: ControllerSettings
 
 
 class _Named(Protocol):
@@ -77,16 +70,13 @@ AnswerT = TypeVar("AnswerT", bound=_Answer)
 
 
 def plan_incremental_alter_configs(
-    request: incremental.IncrementalAlterConfigsRequest,
-    image: MetadataImage,
-    settings: ControllerSettings,
+    context: ControllerContext, request: incremental.IncrementalAlterConfigsRequest
 ) -> ControllerResult[incremental.IncrementalAlterConfigsResponse]:
     """Returns the records of all resources whose changes are fine; none with `validate_only`."""
-    context = _ValidationContext(image, settings)
 
     def after(resource: incremental.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
         table, defaults = _editable_lists(known.type, context)
-        return after_changes(resource.configs, image.config(known), table, defaults)
+        return after_changes(resource.configs, context.image.config(known), table, defaults)
 
     answers = [
         incremental.AlterConfigsResourceResponse(
@@ -101,8 +91,13 @@ def plan_incremental_alter_configs(
     return ControllerResult(() if request.validate_only else tuple(records), response)
 
 
+INCREMENTAL_ALTER_CONFIGS: Final = ControllerApi(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS, plan_incremental_alter_configs
+)
+
+
 def plan_alter_configs(
-    request: whole.AlterConfigsRequest, image: MetadataImage, settings: ControllerSettings
+    context: ControllerContext, request: whole.AlterConfigsRequest
 ) -> ControllerResult[whole.AlterConfigsResponse]:
     """Returns the records for the older API, in which keys that a resource's request does not name
     go back to their defaults.
@@ -120,16 +115,19 @@ def plan_alter_configs(
         )
         for each in request.resources
     ]
-    records = _all_records(request.resources, answers, after, _ValidationContext(image, settings))
+    records = _all_records(request.resources, answers, after, context)
     response = whole.AlterConfigsResponse(responses=answers)
     return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+ALTER_CONFIGS: Final = ControllerApi(ApiKey.ALTER_CONFIGS, plan_alter_configs)
 
 
 def _all_records(
     resources: Sequence[ResourceT],
     answers: Iterable[AnswerT],
     after: Callable[[ResourceT, ConfigResource], dict[str, str]],
-    context: _ValidationContext,
+    context: ControllerContext,
 ) -> list[MetadataRecord]:
     """Fills in what is wrong with each resource; gives the records of the others."""
     counts = Counter((each.resource_type, each.resource_name) for each in resources)
@@ -182,9 +180,9 @@ def _check_name(resource: ConfigResource, image: MetadataImage) -> None:
 
 
 def _check_overrides(
-    resource: ConfigResource, overrides: Mapping[str, str], context: _ValidationContext
+    resource: ConfigResource, overrides: Mapping[str, str], context: ControllerContext
 ) -> None:
-    image, settings = context
+    image, settings = context.image, context.settings
     broker = BrokerSettings.of(image, settings.node_id, settings.static)
     match resource.type:
         case ConfigResourceType.TOPIC:
@@ -204,13 +202,13 @@ def _check_overrides(
 
 
 def _editable_lists(
-    kind: ConfigResourceType, context: _ValidationContext
+    kind: ConfigResourceType, context: ControllerContext
 ) -> tuple[Mapping[str, ConfigKey], Mapping[str, str]]:
     """The keys that may be lists, and what they hold where they are not set.
 
     Lists of other kinds are not edited in place.
     """
-    image, settings = context
+    image, settings = context.image, context.settings
     if kind is ConfigResourceType.TOPIC:
         broker = BrokerSettings.of(image, settings.node_id, settings.static)
         return TOPIC_CONFIGS, broker.topic_defaults()

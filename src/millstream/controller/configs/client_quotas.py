@@ -6,12 +6,12 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from millstream.controller.result import ControllerResult
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import InvalidRequest, KafkaError, PolicyViolation
 from millstream.metadata.delta import MetadataRecord
-from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import QuotaEntity, quota_entity
+from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ConfigType
 from millstream.protocol.generated import metadata_records
 from millstream.protocol.generated.alter_client_quotas import (
@@ -41,7 +41,7 @@ _PARTS_MAX: Final = 100
 
 
 def plan_alter_client_quotas(
-    request: AlterClientQuotasRequest, image: MetadataImage
+    context: ControllerContext, request: AlterClientQuotasRequest
 ) -> ControllerResult[AlterClientQuotasResponse]:
     """The first mention of an entity counts; its result is an error when it comes again.
 
@@ -64,11 +64,14 @@ def plan_alter_client_quotas(
             keys = [op.key for op in entry.ops]
             if repeated or len(set(keys)) != len(keys):
                 raise InvalidRequest(f"Ignoring duplicate entity {_text(entity)}")
-            records += _changes(entity, entry.ops, image.client_quotas.get(entity, {}))
+            records += _changes(entity, entry.ops, context.image.client_quotas.get(entity, {}))
         except KafkaError as error:
             result.error_code, result.error_message = error.code, str(error)
     response = AlterClientQuotasResponse(entries=list(results.values()))
     return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+ALTER_CLIENT_QUOTAS: Final = ControllerApi(ApiKey.ALTER_CLIENT_QUOTAS, plan_alter_client_quotas)
 
 
 def _result(parts: Mapping[str, str | None]) -> AlterClientQuotasResponseEntryData:

@@ -8,10 +8,11 @@ partition is altered or refused by itself; what it becomes is decided in `partit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.partitions.partition_change import Election, PartitionTarget
 from millstream.controller.partitions.partition_changes import PartitionChanges
-from millstream.controller.result import ControllerResult
 from millstream.errors import (
     FencedLeaderEpoch,
     IneligibleReplica,
@@ -34,6 +35,7 @@ from millstream.metadata.image import (
 )
 from millstream.metadata.topics_delta import NO_LEADER_CHANGE, merged
 from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionRequestPartitionData,
@@ -48,13 +50,13 @@ _ANY_EPOCH = -1
 
 
 def plan_alter_partition(
-    request: AlterPartitionRequest, changes: PartitionChanges
+    context: ControllerContext, request: AlterPartitionRequest
 ) -> ControllerResult[AlterPartitionResponse]:
     """Alters the partitions that the broker leads.
 
     Raises StaleBrokerEpoch; a partition's own error is in the response.
     """
-    broker_id = BrokerId(request.broker_id)
+    changes, broker_id = context.partition_changes(), BrokerId(request.broker_id)
     _check_sender(broker_id, request.broker_epoch, changes.image)
     records: list[MetadataRecord] = []
     topics = []
@@ -71,6 +73,13 @@ def plan_alter_partition(
                 )
         topics.append(AlterPartitionResponseTopicData(topic_id=asked.topic_id, partitions=answers))
     return ControllerResult(tuple(records), AlterPartitionResponse(topics=topics))
+
+
+ALTER_PARTITION: Final = ControllerApi(
+    ApiKey.ALTER_PARTITION,
+    plan_alter_partition,
+    lambda request, _image: sum(len(each.partitions) for each in request.topics),
+)
 
 
 def _check_sender(broker_id: BrokerId, broker_epoch: int, image: MetadataImage) -> None:

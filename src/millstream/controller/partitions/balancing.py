@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from millstream.controller.operation import ControllerContext, ControllerResult
 from millstream.controller.partitions.leadership import partitions_of
 from millstream.controller.partitions.partition_change import Election, PartitionTarget
 from millstream.controller.partitions.partition_changes import PartitionChanges
-from millstream.controller.result import ControllerResult
 from millstream.metadata.image import PartitionImage, TopicImage
 from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
@@ -21,8 +21,12 @@ CHANGES_PER_RUN_MAX: Final = 1_000
 between."""
 
 
-def plan_balance(changes: PartitionChanges) -> ControllerResult[bool]:
-    """Elects preferred replicas that are in sync and do not lead. The response says whether more may be due at once."""
+def plan_balance(context: ControllerContext, _request: None) -> ControllerResult[bool]:
+    """Elects preferred replicas that are in sync and do not lead, so many at once.
+
+    The response says whether more may be due: the caller asks again then.
+    """
+    changes = context.partition_changes()
     imbalanced = (
         (topic, partition)
         for topic, partition in partitions_of(changes.image)
@@ -31,11 +35,12 @@ def plan_balance(changes: PartitionChanges) -> ControllerResult[bool]:
     return _elected(changes, imbalanced, Election.PREFERRED)
 
 
-def plan_unclean_elections(changes: PartitionChanges) -> ControllerResult[bool]:
-    """Elects any replica that is up for partitions without a leader, where the topic allows it.
+def plan_unclean_elections(context: ControllerContext, _request: None) -> ControllerResult[bool]:
+    """Elects any replica that is up for partitions without a leader, where the topic allows it, so many at once.
 
     The response as that of `plan_balance`.
     """
+    changes = context.partition_changes()
     lost = (
         (topic, partition)
         for topic, partition in partitions_of(changes.image)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.controller.operation import (
+    ControllerApi,
+    ControllerContext,
+    ControllerResult,
+    every_partition,
+)
 from millstream.controller.partitions.partition_change import Election, PartitionTarget
 from millstream.controller.partitions.partition_changes import PartitionChanges
-from millstream.controller.result import ControllerResult
 from millstream.errors import (
     ElectionNotNeeded,
     EligibleLeadersNotAvailable,
@@ -16,6 +21,8 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ElectionType
 from millstream.protocol.generated.elect_leaders import (
     ElectLeadersRequest,
@@ -29,7 +36,7 @@ _NOT_NEEDED: Final = ElectionNotNeeded.code
 
 
 def plan_elect_leaders(
-    request: ElectLeadersRequest, changes: PartitionChanges
+    context: ControllerContext, request: ElectLeadersRequest
 ) -> ControllerResult[ElectLeadersResponse]:
     """Returns one result for each partition named; of all partitions, only those where something happened.
 
@@ -39,7 +46,7 @@ def plan_elect_leaders(
         election = ElectionType(request.election_type)
     except ValueError:
         raise InvalidRequest(f"Unknown election type {request.election_type}") from None
-    everywhere = request.topic_partitions is None
+    changes, everywhere = context.partition_changes(), request.topic_partitions is None
     named = (
         [(topic.name, list(range(len(topic.partitions)))) for topic in changes.image.topics]
         if request.topic_partitions is None
@@ -60,6 +67,15 @@ def plan_elect_leaders(
                 result.partition_result.append(outcome)
     response = ElectLeadersResponse(replica_election_results=results)
     return ControllerResult(tuple(records.values()), response)
+
+
+def _partitions(request: ElectLeadersRequest, image: MetadataImage) -> int:
+    if request.topic_partitions is None:
+        return every_partition(request, image)
+    return sum(len(each.partitions) for each in request.topic_partitions)
+
+
+ELECT_LEADERS: Final = ControllerApi(ApiKey.ELECT_LEADERS, plan_elect_leaders, _partitions)
 
 
 def elected(

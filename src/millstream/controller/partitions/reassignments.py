@@ -7,10 +7,12 @@ decided in `partition_change`.
 
 from __future__ import annotations
 
+from typing import Final
+
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.partitions.partition_change import Election, PartitionTarget
 from millstream.controller.partitions.partition_changes import PartitionChanges
 from millstream.controller.partitions.replica_health import is_reassigning
-from millstream.controller.result import ControllerResult
 from millstream.controller.topics.new_partitions import check_assignment
 from millstream.errors import (
     InvalidReplicaAssignment,
@@ -22,6 +24,7 @@ from millstream.errors import (
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import PartitionImage, TopicImage
 from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -33,9 +36,10 @@ from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 
 def plan_alter_reassignments(
-    request: AlterPartitionReassignmentsRequest, changes: PartitionChanges
+    context: ControllerContext, request: AlterPartitionReassignmentsRequest
 ) -> ControllerResult[AlterPartitionReassignmentsResponse]:
     """Returns one result for each partition; no replicas means that the move is called off."""
+    changes = context.partition_changes()
     keep_factor = not request.allow_replication_factor_change
     records: dict[tuple[str, int], MetadataRecord] = {}
     responses = []
@@ -60,6 +64,13 @@ def plan_alter_reassignments(
         responses=responses,
     )
     return ControllerResult(tuple(records.values()), response)
+
+
+ALTER_PARTITION_REASSIGNMENTS: Final = ControllerApi(
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    plan_alter_reassignments,
+    lambda request, _image: sum(len(each.partitions) for each in request.topics),
+)
 
 
 def _planned(

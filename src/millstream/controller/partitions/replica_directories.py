@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from millstream.controller.brokers.broker_lifecycle import registered_broker
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.partitions.leadership import plan_replicas_lost
 from millstream.controller.partitions.partition_change import PartitionTarget
-from millstream.controller.partitions.partition_changes import PartitionChanges
-from millstream.controller.result import ControllerResult
 from millstream.errors import (
     NotLeaderOrFollower,
     UnknownTopicId,
@@ -19,6 +19,7 @@ from millstream.metadata.directory_ids import is_online
 from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
 from millstream.model import BrokerId, Uuid
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsRequestDirectoryData,
@@ -32,13 +33,13 @@ from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 
 def plan_replica_directories(
-    request: AssignReplicasToDirsRequest, changes: PartitionChanges
+    context: ControllerContext, request: AssignReplicasToDirsRequest
 ) -> ControllerResult[AssignReplicasToDirsResponse]:
     """Assigns replicas to data directories.
 
     Raises UnsupportedVersion, StaleBrokerEpoch; a partition's own error is in the response.
     """
-    image = changes.image
+    image, changes = context.image, context.partition_changes()
     if not can(image, Capability.DIRECTORY_ASSIGNMENT):
         raise UnsupportedVersion("Directory assignment is not supported yet.")
     broker = registered_broker(image, request.broker_id, request.broker_epoch)
@@ -64,6 +65,15 @@ def plan_replica_directories(
         ]
     )
     return ControllerResult(tuple(records), response)
+
+
+ASSIGN_REPLICAS_TO_DIRS: Final = ControllerApi(
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+    plan_replica_directories,
+    lambda request, _image: sum(
+        len(topic.partitions) for directory in request.directories for topic in directory.topics
+    ),
+)
 
 
 def _assigned(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import InvalidRequest, KafkaError, PolicyViolation
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import AccessControlEntry
 from millstream.model import Uuid, uuid_from_random
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -40,12 +42,12 @@ from millstream.security.acl_filter import AclFilter
 
 
 def plan_create_acls(
-    request: CreateAclsRequest, image: MetadataImage, context: ControllerContext
+    context: ControllerContext, request: CreateAclsRequest
 ) -> ControllerResult[CreateAclsResponse]:
     """A rule that exists already is fine and needs no record. Raises PolicyViolation for too many at once."""
     if len(request.creations) > RECORDS_PER_REQUEST_MAX:
         raise PolicyViolation("Unable to perform excessively large batch operation.")
-    known = set(image.acls.values())
+    known = set(context.image.acls.values())
     records: list[MetadataRecord] = []
     results: list[AclCreationResult] = []
     for creation in request.creations:
@@ -58,12 +60,15 @@ def plan_create_acls(
         entry = _entry(creation)
         if entry not in known:
             known.add(entry)
-            records.append(_record(entry, image, context.random))
+            records.append(_record(entry, context.image, context.random))
     return ControllerResult(tuple(records), CreateAclsResponse(results=results))
 
 
+CREATE_ACLS: Final = ControllerApi(ApiKey.CREATE_ACLS, plan_create_acls)
+
+
 def plan_delete_acls(
-    request: DeleteAclsRequest, image: MetadataImage
+    context: ControllerContext, request: DeleteAclsRequest
 ) -> ControllerResult[DeleteAclsResponse]:
     """A rule that several filters find is deleted once and told in every answer."""
     deleted: dict[Uuid, MetadataRecord] = {}
@@ -71,7 +76,7 @@ def plan_delete_acls(
     for given in request.filters:
         try:
             asked = _filter(given)
-            found = {i: entry for i, entry in image.acls.items() if asked.matches(entry)}
+            found = {i: entry for i, entry in context.image.acls.items() if asked.matches(entry)}
             if len(deleted | found) > RECORDS_PER_REQUEST_MAX:
                 raise InvalidRequest(
                     f"Cannot remove more than {RECORDS_PER_REQUEST_MAX} acls in a single delete operation."
@@ -82,6 +87,9 @@ def plan_delete_acls(
         deleted.update((acl_id, RemoveAccessControlEntryRecord(id=acl_id)) for acl_id in found)
         results.append(DeleteAclsFilterResult(0, None, _matching(list(found.values()))))
     return ControllerResult(tuple(deleted.values()), DeleteAclsResponse(filter_results=results))
+
+
+DELETE_ACLS: Final = ControllerApi(ApiKey.DELETE_ACLS, plan_delete_acls)
 
 
 def _check_creation(creation: AclCreation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from typing import Final
 
-from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.settings import DelegationTokenSettings
 from millstream.errors import (
     DelegationTokenAuthDisabled,
@@ -20,6 +20,7 @@ from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import TokenInformation
 from millstream.model import uuid_from_random, uuid_text
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -53,16 +54,14 @@ _RENEWERS_MAX: Final = 1_000
 
 
 def plan_create_token(
-    request: CreateDelegationTokenRequest,
-    image: MetadataImage,
-    settings: DelegationTokenSettings,
-    context: ControllerContext,
+    context: ControllerContext, request: CreateDelegationTokenRequest
 ) -> ControllerResult[CreateDelegationTokenResponse]:
     """Creates a token.
 
     Raises DelegationTokenAuthDisabled, UnsupportedVersion, InvalidPrincipalType, PolicyViolation.
     """
     check_renewers(request)
+    image, settings = context.image, context.settings.delegation_tokens
     secret_key = _secret_key(settings, image)
     now_ms, requester = context.now.wall_ms, context.principal
     owner = requester.text
@@ -100,6 +99,9 @@ def plan_create_token(
     return ControllerResult((record,), response)
 
 
+CREATE_DELEGATION_TOKEN: Final = ControllerApi(ApiKey.CREATE_DELEGATION_TOKEN, plan_create_token)
+
+
 def new_token_id(random: Random) -> str:
     """Returns an id that does not look like an option of a command, as Kafka's do."""
     while (text := uuid_text(uuid_from_random(random.randbytes(16)))).startswith("-"):
@@ -121,17 +123,14 @@ def check_renewers(request: CreateDelegationTokenRequest) -> None:
 
 
 def plan_renew_token(
-    request: RenewDelegationTokenRequest,
-    image: MetadataImage,
-    settings: DelegationTokenSettings,
-    context: ControllerContext,
+    context: ControllerContext, request: RenewDelegationTokenRequest
 ) -> ControllerResult[RenewDelegationTokenResponse]:
     """Gives a token a later expiry.
 
     Raises DelegationTokenAuthDisabled, UnsupportedVersion, -NotFound, -Expired, -OwnerMismatch.
     """
-    now_ms = context.now.wall_ms
-    token = _token_with(bytes(request.hmac), image, settings)
+    now_ms, settings = context.now.wall_ms, context.settings.delegation_tokens
+    token = _token_with(bytes(request.hmac), context.image, settings)
     _check_alive(token, now_ms)
     _check_owner(token, context.principal.text)
     period_ms = _limit_period_ms(request.renew_period_ms, settings.expiry_time_ms)
@@ -141,15 +140,16 @@ def plan_renew_token(
     )
 
 
+RENEW_DELEGATION_TOKEN: Final = ControllerApi(ApiKey.RENEW_DELEGATION_TOKEN, plan_renew_token)
+
+
 def plan_expire_token(
-    request: ExpireDelegationTokenRequest,
-    image: MetadataImage,
-    settings: DelegationTokenSettings,
-    context: ControllerContext,
+    context: ControllerContext, request: ExpireDelegationTokenRequest
 ) -> ControllerResult[ExpireDelegationTokenResponse]:
     """Changes when a token expires; a negative period removes it now. Raises as `plan_renew_token`."""
     now_ms, period_ms = context.now.wall_ms, request.expiry_time_period_ms
-    token = _token_with(bytes(request.hmac), image, settings)
+    settings = context.settings.delegation_tokens
+    token = _token_with(bytes(request.hmac), context.image, settings)
     _check_owner(token, context.principal.text)
     if period_ms < 0:
         removal = RemoveDelegationTokenRecord(token_id=token.token_id)
@@ -163,11 +163,14 @@ def plan_expire_token(
     )
 
 
-def plan_sweep_tokens(image: MetadataImage, context: ControllerContext) -> ControllerResult[None]:
+EXPIRE_DELEGATION_TOKEN: Final = ControllerApi(ApiKey.EXPIRE_DELEGATION_TOKEN, plan_expire_token)
+
+
+def plan_sweep_tokens(context: ControllerContext, _request: None) -> ControllerResult[None]:
     """Removes tokens that have expired and cannot be used any more."""
     expired = tuple(
         RemoveDelegationTokenRecord(token_id=token.token_id)
-        for token in image.delegation_tokens.values()
+        for token in context.image.delegation_tokens.values()
         if _is_expired(token, context.now.wall_ms)
     )
     return ControllerResult(expired, None)

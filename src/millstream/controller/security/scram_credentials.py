@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
-from millstream.controller.result import ControllerResult
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.errors import (
     DuplicateResource,
     KafkaError,
@@ -20,6 +21,7 @@ from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import ScramUser
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -47,11 +49,12 @@ class _Alteration:
 
 
 def plan_alter_scram_credentials(
-    request: AlterUserScramCredentialsRequest, image: MetadataImage
+    context: ControllerContext, request: AlterUserScramCredentialsRequest
 ) -> ControllerResult[AlterUserScramCredentialsResponse]:
     """A user can be altered once in a request; the first thing wrong with a user is told, deletions
     before the others.
     """
+    image = context.image
     alterations = [
         *(_Alteration(asked.name, partial(_deletion, asked, image)) for asked in request.deletions),
         *(_Alteration(asked.name, partial(_upsertion, asked)) for asked in request.upsertions),
@@ -79,6 +82,11 @@ def plan_alter_scram_credentials(
             records.append(record)
     response = AlterUserScramCredentialsResponse(results=list(results.values()))
     return ControllerResult(tuple(records), response)
+
+
+ALTER_USER_SCRAM_CREDENTIALS: Final = ControllerApi(
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS, plan_alter_scram_credentials
+)
 
 
 def _upsertion(asked: ScramCredentialUpsertion) -> UserScramCredentialRecord:

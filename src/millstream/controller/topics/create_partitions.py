@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
-from millstream.controller.result import ControllerContext, ControllerResult
-from millstream.controller.settings import ControllerSettings
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.topics.new_partitions import (
     check_assignment,
     check_has_leader,
@@ -23,6 +23,7 @@ from millstream.errors import (
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -35,10 +36,7 @@ from millstream.runtime.random import Random
 
 
 def plan_create_partitions(
-    request: CreatePartitionsRequest,
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: ControllerContext,
+    context: ControllerContext, request: CreatePartitionsRequest
 ) -> ControllerResult[CreatePartitionsResponse]:
     """Returns the records of all topics that can grow; none with `validate_only`."""
     counts = Counter(topic.name for topic in request.topics)
@@ -49,7 +47,7 @@ def plan_create_partitions(
             if counts[topic.name] > 1:
                 raise InvalidRequest("Duplicate topic name.")
             added = _added_partitions(
-                topic, image, context.random, settings.partitions_per_request_max
+                topic, context.image, context.random, context.settings.partitions_per_request_max
             )
             context.charge(len(added))
         except KafkaError as error:
@@ -63,6 +61,13 @@ def plan_create_partitions(
             results.append(CreatePartitionsTopicResult(name=topic.name))
     response = CreatePartitionsResponse(context.throttle_time_ms, results)
     return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+CREATE_PARTITIONS: Final = ControllerApi(
+    ApiKey.CREATE_PARTITIONS,
+    plan_create_partitions,
+    lambda request, _image: sum(each.count for each in request.topics),
+)
 
 
 def _added_partitions(

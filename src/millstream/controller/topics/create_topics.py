@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Final
 
-from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX, ControllerSettings
 from millstream.controller.topics.new_partitions import (
     check_assignment,
@@ -39,6 +40,7 @@ from millstream.model import (
     uuid_from_random,
     uuid_text,
 )
+from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.create_topics import (
     CreatableTopic,
@@ -67,15 +69,13 @@ class _Plan:
 
 
 def plan_create_topics(
-    request: CreateTopicsRequest,
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: ControllerContext,
+    context: ControllerContext, request: CreateTopicsRequest
 ) -> ControllerResult[CreateTopicsResponse]:
     """Returns the records of all topics that can be created; none with `validate_only`.
 
     Raises PolicyViolation when the request wants more partitions than one metadata batch should hold.
     """
+    image, settings = context.image, context.settings
     _check_size(request, settings)
     counts = Counter(topic.name for topic in request.topics)
     broker = BrokerSettings.of(image, settings.node_id, settings.static)
@@ -100,6 +100,15 @@ def plan_create_topics(
         raise PolicyViolation("Unable to perform excessively large batch operation.")
     response = CreateTopicsResponse(context.throttle_time_ms, results)
     return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+CREATE_TOPICS: Final = ControllerApi(
+    ApiKey.CREATE_TOPICS,
+    plan_create_topics,
+    lambda request, _image: sum(
+        max(len(each.assignments), each.num_partitions) for each in request.topics
+    ),
+)
 
 
 def new_topic_id(random: Random) -> Uuid:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
-from millstream.controller.result import ControllerContext, ControllerResult
-from millstream.controller.settings import ControllerSettings
+from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.errors import (
     InvalidRequest,
     KafkaError,
@@ -16,6 +16,7 @@ from millstream.errors import (
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -26,10 +27,7 @@ from millstream.protocol.generated.metadata_records import RemoveTopicRecord
 
 
 def plan_delete_topics(
-    request: DeleteTopicsRequest,
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: ControllerContext,
+    context: ControllerContext, request: DeleteTopicsRequest
 ) -> ControllerResult[DeleteTopicsResponse]:
     """Plans deletions.
 
@@ -41,13 +39,13 @@ def plan_delete_topics(
     results: list[DeletableTopicResult] = []
     for entry in {_identity(entry): entry for entry in entries}.values():
         try:
-            if not settings.delete_topic_enable:
+            if not context.settings.delete_topic_enable:
                 raise TopicDeletionDisabled
             if counts[_identity(entry)] > 1:
                 raise InvalidRequest(
                     f"Duplicate topic {'name' if entry.name is not None else 'id'}."
                 )
-            topic = _topic(entry, image)
+            topic = _topic(entry, context.image)
         except KafkaError as error:
             results.append(_result(entry.name, entry.topic_id, error))
         else:
@@ -67,6 +65,9 @@ def plan_delete_topics(
             results.append(DeletableTopicResult(name=topic.name, topic_id=topic_id))
     response = DeleteTopicsResponse(context.throttle_time_ms, results)
     return ControllerResult(tuple(records), response)
+
+
+DELETE_TOPICS: Final = ControllerApi(ApiKey.DELETE_TOPICS, plan_delete_topics)
 
 
 def _result(name: str | None, topic_id: Uuid, error: KafkaError) -> DeletableTopicResult:

@@ -20,13 +20,17 @@ from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.apis import ControllerApi
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.brokers.broker_lifecycle import plan_heartbeat
+from millstream.controller.brokers.registration import plan_registration
 from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerContext
+from millstream.controller.operation import ControllerApi, ControllerContext
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, BrokerId, Uuid
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
@@ -63,7 +67,7 @@ class AdminNode:
         )
         self.live = Controller(MetadataImage(cluster_id="cluster"), settings, epoch=1)
         self.kraft_version = KRAFT_VERSION_DYNAMIC
-        self.submitted: list[str] = []
+        self.submitted: list[ApiKey] = []
         self.requests: list[Any] = []
         self.failures: list[KafkaError] = []
         """What the next submissions fail with."""
@@ -95,7 +99,7 @@ class AdminNode:
         self.quorum_refuses: type[KafkaError] | None = None
         self._random = random.Random(5)
         self._offset = 0
-        self.run(Controller.handle_activation, False)
+        self.run(plan_activation, False)
         self.add_broker(1)
 
     def start(self, coroutine: Coroutine[None, None, None], name: str) -> None:
@@ -112,18 +116,25 @@ class AdminNode:
         request: object,
         caller: RequestContext | None = None,
     ) -> object:
-        self.submitted.append(api.handle.__name__)
+        self.submitted.append(api.key)
         self.requests.append(request)
         if self.failures:
             raise self.failures.pop(0)
         principal = ANONYMOUS if caller is None else caller.principal
-        return self.run(api.handle, request, principal)
+        return self.run(api.plan, request, principal)
 
-    def run(
-        self, handle: Callable, request: object, principal: KafkaPrincipal = ANONYMOUS
-    ) -> object:
-        context = ControllerContext(Instant(0, 0), self._random, self._offset, principal)
-        result = handle(self.live, request, context)
+    def run(self, plan: Callable, request: object, principal: KafkaPrincipal = ANONYMOUS) -> object:
+        live = self.live
+        context = ControllerContext(
+            live.image,
+            live.settings,
+            live.sessions,
+            Instant(0, 0),
+            self._random,
+            self._offset,
+            principal,
+        )
+        result = plan(context, request)
         for record in result.records:
             self.live.replay(self._offset, record)
             self._offset += 1
@@ -168,12 +179,12 @@ class AdminNode:
             features=[Feature(name=n, min_supported_version=r.lowest, max_supported_version=r.highest) for n, r in SUPPORTED_FEATURES.items()],
             log_dirs=[Uuid(bytes([broker_id]) * 16)],
         )  # fmt: skip
-        epoch = self.run(Controller.handle_broker_registration, request).broker_epoch
+        epoch = self.run(plan_registration, request).broker_epoch
         if not fenced:
             heartbeat = BrokerHeartbeatRequest(
                 broker_id=broker_id, broker_epoch=epoch, current_metadata_offset=epoch
             )
-            self.run(Controller.handle_broker_heartbeat, heartbeat)
+            self.run(plan_heartbeat, heartbeat)
 
     def create(self, name: str, partitions: int = 1, factor: int = 1, **configs: str) -> None:
         given = [
@@ -183,7 +194,7 @@ class AdminNode:
         topic = CreatableTopic(
             name=name, num_partitions=partitions, replication_factor=factor, configs=given
         )
-        response = self.run(Controller.handle_create_topics, CreateTopicsRequest(topics=[topic]))
+        response = self.run(plan_create_topics, CreateTopicsRequest(topics=[topic]))
         assert response.topics[0].error_code == 0, response.topics[0].error_message
 
     def configure(self, **settings: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.handlers import alter_replica_log_dirs, delete_records, describe_log_dirs
 from millstream.broker.requests.handler_services import bound
-from millstream.controller.apis import INCREMENTAL_ALTER_CONFIGS
+from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
 from millstream.errors import (
     InvalidTopic,
     KafkaStorageError,

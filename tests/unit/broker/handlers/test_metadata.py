@@ -11,6 +11,7 @@ import pytest
 from millstream.broker.handlers.metadata import handle
 from millstream.errors import InvalidRequest, NotController
 from millstream.model import Uuid
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -127,7 +128,7 @@ def test_an_unknown_topic_is_created_behind_the_answer(
     ]
     assert node.submitted == []
     node.catch_up()
-    assert node.submitted == ["handle_create_topics"]
+    assert node.submitted == [ApiKey.CREATE_TOPICS]
     told = "topic new did not exist and was created, because client 'someone' asked for it"
     assert caplog.messages[0].startswith(told)
     assert summary(ask(node, 13, "new", allow_auto_topic_creation=True)) == [("new", 0, 1)]
@@ -137,7 +138,7 @@ def test_a_topic_is_created_once_however_many_ask_for_it_meanwhile(node: object)
     ask(node, 13, "new", allow_auto_topic_creation=True)
     ask(node, 13, "new", "newer", allow_auto_topic_creation=True)
     node.catch_up()
-    assert node.submitted == ["handle_create_topics", "handle_create_topics"]
+    assert node.submitted == [ApiKey.CREATE_TOPICS, ApiKey.CREATE_TOPICS]
     assert [len(request.topics) for request in node.requests] == [1, 1]
 
 
@@ -149,7 +150,7 @@ def test_no_topic_is_created_by_being_asked_for_where_there_are_very_many(
     for name in ("b", "c", "d"):
         ask(node, 13, name, allow_auto_topic_creation=True)
         node.catch_up()
-    assert node.submitted == ["handle_create_topics"]
+    assert node.submitted == [ApiKey.CREATE_TOPICS]
     assert sorted(node.live.image.topics.by_name) == ["a", "b"]
     assert caplog.text.count("are not created: the cluster has 2 already") == 1
 

@@ -9,6 +9,7 @@ import pytest
 
 from millstream.broker.handlers import add_offsets_to_txn, find_coordinator, txn_offset_commit
 from millstream.errors import CoordinatorNotAvailable
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.protocol.generated.txn_offset_commit import (
@@ -54,7 +55,7 @@ def test_a_coordinator_is_there_when_it_is_asked_for_again(
     assert (look(node, kind).error_code, node.submitted) == (NOT_AVAILABLE, [])
     assert look(node, kind).error_code == NOT_AVAILABLE
     node.catch_up()
-    assert node.submitted == ["handle_create_topics"]
+    assert node.submitted == [ApiKey.CREATE_TOPICS]
     assert (look(node, kind).error_code, look(node, kind).node_id) == (0, 1)
 
 

@@ -14,12 +14,13 @@ from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION, CREATE_TOPICS
 from millstream.controller.brokers import broker_lifecycle
-from millstream.controller.controller import Controller
+from millstream.controller.brokers.broker_lifecycle import BROKER_HEARTBEAT, plan_heartbeat
+from millstream.controller.brokers.registration import BROKER_REGISTRATION, plan_registration
+from millstream.controller.operation import ControllerResult
 from millstream.controller.partitions.leadership import plan_broker_gone
-from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
+from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.errors import (
     InvalidRequest,
     NotController,
@@ -122,10 +123,10 @@ async def log() -> Log:
         features=FEATURES, log_dirs=[Uuid(b"1" * 16)],
     )  # fmt: skip
     submit = log.runner.submit
-    registered = await log.settle(submit(Controller.handle_broker_registration, registration))
+    registered = await log.settle(submit(plan_registration, registration))
     epoch = registered.broker_epoch
     alive = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=epoch)
-    await log.settle(submit(Controller.handle_broker_heartbeat, alive))
+    await log.settle(submit(plan_heartbeat, alive))
     return log
 
 

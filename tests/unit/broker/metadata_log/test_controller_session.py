@@ -12,7 +12,7 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.metadata_log import controller_session
 from millstream.broker.metadata_log.controller_session import ControllerSession
-from millstream.controller.controller import Controller
+from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
 from millstream.errors import NotController
 from tests.patience import until
 from tests.sim.virtual_time import run_in_virtual_time
@@ -54,8 +54,8 @@ def session(runner: Runner, settings: dict[str, str] = NOW_AND_THEN) -> Controll
 @pytest.mark.parametrize(
     ("task", "handle"),
     [
-        (ControllerSession.balance_leaders, Controller.handle_imbalance),
-        (ControllerSession.elect_uncleanly, Controller.handle_partitions_without_leader),
+        (ControllerSession.balance_leaders, plan_balance),
+        (ControllerSession.elect_uncleanly, plan_unclean_elections),
     ],
 )
 async def test_a_run_that_leaves_something_is_followed_by_another_at_once(

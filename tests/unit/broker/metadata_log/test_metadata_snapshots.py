@@ -12,7 +12,9 @@ from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.snapshots import image_of, snapshot_of
 from millstream.broker.node.broker_part import BrokerPart
-from millstream.controller.apis import ALTER_CLIENT_QUOTAS, CREATE_TOPICS, UPDATE_FEATURES
+from millstream.controller.brokers.features import UPDATE_FEATURES
+from millstream.controller.configs.client_quotas import ALTER_CLIENT_QUOTAS
+from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.errors import KafkaStorageError
 from millstream.metadata.delta import MetadataDelta
 from millstream.metadata.features import feature_records

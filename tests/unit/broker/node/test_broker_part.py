@@ -26,13 +26,11 @@ from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller.apis import (
-    BROKER_HEARTBEAT,
-    BROKER_REGISTRATION,
-    CREATE_TOPICS,
-    DELETE_TOPICS,
-    INCREMENTAL_ALTER_CONFIGS,
-)
+from millstream.controller.brokers.broker_lifecycle import BROKER_HEARTBEAT
+from millstream.controller.brokers.registration import BROKER_REGISTRATION
+from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
+from millstream.controller.topics.create_topics import CREATE_TOPICS
+from millstream.controller.topics.delete_topics import DELETE_TOPICS
 from millstream.errors import (
     ConfigError,
     KafkaStorageError,

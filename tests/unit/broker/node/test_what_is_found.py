@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerResult
+from millstream.controller.operation import ControllerResult
 from millstream.protocol.generated.metadata_records import ConfigRecord
 from tests.support.simulated_disk import SimFileSystem
 from tests.unit.broker.node.test_broker_part import node
@@ -43,7 +42,7 @@ async def test_keys_that_are_not_valid_here_are_left_out_with_a_warning(
 ) -> None:
     """They may have been stored by another release: whoever asks is refused."""
 
-    def store(_controller: Controller, _request: None, _context: object) -> ControllerResult[None]:
+    def store(_context: object, _request: None) -> ControllerResult[None]:
         stored = {"message.format.version": "2.8", "retention.ms": "many", "segment.ms": "77"}
         records = [ConfigRecord(2, "t", name, value) for name, value in stored.items()]
         return ControllerResult(tuple(records), None)

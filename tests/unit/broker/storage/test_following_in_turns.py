@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.controller.apis import INCREMENTAL_ALTER_CONFIGS
+from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
 from millstream.errors import (
     UnknownTopicOrPartition,
 )

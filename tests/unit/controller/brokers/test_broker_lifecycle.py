@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.brokers.broker_lifecycle import plan_fence_expired, plan_heartbeat
 from millstream.controller.controller import Controller
+from millstream.controller.producer_ids import plan_producer_ids
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.errors import (
     DuplicateBrokerRegistration,
     InconsistentClusterId,
@@ -33,7 +37,7 @@ def create(world: object, name: str, *replicas: list[int]) -> None:
     topic = CreatableTopic(
         name=name, num_partitions=-1, replication_factor=-1, assignments=assignments
     )
-    response = world.submit(Controller.handle_create_topics, CreateTopicsRequest(topics=[topic]))
+    response = world.submit(plan_create_topics, CreateTopicsRequest(topics=[topic]))
     assert response.topics[0].error_code == 0
 
 
@@ -43,7 +47,7 @@ def leaders(world: object, name: str) -> list[tuple[int, int, tuple[int, ...]]]:
 
 def test_a_broker_epoch_is_the_offset_of_its_registration(make_world: Callable) -> None:
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     epoch = world.register(1)
     assert epoch == world.log[-1][0] == world.log[-1][1].broker_epoch
 
@@ -52,7 +56,7 @@ def test_a_registered_broker_is_fenced_until_it_has_seen_its_registration(
     make_world: Callable,
 ) -> None:
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     epoch = world.register(1)
     behind = world.heartbeat(1, current_metadata_offset=epoch - 1)
     assert (behind.is_caught_up, behind.is_fenced) == (False, True)
@@ -90,9 +94,7 @@ def test_registrations_that_do_not_fit_the_cluster_are_refused(world: object) ->
 
 def test_heartbeats_need_a_registration_of_that_epoch(world: object) -> None:
     with pytest.raises(StaleBrokerEpoch, match="No broker registration found"):
-        world.submit(
-            Controller.handle_broker_heartbeat, BrokerHeartbeatRequest(broker_id=9, broker_epoch=1)
-        )
+        world.submit(plan_heartbeat, BrokerHeartbeatRequest(broker_id=9, broker_epoch=1))
     with pytest.raises(StaleBrokerEpoch):
         world.heartbeat(1, broker_epoch=1)
 
@@ -105,10 +107,10 @@ def test_a_silent_broker_is_fenced_when_its_session_ends(make_world: Callable) -
     assert world.controller.session_deadline_ms(0) == 9_000
     world.now_ms = 8_000
     world.heartbeat(2)
-    world.submit(Controller.handle_expired_sessions, None)
+    world.submit(plan_fence_expired, None)
     assert not world.image.brokers[1].fenced
     world.now_ms = 9_000
-    world.submit(Controller.handle_expired_sessions, None)
+    world.submit(plan_fence_expired, None)
     assert [b.broker_id for b in world.image.brokers.values() if b.fenced] == [1]
     assert leaders(world, "t") == [(2, 1, (2,)), (2, 0, (2,))]
     assert leaders(world, "u") == [(-1, 1, (1,))]
@@ -122,7 +124,7 @@ def test_a_silence_shorter_than_the_session_changes_nothing(make_world: Callable
     before, written = world.image, len(world.log)
     for _ in range(3):
         world.now_ms += 8_999
-        world.submit(Controller.handle_expired_sessions, None)
+        world.submit(plan_fence_expired, None)
         assert not world.heartbeat(1).is_fenced
     assert (world.written(written), world.image) == ([], before)
 
@@ -165,7 +167,7 @@ def test_the_only_broker_may_stop_after_one_more_heartbeat(world: object) -> Non
 
 def test_a_fenced_broker_may_stop_at_once(make_world: Callable) -> None:
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     world.register(1)
     assert world.heartbeat(1, want_shut_down=True).should_shut_down
 
@@ -190,8 +192,8 @@ def test_what_becomes_of_a_broker_is_said_with_the_reason(make_world: Callable) 
     world.now_ms = 8_500
     world.heartbeat(2)
     world.now_ms = 9_500
-    world.submit(Controller.handle_expired_sessions, None)
-    world.submit(Controller.handle_expired_sessions, None)
+    world.submit(plan_fence_expired, None)
+    world.submit(plan_fence_expired, None)
     assert world.lines == [
         f"broker 1 of epoch {epoch[1]} is fenced: no heartbeat for 9500 ms, its session is 9000 ms (broker.session.timeout.ms)"
     ]
@@ -214,12 +216,12 @@ def test_producer_ids_come_in_blocks_of_1000_that_never_repeat(world: object) ->
     request = AllocateProducerIdsRequest(
         broker_id=1, broker_epoch=world.image.brokers[1].broker_epoch
     )
-    blocks = [world.submit(Controller.handle_allocate_producer_ids, request) for _ in range(2)]
+    blocks = [world.submit(plan_producer_ids, request) for _ in range(2)]
     assert [(b.producer_id_start, b.producer_id_len) for b in blocks] == [(0, 1000), (1000, 1000)]
     assert world.image.next_producer_id == 2000
     request.broker_epoch = 0
     with pytest.raises(StaleBrokerEpoch):
-        world.submit(Controller.handle_allocate_producer_ids, request)
+        world.submit(plan_producer_ids, request)
 
 
 def test_the_only_replica_that_leaves_cleanly_stays_eligible_and_leads_again(
@@ -322,7 +324,7 @@ def test_a_new_controller_lets_a_restarted_broker_register_though_its_old_sessio
     world = make_world()
     world.start_brokers(1)
     world.controller = Controller(world.image, world.settings, epoch=2)
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     assert world.register(1, incarnation=2) > 0
 
 

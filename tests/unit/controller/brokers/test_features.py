@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 
 import pytest
 
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.brokers.broker_sessions import BrokerSessions
 from millstream.controller.brokers.features import plan_update_features
-from millstream.controller.controller import Controller
-from millstream.controller.result import ControllerResult
+from millstream.controller.configs.alter_configs import plan_incremental_alter_configs
+from millstream.controller.operation import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.features import FEATURES, KRAFT_VERSION, feature_records
 from millstream.metadata.image import MetadataImage
-from millstream.model import BrokerId
+from millstream.model import BrokerId, Offset
 from millstream.protocol.generated.broker_registration import Feature
 from millstream.protocol.generated.incremental_alter_configs import (
     AlterableConfig,
@@ -27,6 +30,7 @@ from millstream.protocol.generated.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from millstream.runtime import Instant
 
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
@@ -47,7 +51,7 @@ def world(make_world: Callable) -> object:
 
 def begun(made: object, supported: Mapping[str, SupportedVersionRange]) -> object:
     """One broker is up, which supports what the controller supports."""
-    made.submit(Controller.handle_activation, False)
+    made.submit(plan_activation, False)
     made.register(
         1, features=[Feature(name=n, min_supported_version=r.lowest, max_supported_version=r.highest) for n, r in supported.items()]
     )  # fmt: skip
@@ -63,7 +67,7 @@ def update(world: object, *updates: tuple[str, int, int], validate_only: bool = 
         ],
         validate_only=validate_only,
     )
-    response = world.submit(Controller.handle_update_features, request)
+    response = world.submit(plan_update_features, request)
     return [result.feature for result in response.results]
 
 
@@ -219,7 +223,7 @@ def set_config(world: object, broker: str, name: str, value: str) -> None:
     config = AlterableConfig(name=name, config_operation=0, value=value)
     resource = AlterConfigsResource(resource_type=4, resource_name=broker, configs=[config])
     answer = world.submit(
-        Controller.handle_incremental_alter_configs,
+        plan_incremental_alter_configs,
         IncrementalAlterConfigsRequest(resources=[resource]),
     )
     assert answer.responses[0].error_code == 0
@@ -284,4 +288,13 @@ def planned(
     )
     keys = [FeatureUpdateKey(name, level, upgrade_type=kind) for name, level, kind in updates]
     request = UpdateFeaturesRequest(feature_updates=keys, validate_only=validate_only)
-    return plan_update_features(request, MetadataImage(), settings, kraft_version=kraft_version)
+    context = ControllerContext(
+        MetadataImage(),
+        settings,
+        BrokerSessions(1),
+        Instant(0, 0),
+        random.Random(1),
+        Offset(0),
+        kraft_version=kraft_version,
+    )
+    return plan_update_features(context, request)

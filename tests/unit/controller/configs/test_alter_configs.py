@@ -6,7 +6,12 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.configs.alter_configs import (
+    plan_alter_configs,
+    plan_incremental_alter_configs,
+)
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
@@ -58,7 +63,7 @@ def world(make_world: Callable) -> object:
     request = CreateTopicsRequest(
         topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]
     )
-    made.submit(Controller.handle_create_topics, request)
+    made.submit(plan_create_topics, request)
     return made
 
 
@@ -73,10 +78,7 @@ def alter(
     world: object, *resources: AlterConfigsResource, validate_only: bool = False
 ) -> list[int]:
     request = IncrementalAlterConfigsRequest(resources=list(resources), validate_only=validate_only)
-    return [
-        r.error_code
-        for r in world.submit(Controller.handle_incremental_alter_configs, request).responses
-    ]
+    return [r.error_code for r in world.submit(plan_incremental_alter_configs, request).responses]
 
 
 def topic(world: object, *changes: Change) -> int:
@@ -209,7 +211,7 @@ def test_bad_broker_changes_are_refused(world: object, name: str, change: Change
 def test_eligible_leader_replicas_need_one_min_insync_replicas(make_world: Callable) -> None:
     levels = default_levels(30)
     world = make_world(read_bootstrap=lambda: feature_records(levels))
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     world.register(
         1,
         features=[
@@ -305,7 +307,7 @@ def alter_whole(world: object, kind: int, name: str, **settings: str | None) -> 
             whole.AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
         ]
     )
-    return world.submit(Controller.handle_alter_configs, request).responses[0].error_code
+    return world.submit(plan_alter_configs, request).responses[0].error_code
 
 
 def test_alter_configs_puts_back_what_it_does_not_name(world: object) -> None:

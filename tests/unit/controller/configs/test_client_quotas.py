@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.configs.client_quotas import plan_alter_client_quotas
 from millstream.metadata.stored_security import quota_entity
 from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -40,7 +40,7 @@ def alter(
     world: object, *entries: AlterClientQuotasRequestEntryData, validate_only: bool = False
 ) -> list[tuple[int, str | None]]:
     request = AlterClientQuotasRequest(entries=list(entries), validate_only=validate_only)
-    response = world.submit(Controller.handle_alter_client_quotas, request)
+    response = world.submit(plan_alter_client_quotas, request)
     return [(result.error_code, result.error_message) for result in response.entries]
 
 

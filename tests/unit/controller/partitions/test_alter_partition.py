@@ -6,7 +6,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.configs.alter_configs import plan_incremental_alter_configs
+from millstream.controller.partitions.alter_partition import plan_alter_partition
+from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
+from millstream.controller.partitions.elect_leaders import plan_elect_leaders
+from millstream.controller.partitions.reassignments import plan_alter_reassignments
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.errors import StaleBrokerEpoch
 from millstream.metadata.image import PartitionImage
 from millstream.model import Uuid
@@ -62,7 +67,7 @@ def create(world: object, *replicas: list[int], min_insync: int = 1, **configs: 
         assignments=[CreatableReplicaAssignment(n, each) for n, each in enumerate(replicas)],
         configs=[CreatableTopicConfig(name=name, value=value) for name, value in given.items()],
     )  # fmt: skip
-    response = world.submit(Controller.handle_create_topics, CreateTopicsRequest(topics=[topic]))
+    response = world.submit(plan_create_topics, CreateTopicsRequest(topics=[topic]))
     assert response.topics[0].error_code == 0, response.topics[0].error_message
 
 
@@ -95,7 +100,7 @@ def alter(
     request = AlterPartitionRequest(
         broker_id=broker_id, broker_epoch=epoch(world, broker_id), topics=[topic]
     )
-    response = world.submit(Controller.handle_alter_partition, request)
+    response = world.submit(plan_alter_partition, request)
     return response.topics[0].partitions[0]
 
 
@@ -172,7 +177,7 @@ def test_a_broker_of_another_epoch_alters_nothing(world: object) -> None:
     for broker_id, broker_epoch in ((1, 1), (9, 1)):
         request = AlterPartitionRequest(broker_id=broker_id, broker_epoch=broker_epoch)
         with pytest.raises(StaleBrokerEpoch):
-            world.submit(Controller.handle_alter_partition, request)
+            world.submit(plan_alter_partition, request)
 
 
 def test_a_leader_that_was_elected_uncleanly_recovers_before_others_are_in_sync(
@@ -185,9 +190,7 @@ def test_a_leader_that_was_elected_uncleanly_recovers_before_others_are_in_sync(
     world.heartbeat(1, want_fence=True)
     world.heartbeat(2)
     assert not partition(world).has_leader
-    world.submit(
-        Controller.handle_elect_leaders, ElectLeadersRequest(election_type=1, topic_partitions=None)
-    )
+    world.submit(plan_elect_leaders, ElectLeadersRequest(election_type=1, topic_partitions=None))
     assert (partition(world).leader, partition(world).leader_recovery_state) == (2, 1)
     world.heartbeat(1)
     assert alter(world, [2, 1], broker_id=2, leader_recovery_state=1).error_code == INVALID_REQUEST
@@ -201,7 +204,7 @@ def reassign(world: object, replicas: list[int] | None) -> None:
     request = AlterPartitionReassignmentsRequest(
         topics=[ReassignableTopic(name="t", partitions=[move])]
     )
-    response = world.submit(Controller.handle_alter_partition_reassignments, request)
+    response = world.submit(plan_alter_reassignments, request)
     assert response.responses[0].partitions[0].error_code == 0
 
 
@@ -244,7 +247,7 @@ def test_leaders_go_back_to_the_first_replicas_in_sync_a_thousand_at_a_time(
     create(world, *[[1, 2]] * 1_200)
     world.heartbeat(1, want_fence=True)
     world.heartbeat(1)
-    assert world.submit(Controller.handle_imbalance, None) is False  # broker 1 is not in sync
+    assert world.submit(plan_balance, None) is False  # broker 1 is not in sync
     topic = world.image.topic("t")
     asked = [
         AlterPartitionRequestPartitionData(
@@ -255,8 +258,8 @@ def test_leaders_go_back_to_the_first_replicas_in_sync_a_thousand_at_a_time(
     ]  # fmt: skip
     data = AlterPartitionRequestTopicData(topic_id=topic.topic_id, partitions=asked)
     request = AlterPartitionRequest(broker_id=2, broker_epoch=epoch(world, 2), topics=[data])
-    world.submit(Controller.handle_alter_partition, request)
-    assert [world.submit(Controller.handle_imbalance, None) for _ in range(3)] == [
+    world.submit(plan_alter_partition, request)
+    assert [world.submit(plan_balance, None) for _ in range(3)] == [
         True,
         False,
         False,
@@ -271,10 +274,10 @@ def test_topics_that_prefer_any_leader_to_none_get_one(make_world: Callable) -> 
     world.heartbeat(2, want_fence=True)
     world.heartbeat(1, want_fence=True)
     world.heartbeat(2)
-    world.submit(Controller.handle_partitions_without_leader, None)
+    world.submit(plan_unclean_elections, None)
     assert not partition(world).has_leader
     configure(world, "unclean.leader.election.enable", "true")
-    world.submit(Controller.handle_partitions_without_leader, None)
+    world.submit(plan_unclean_elections, None)
     found = partition(world)
     assert (found.leader, found.isr, found.leader_recovery_state) == (2, (2,), 1)
 
@@ -297,7 +300,7 @@ def configure(world: object, name: str, value: str) -> None:
         resource_type=TOPIC_RESOURCE, resource_name="t", configs=[change]
     )
     request = IncrementalAlterConfigsRequest(resources=[resource])
-    response = world.submit(Controller.handle_incremental_alter_configs, request)
+    response = world.submit(plan_incremental_alter_configs, request)
     assert response.responses[0].error_code == 0, response.responses[0].error_message
 
 

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.brokers.unregistration import plan_unregister_broker
+from millstream.controller.partitions.elect_leaders import plan_elect_leaders
+from millstream.controller.partitions.reassignments import plan_alter_reassignments
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.errors import BrokerIdNotRegistered, InvalidRequest
 from millstream.metadata.image import PartitionImage
 from millstream.protocol.generated.alter_partition_reassignments import (
@@ -38,7 +41,7 @@ def world(make_world: Callable) -> object:
         name="t", num_partitions=-1, replication_factor=-1,
         assignments=[CreatableReplicaAssignment(0, [1, 2]), CreatableReplicaAssignment(1, [2, 1])],
     )  # fmt: skip
-    made.submit(Controller.handle_create_topics, CreateTopicsRequest(topics=[topic]))
+    made.submit(plan_create_topics, CreateTopicsRequest(topics=[topic]))
     return made
 
 
@@ -61,7 +64,7 @@ def elect(
 ) -> dict[str, dict[int, int]]:
     named = None if asked is None else [TopicPartitions(t, list(p)) for t, p in asked.items()]
     request = ElectLeadersRequest(election_type=election, topic_partitions=named)
-    response = world.submit(Controller.handle_elect_leaders, request)
+    response = world.submit(plan_elect_leaders, request)
     return {
         result.topic: {each.partition_id: each.error_code for each in result.partition_result}
         for result in response.replica_election_results
@@ -138,7 +141,7 @@ def reassign(
             )
         ],
     )
-    response = world.submit(Controller.handle_alter_partition_reassignments, request)
+    response = world.submit(plan_alter_reassignments, request)
     return [result.error_code for result in response.responses[0].partitions]
 
 
@@ -200,7 +203,7 @@ def test_the_replication_factor_stays_where_the_client_says_so(world: object) ->
 
 def test_a_broker_that_is_gone_can_be_forgotten(world: object) -> None:
     fence(world, 2)
-    world.submit(Controller.handle_unregister_broker, UnregisterBrokerRequest(broker_id=2))
+    world.submit(plan_unregister_broker, UnregisterBrokerRequest(broker_id=2))
     assert sorted(world.image.brokers) == [1, 3]
 
 
@@ -208,6 +211,6 @@ def test_a_broker_nobody_knows_cannot_be_forgotten_and_one_that_is_alive_neither
     world: object,
 ) -> None:
     with pytest.raises(BrokerIdNotRegistered, match="Broker ID 9 is not currently registered"):
-        world.submit(Controller.handle_unregister_broker, UnregisterBrokerRequest(broker_id=9))
+        world.submit(plan_unregister_broker, UnregisterBrokerRequest(broker_id=9))
     with pytest.raises(InvalidRequest, match="Broker 1 is alive"):
-        world.submit(Controller.handle_unregister_broker, UnregisterBrokerRequest(broker_id=1))
+        world.submit(plan_unregister_broker, UnregisterBrokerRequest(broker_id=1))

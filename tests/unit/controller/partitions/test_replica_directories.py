@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.partitions.replica_directories import plan_replica_directories
 from millstream.errors import NotLeaderOrFollower, StaleBrokerEpoch, UnknownTopicId
 from millstream.model import Uuid
 from millstream.protocol.generated.assign_replicas_to_dirs import (
@@ -22,7 +23,7 @@ from tests.unit.controller.brokers.test_broker_lifecycle import create, leaders
 def world(make_world: Callable) -> object:
     """Brokers 1 and 2 with two directories each; `t` has its two partitions on 1, `u` one on both."""
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     for broker_id in (1, 2):
         world.register(broker_id, directories=2)
         world.heartbeat(broker_id)
@@ -42,7 +43,7 @@ def assign(world: object, broker_id: int, directory: Uuid, *numbers: int, **fiel
         broker_epoch=fields.pop("broker_epoch", broker.broker_epoch),
         directories=[AssignReplicasToDirsRequestDirectoryData(id=directory, topics=[topic])],
     )
-    response = world.submit(Controller.handle_assign_replicas_to_directories, request)
+    response = world.submit(plan_replica_directories, request)
     return [p.error_code for p in response.directories[0].topics[0].partitions]
 
 

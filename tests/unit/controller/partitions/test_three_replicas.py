@@ -7,7 +7,14 @@ from itertools import count
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.partitions.alter_partition import plan_alter_partition
+from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
+from millstream.controller.partitions.elect_leaders import plan_elect_leaders
+from millstream.controller.partitions.reassignments import plan_alter_reassignments
+from millstream.controller.partitions.replica_directories import plan_replica_directories
+from millstream.controller.topics.create_partitions import plan_create_partitions
+from millstream.controller.topics.create_topics import plan_create_topics
+from millstream.controller.topics.delete_topics import plan_delete_topics
 from millstream.metadata.image import RECOVERED, RECOVERING, PartitionImage
 from millstream.protocol.generated.alter_partition import (
     AlterPartitionRequest,
@@ -65,9 +72,7 @@ def create(world: object, name: str, *replicas: Sequence[int], **configs: str) -
         assignments=[CreatableReplicaAssignment(n, [*each]) for n, each in enumerate(replicas)],
         configs=[CreatableTopicConfig(name=key, value=value) for key, value in given.items()],
     )  # fmt: skip
-    (result,) = world.submit(
-        Controller.handle_create_topics, CreateTopicsRequest(topics=[topic])
-    ).topics
+    (result,) = world.submit(plan_create_topics, CreateTopicsRequest(topics=[topic])).topics
     assert result.error_code == 0, result.error_message
 
 
@@ -124,7 +129,7 @@ def in_sync(world: object, *isr: int, recovery: int = RECOVERED) -> None:
             )
         ],
     )
-    (topic,) = world.submit(Controller.handle_alter_partition, request).topics
+    (topic,) = world.submit(plan_alter_partition, request).topics
     assert topic.partitions[0].error_code in (0, 108)
 
 
@@ -132,7 +137,7 @@ def elect(world: object, kind: int, *numbers: int) -> list[int]:
     request = ElectLeadersRequest(
         election_type=kind, topic_partitions=[TopicPartitions("t", [*numbers])]
     )
-    (result,) = world.submit(Controller.handle_elect_leaders, request).replica_election_results
+    (result,) = world.submit(plan_elect_leaders, request).replica_election_results
     return [each.error_code for each in result.partition_result]
 
 
@@ -208,7 +213,7 @@ def lost(world: object, **configs: str) -> None:
     """The partition has no leader: those that may lead are away, and 1, which may lack records, is up."""
     if configs:
         world.submit(
-            Controller.handle_delete_topics,
+            plan_delete_topics,
             DeleteTopicsRequest(topics=[DeleteTopicState(name="t")]),
         )
         create(world, "t", [1, 2, 3], **configs)
@@ -223,7 +228,7 @@ def test_an_unclean_leader_is_elected_by_hand_where_nobody_who_has_all_is_there(
 ) -> None:
     lost(world)
     assert partition(world).leader == -1
-    assert world.submit(Controller.handle_partitions_without_leader, None) is False
+    assert world.submit(plan_unclean_elections, None) is False
     assert partition(world).leader == -1, "the topic does not allow it"
     assert elect(world, UNCLEAN, 0) == [0]
     assert state(world) == (1, (1,), ())
@@ -252,10 +257,10 @@ def test_a_topic_that_allows_it_has_any_leader_at_once(world: object) -> None:
 def test_leaders_go_back_to_the_first_replica_once_it_is_in_sync(world: object) -> None:
     die(world, 1)
     come_back(world, 1, killed=False)
-    assert world.submit(Controller.handle_imbalance, None) is False
+    assert world.submit(plan_balance, None) is False
     assert partition(world).leader == 2
     in_sync(world, 2, 3, 1)
-    assert world.submit(Controller.handle_imbalance, None) is False
+    assert world.submit(plan_balance, None) is False
     assert (partition(world).leader, partition(world).isr) == (1, (2, 3, 1))
 
 
@@ -281,7 +286,7 @@ def test_one_after_the_other_may_stop_and_the_last_two_stay_eligible(world: obje
 def test_a_topic_goes_though_a_replica_is_away(world: object) -> None:
     die(world, 3)
     request = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
-    (result,) = world.submit(Controller.handle_delete_topics, request).responses
+    (result,) = world.submit(plan_delete_topics, request).responses
     assert result.error_code == 0
     assert "t" not in world.image.topics
     create(world, "t", [1, 2, 3])
@@ -313,7 +318,7 @@ def test_a_directory_that_fails_takes_its_replicas_and_no_others(make_world: Cal
             for number, directory in enumerate((here, there))
         ],
     )
-    world.submit(Controller.handle_assign_replicas_to_directories, request)
+    world.submit(plan_replica_directories, request)
     world.heartbeat(1, offline_log_dirs=[here])
     lost_one, kept = partition(world, "t", 0), partition(world, "t", 1)
     assert (lost_one.leader, lost_one.isr) == (2, (2, 3))
@@ -334,7 +339,7 @@ def reassign(world: object, replicas: Sequence[int] | None, *, keep_factor: bool
             )
         ],
     )
-    response = world.submit(Controller.handle_alter_partition_reassignments, request)
+    response = world.submit(plan_alter_reassignments, request)
     return response.responses[0].partitions[0].error_code
 
 
@@ -380,7 +385,7 @@ def add_partition(world: object, *replicas: int) -> tuple[int, str | None]:
             )
         ]
     )
-    (result,) = world.submit(Controller.handle_create_partitions, request).results
+    (result,) = world.submit(plan_create_partitions, request).results
     return result.error_code, result.error_message
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.security.acls import plan_create_acls, plan_delete_acls
 from millstream.protocol.generated.create_acls import AclCreation, CreateAclsRequest
 from millstream.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 
@@ -20,7 +20,7 @@ def rule(**fields: object) -> AclCreation:
 
 
 def create(world: object, *rules: AclCreation) -> list[tuple[int, str | None]]:
-    response = world.submit(Controller.handle_create_acls, CreateAclsRequest(creations=list(rules)))
+    response = world.submit(plan_create_acls, CreateAclsRequest(creations=list(rules)))
     return [(result.error_code, result.error_message) for result in response.results]
 
 
@@ -30,7 +30,7 @@ def delete(world: object, *filters: dict[str, object]) -> list[list[tuple[str, i
         "principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1,
     }  # fmt: skip
     request = DeleteAclsRequest(filters=[DeleteAclsFilter(**{**open_filter, **f}) for f in filters])
-    response = world.submit(Controller.handle_delete_acls, request)
+    response = world.submit(plan_delete_acls, request)
     assert all(result.error_code == 0 for result in response.filter_results)
     return [
         sorted((acl.resource_name, acl.operation) for acl in result.matching_acls)
@@ -102,5 +102,5 @@ def test_a_filter_that_finds_nothing_writes_nothing(world: object) -> None:
 
 def test_unknown_in_a_filter_is_refused(world: object) -> None:
     request = DeleteAclsRequest(filters=[DeleteAclsFilter(resource_type_filter=0)])
-    response = world.submit(Controller.handle_delete_acls, request)
+    response = world.submit(plan_delete_acls, request)
     assert response.filter_results[0].error_code == INVALID_REQUEST

@@ -6,8 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.controller import Controller
 from millstream.controller.security import delegation_tokens
+from millstream.controller.security.delegation_tokens import (
+    plan_create_token,
+    plan_expire_token,
+    plan_renew_token,
+    plan_sweep_tokens,
+)
 from millstream.controller.settings import DelegationTokenSettings
 from millstream.errors import (
     DelegationTokenAuthDisabled,
@@ -44,25 +49,21 @@ def create(
     world: object, principal: KafkaPrincipal = ALICE, **fields: object
 ) -> CreateDelegationTokenResponse:
     request = CreateDelegationTokenRequest(**{"max_lifetime_ms": -1, **fields})
-    return world.submit(Controller.handle_create_delegation_token, request, principal)
+    return world.submit(plan_create_token, request, principal)
 
 
 def renew(
     world: object, secret: bytes, principal: KafkaPrincipal = ALICE, period_ms: int = -1
 ) -> int:
     request = RenewDelegationTokenRequest(hmac=secret, renew_period_ms=period_ms)
-    return world.submit(
-        Controller.handle_renew_delegation_token, request, principal
-    ).expiry_timestamp_ms
+    return world.submit(plan_renew_token, request, principal).expiry_timestamp_ms
 
 
 def expire(
     world: object, secret: bytes, principal: KafkaPrincipal = ALICE, period_ms: int = -1
 ) -> int:
     request = ExpireDelegationTokenRequest(hmac=secret, expiry_time_period_ms=period_ms)
-    return world.submit(
-        Controller.handle_expire_delegation_token, request, principal
-    ).expiry_timestamp_ms
+    return world.submit(plan_expire_token, request, principal).expiry_timestamp_ms
 
 
 def test_a_token_lives_a_week_and_is_good_for_a_day(world: object) -> None:
@@ -136,7 +137,7 @@ def test_an_expired_token_cannot_be_renewed_and_is_swept(world: object) -> None:
     world.now_ms = 11
     with pytest.raises(DelegationTokenExpired):
         renew(world, old.hmac)
-    world.submit(Controller.handle_expired_delegation_tokens, None)
+    world.submit(plan_sweep_tokens, None)
     assert list(world.image.delegation_tokens) == [young.token_id]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.security.scram_credentials import plan_alter_scram_credentials
 from millstream.metadata.stored_security import ScramUser
 from millstream.protocol.generated.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -36,7 +36,7 @@ def alter(
     request = AlterUserScramCredentialsRequest(
         upsertions=list(upsertions), deletions=list(deletions)
     )
-    response = world.submit(Controller.handle_alter_user_scram_credentials, request)
+    response = world.submit(plan_alter_scram_credentials, request)
     return {result.user: result.error_code for result in response.results}
 
 

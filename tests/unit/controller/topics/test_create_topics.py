@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.bootstrap import plan_activation
+from millstream.controller.topics.create_topics import plan_create_topics
 from millstream.errors import PolicyViolation
 from millstream.protocol.generated.create_topics import (
     CreatableReplicaAssignment,
@@ -52,7 +53,7 @@ def create(
     world: object, *topics: CreatableTopic, validate_only: bool = False
 ) -> list[CreatableTopicResult]:
     request = CreateTopicsRequest(topics=list(topics), validate_only=validate_only)
-    return world.submit(Controller.handle_create_topics, request).topics
+    return world.submit(plan_create_topics, request).topics
 
 
 def codes(world: object, *topics: CreatableTopic) -> list[tuple[str, int]]:
@@ -236,7 +237,7 @@ def test_a_fenced_broker_is_no_leader_and_in_no_isr(make_world: Callable) -> Non
 
 def test_a_broker_with_several_directories_chooses_itself(make_world: Callable) -> None:
     world = make_world()
-    world.submit(Controller.handle_activation, False)
+    world.submit(plan_activation, False)
     world.register(1, directories=2)
     world.heartbeat(1)
     create(world, topic("t"))

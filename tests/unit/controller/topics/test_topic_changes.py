@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.controller import Controller
+from millstream.controller.topics.create_partitions import plan_create_partitions
+from millstream.controller.topics.create_topics import plan_create_topics
+from millstream.controller.topics.delete_topics import plan_delete_topics
 from millstream.model import Uuid
 from millstream.protocol.generated.create_partitions import (
     CreatePartitionsAssignment,
@@ -29,7 +31,7 @@ def world(make_world: Callable) -> object:
         CreatableTopic(name="a", num_partitions=2, replication_factor=1),
         CreatableTopic(name="b", num_partitions=1, replication_factor=2),
     ]
-    made.submit(Controller.handle_create_topics, CreateTopicsRequest(topics=topics))
+    made.submit(plan_create_topics, CreateTopicsRequest(topics=topics))
     return made
 
 
@@ -37,7 +39,7 @@ def delete(
     world: object, *entries: DeleteTopicState, names: tuple[str, ...] = ()
 ) -> list[tuple[str | None, int]]:
     request = DeleteTopicsRequest(topics=list(entries), topic_names=list(names))
-    response = world.submit(Controller.handle_delete_topics, request)
+    response = world.submit(plan_delete_topics, request)
     return [(result.name, result.error_code) for result in response.responses]
 
 
@@ -45,7 +47,7 @@ def grow(
     world: object, *topics: CreatePartitionsTopic, validate_only: bool = False
 ) -> list[tuple[str, int]]:
     request = CreatePartitionsRequest(topics=list(topics), validate_only=validate_only)
-    response = world.submit(Controller.handle_create_partitions, request)
+    response = world.submit(plan_create_partitions, request)
     return [(result.name, result.error_code) for result in response.results]
 
 
@@ -69,7 +71,7 @@ def test_a_deletion_waits_for_no_broker_and_its_name_is_free_at_once(world: obje
     assert delete(world, names=("b",)) == [("b", 0)]
     assert world.written(before) == ["RemoveTopicRecord"]
     again = CreatableTopic(name="b", num_partitions=1, replication_factor=1)
-    world.submit(Controller.handle_create_topics, CreateTopicsRequest(topics=[again]))
+    world.submit(plan_create_topics, CreateTopicsRequest(topics=[again]))
     assert world.image.topic("b").topic_id != former
 
 
