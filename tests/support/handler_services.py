@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
 from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.long_work import LongWork
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metrics.node_view import NodeView
-from millstream.broker.node.long_work import LongWork
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.access import OPEN
 from millstream.broker.requests.failure_log import FailureLog

@@ -11,7 +11,7 @@ from millstream.broker.metrics.controller_metrics import ControllerMetrics
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.node_view import BrokerView, NodeView
 from millstream.broker.metrics.quorum_metrics import QuorumMetrics
-from millstream.broker.node.broker_state import BrokerLife, BrokerState
+from millstream.broker.node_state import BrokerLife, BrokerState
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.quorum_description import ReplicaState

@@ -29,8 +29,8 @@ def plan_activation(context: ControllerContext, transaction_open: bool) -> Contr
     """Begins a new leader: the sessions of all brokers, and its first records, which end its predecessor's transaction
     and begin an empty log (bootstrap records).
 
-    `transaction_open` says that the log ends inside a metadata transaction. Raises ConfigError where the cluster was formatted for levels that this node does not work at,
-    and what `read_bootstrap` raises.
+    `transaction_open` says that the log ends inside a metadata transaction. Raises ConfigError where the cluster was
+    formatted for levels that this node does not work at, and what `read_bootstrap` raises.
     """
     image, settings = context.image, context.settings
     context.sessions.start_all(image, context.now.monotonic_ms)

@@ -1,7 +1,8 @@
 """The controller of a cluster: the newest metadata, which replayed records alone change.
 
-Owns the image of every record it has written, committed or not, and who was heard of. What it decides is in the modules
-beside it: an operation (`operation.py`) takes that image and gives records. Only the leader of the metadata quorum runs one; a new leader builds its own from the committed records.
+Owns the image of every record it has written, committed or not, and which brokers were heard of. What it decides is in
+the modules beside it: an operation (`operation.py`) takes that image and gives records. Only the leader of the metadata
+quorum runs one; a new leader builds its own from the committed records.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from millstream.broker.config.broker_config import broker_config
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.node.broker_part import BrokerPart
-from millstream.broker.node.broker_state import BrokerState
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.node_state import BrokerState
 from millstream.controller.brokers.registration import BROKER_REGISTRATION
 from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
 from millstream.log.directory.log_directory import LogDirectory
@@ -62,7 +62,7 @@ async def test_states_follow_each_other_and_the_stop_is_clean(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = process(tmp_path)
-    with caplog.at_level(logging.INFO, "millstream.broker.node.broker_state"):
+    with caplog.at_level(logging.INFO, "millstream.broker.node_state"):
         (report,) = await live(node)
     assert [record.message.rpartition(" ")[2] for record in caplog.records] == [
         "STARTING", "RECOVERY", "RUNNING", "PENDING_CONTROLLED_SHUTDOWN", "SHUTTING_DOWN", "NOT_RUNNING",

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.durability import Durability

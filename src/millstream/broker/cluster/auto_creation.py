@@ -13,9 +13,9 @@ from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import BackgroundTasks, ControllerClient, Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import BackgroundTasks, ControllerClient, Metadata
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.errors import (

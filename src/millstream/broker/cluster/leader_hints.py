@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from millstream.broker.node.services import Metadata
+from millstream.broker.services import Metadata
 from millstream.errors import FencedLeaderEpoch, KafkaError, NotLeaderOrFollower
 from millstream.model import BrokerId
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.producer_ids import ALLOCATE_PRODUCER_IDS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.allocate_producer_ids import (

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.partitions.alter_partition import ALTER_PARTITION
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_partition import (

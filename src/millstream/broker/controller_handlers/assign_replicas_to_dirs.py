@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.partitions.replica_directories import ASSIGN_REPLICAS_TO_DIRS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.assign_replicas_to_dirs import (

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.errors import (
     MismatchedEndpointType,
     UnsupportedEndpointType,

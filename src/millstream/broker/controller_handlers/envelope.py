@@ -13,9 +13,9 @@ import ipaddress
 from collections.abc import Awaitable, Sequence
 from typing import Final, cast
 
-from millstream.broker.node.services import ControllerClient, EnvelopedRequests
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient, EnvelopedRequests
 from millstream.errors import (
     InvalidRequest,
     MalformedMessage,

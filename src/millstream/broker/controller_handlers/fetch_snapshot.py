@@ -12,7 +12,7 @@ from millstream.broker.metadata_log.wire.fetches import (
     fetch_snapshot_response,
 )
 from millstream.broker.metadata_log.wire.partition import check_cluster
-from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.protocol.api import ApiKey

@@ -9,7 +9,7 @@ from __future__ import annotations
 from millstream.broker.metadata_log.quorum_requests import QuorumRequests
 from millstream.broker.metadata_log.wire.elections import vote_request, vote_response
 from millstream.broker.metadata_log.wire.partition import check_cluster
-from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.protocol.api import ApiKey

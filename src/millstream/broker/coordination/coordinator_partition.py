@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue

@@ -19,7 +19,7 @@ from millstream.broker.coordination.coordinator_partition import (
     DecodeRecord,
     OnNotice,
 )
-from millstream.broker.node.services import BackgroundTasks, Partitions
+from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import Caller
 from millstream.coordinator.runtime import Shard

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TypeVar
 
 from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
@@ -18,13 +17,13 @@ from millstream.broker.coordination.coordinator_topic import (
     CoordinatorTopic,
 )
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.broker.patterns.group_patterns import GroupPatterns
+from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import NODE_ITSELF, Caller
+from millstream.coordinator.result import NODE_ITSELF
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -38,11 +37,12 @@ from millstream.runtime import Random
 _LOGGER = logging.getLogger(__name__)
 _RETRY_S = 0.1
 
-ResponseT = TypeVar("ResponseT")
-
 
 class GroupCoordination:
-    """The group coordinator. `apply` is to be called with every image, after the node's partitions have followed it."""
+    """The group coordinator, which is asked by its `shards`.
+
+    `apply` is to be called with every image, after the node's partitions have followed it.
+    """
 
     def __init__(
         self,
@@ -92,10 +92,6 @@ class GroupCoordination:
         for partition in self.shards:
             partition.change(lambda shard: shard.change_config(self._config))
 
-    def close(self) -> None:
-        """Closes the coordinator as the node stops: waiting clients are told to look for the next one."""
-        self.shards.close()
-
     def _new_shard(self, index: int) -> GroupShard:
         del index
         return GroupShard(self._config, self._random)
@@ -136,30 +132,6 @@ class GroupCoordination:
                 await asyncio.sleep(_RETRY_S)  # its queue is full
             else:
                 return
-
-    # --- requests
-
-    async def ask(
-        self,
-        group_id: str,
-        request: object,
-        expected: type[ResponseT],
-        caller: Caller,
-    ) -> ResponseT:
-        """Returns the response of the group's shard. Raises what the shard refuses with.
-
-        Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
-        """
-        return await self.shards.ask(group_id, request, expected, caller)
-
-    async def ask_all(
-        self,
-        request: object,
-        expected: type[ResponseT],
-        caller: Caller,
-    ) -> tuple[list[ResponseT], KafkaError | None]:
-        """Returns the responses of all shards of this node, and the error of one that failed."""
-        return await self.shards.ask_all(request, expected, caller)
 
 
 def _told_to_forget(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.services import Metadata
+from millstream.broker.services import Metadata
 from millstream.errors import UnsupportedVersion
 
 _GROUP_VERSION: Final = "group.version"

@@ -8,7 +8,7 @@ from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
-from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.errors import RequestTimedOut, TopicAlreadyExists, error_for
 from millstream.metadata.image import TopicImage

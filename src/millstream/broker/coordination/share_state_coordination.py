@@ -20,7 +20,7 @@ from millstream.broker.coordination.coordinator_topic import (
     ask_shard,
 )
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
-from millstream.broker.node.services import BackgroundTasks, Partitions
+from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.share.context import ShareCoordinatorConfig
 from millstream.coordinator.share.requests import FirstNeededOffset, TopicIdsDeleted
@@ -71,10 +71,6 @@ class ShareStateCoordination:
             deleted = previous.topics.by_id.keys() - image.topics.by_id.keys()
             for partition in self.shards if deleted else ():
                 _tell_of_topics(partition, deleted)
-
-    def close(self) -> None:
-        """Closes the coordinator as the node stops: waiting clients are told to look for the next one."""
-        self.shards.close()
 
     def _new_shard(self, index: int) -> ShareShard:
         del index

@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import BackgroundTasks, ControllerClient
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import BackgroundTasks, ControllerClient
 from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for

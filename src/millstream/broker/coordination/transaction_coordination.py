@@ -17,7 +17,7 @@ from millstream.broker.coordination.coordinator_topic import (
     CoordinatorTopic,
 )
 from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
-from millstream.broker.node.services import BackgroundTasks, Partitions
+from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.result import Caller
@@ -78,10 +78,6 @@ class TransactionCoordination:
         self.shards.apply(image)
         for partition in self.shards:
             partition.change(self._set_level)
-
-    def close(self) -> None:
-        """Closes the coordinator as the node stops: waiting clients are told to look for the next one."""
-        self.shards.close()
 
     async def ask(
         self,

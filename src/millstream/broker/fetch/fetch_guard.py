@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Final, Self
 
 from millstream.broker.fetch.fetch_session import FetchKey
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import (
     TopicAuthorizationFailed,
     UnknownTopicId,

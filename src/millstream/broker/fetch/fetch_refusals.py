@@ -7,7 +7,7 @@ from typing import Final
 from millstream.broker.cluster.leader_hints import leader_hint
 from millstream.broker.fetch.fetch_guard import TOLD_BEFORE_LOGS
 from millstream.broker.fetch.fetch_session import FetchKey
-from millstream.broker.node.services import Metadata
+from millstream.broker.services import Metadata
 from millstream.errors import KafkaError
 from millstream.model import ZERO_UUID
 from millstream.protocol.generated.fetch import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node.services import Partitions
+from millstream.broker.services import Partitions
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 from millstream.protocol.generated.fetch import ReplicaState

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-from millstream.broker.node.services import Metadata
+from millstream.broker.services import Metadata
 from millstream.errors import BrokerNotAvailable
 from millstream.model import BrokerId
 from millstream.net.client.connections import Connections, Lane

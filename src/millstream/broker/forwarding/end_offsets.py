@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.broker.forwarding.broker_channel import BrokerChannel
-from millstream.broker.node.services import Metadata, Partitions
+from millstream.broker.services import Metadata, Partitions
 from millstream.errors import (
     LeaderNotAvailable,
     MillstreamError,

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Final, Generic, TypeVar
 
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.services import BackgroundTasks
 from millstream.errors import MillstreamError
 from millstream.model import BrokerId
 

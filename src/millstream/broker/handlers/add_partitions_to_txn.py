@@ -15,12 +15,12 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
+from millstream.broker.services import Metadata
 from millstream.broker.transactions.errors import error_code
 from millstream.errors import (
     InvalidRequest,

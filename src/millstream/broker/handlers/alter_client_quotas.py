@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.configs.client_quotas import ALTER_CLIENT_QUOTAS
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

@@ -14,7 +14,6 @@ from typing import cast
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.own_changes import refusals
-from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.config_permissions import (
@@ -23,6 +22,7 @@ from millstream.broker.requests.config_permissions import (
     is_asked_as_broker,
 )
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.broker.tls.store_checks import StoreChecks, concern_stores
 from millstream.controller.configs.alter_configs import ALTER_CONFIGS
 from millstream.controller.configs.config_changes import replaced

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Partitions
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
 from millstream.log.directory.log_directories import LogDirectories

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_consumer_protocol
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.coordinator.group.consumer.regex import regex_refusal
 from millstream.coordinator.group.consumer.request_check import check_heartbeat
 from millstream.errors import InvalidRegularExpression, TopicAuthorizationFailed
@@ -75,7 +75,7 @@ async def handle(
             await services.patterns.check_fits(regex, context.client_host)
         except InvalidRegularExpression as error:
             raise regex_refusal(regex, error) from None
-    return await services.group_coordinator.ask(
+    return await services.group_coordinator.shards.ask(
         request.group_id,
         request,
         ConsumerGroupHeartbeatResponse,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
+from millstream.broker.services import ControllerClient
 from millstream.controller.security.delegation_tokens import CREATE_DELEGATION_TOKEN
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

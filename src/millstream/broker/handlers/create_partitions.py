@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.topics.create_partitions import CREATE_PARTITIONS
 from millstream.errors import KafkaError, TopicAuthorizationFailed
 from millstream.protocol.api import ApiKey

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Set as AbstractSet
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.errors import KafkaError, TopicAuthorizationFailed
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.security.acls import DELETE_ACLS
 from millstream.errors import KafkaError, SecurityDisabled
 from millstream.protocol.api import ApiKey

@@ -71,7 +71,7 @@ async def _delete(
     try:
         access.check(context, Operation.DELETE, ResourceType.GROUP, group_id)
         await share_group_state.delete_group(group_id, context.caller)
-        response = await group_coordinator.ask(
+        response = await group_coordinator.shards.ask(
             group_id, request, DeleteGroupsResponse, context.caller
         )
     except KafkaError as error:

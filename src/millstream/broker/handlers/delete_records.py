@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
-from millstream.broker.node.services import Partitions
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Partitions
 from millstream.errors import (
     InvalidTopic,
     KafkaError,

@@ -5,10 +5,10 @@ Version 0. Each topic has its own error; one without share state is UNKNOWN_TOPI
 
 from __future__ import annotations
 
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.offsets import DeleteOutcome, Deletion

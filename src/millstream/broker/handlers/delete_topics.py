@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.controller.topics.delete_topics import DELETE_TOPICS
 from millstream.errors import (
     InvalidRequest,

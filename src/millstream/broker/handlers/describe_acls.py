@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import SecurityDisabled
 from millstream.metadata.stored_security import AccessControlEntry
 from millstream.protocol.api import ApiKey

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.controller.configs.client_quotas import ENTITY_TYPES, IP
 from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
 from millstream.metadata.stored_security import QuotaEntity

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.cluster.cluster_view import advertised_brokers, any_broker_for_controller
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import Metadata
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import MismatchedEndpointType, UnsupportedEndpointType
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_cluster import (

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Sequence
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.log_levels import log_levels
 from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import Metadata
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.config_permissions import config_refusal
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.config_key import Scope, UpdateMode
 from millstream.metadata.config_resource import ConfigResource

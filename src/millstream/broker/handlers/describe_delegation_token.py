@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
+from millstream.broker.services import Metadata
 from millstream.errors import DelegationTokenAuthDisabled
 from millstream.metadata.stored_security import TokenInformation
 from millstream.protocol.api import ApiKey

@@ -70,7 +70,7 @@ async def _describe(
     request = DescribeGroupsRequest(groups=[group_id])
     try:
         access.check(context, Operation.DESCRIBE, ResourceType.GROUP, group_id)
-        response = await group_coordinator.ask(
+        response = await group_coordinator.shards.ask(
             group_id,
             request,
             DescribeGroupsResponse,

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Partitions
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Partitions
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory

@@ -5,11 +5,11 @@ Version 0. Answered by the leader, with an error for each partition.
 
 from __future__ import annotations
 
-from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata, Partitions
 from millstream.errors import (
     InvalidTopic,
     KafkaError,

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Final
 
-from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.errors import NotLeaderOrFollower, UnknownTopicOrPartition
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.model import ZERO_UUID

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.forwarding.end_offsets import EndOffsets
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.requests import InitializedPartitions

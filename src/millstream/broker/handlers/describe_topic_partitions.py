@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from millstream.broker.cluster.cluster_view import advertised_brokers, partition_view
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import (
     InvalidRequest,
     InvalidTopic,

@@ -6,7 +6,7 @@ Version 0. Answered by the coordinator of each id, with an error for each (TRANS
 from __future__ import annotations
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext

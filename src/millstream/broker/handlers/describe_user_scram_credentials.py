@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import DuplicateResource, KafkaError, ResourceNotFound
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey

@@ -35,9 +35,8 @@ from millstream.broker.fetch.fetch_session import Answer, FetchKey
 from millstream.broker.fetch.fetch_sessions import FetchContext, FetchSessions, fetching_replica
 from millstream.broker.fetch.preferred_replica import counted_rack, preferred_replica
 from millstream.broker.fetch.replicated_bytes import count_replicated, is_held
+from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.quotas.fetch_quota import held_back
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.access import Access
@@ -46,6 +45,7 @@ from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import AT_ONCE, turns_of
+from millstream.broker.services import Metadata, Partitions
 from millstream.errors import (
     CorruptMessage,
     InconsistentTopicId,

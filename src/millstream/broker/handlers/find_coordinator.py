@@ -19,10 +19,10 @@ from millstream.broker.coordination.internal_topics import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import (
     CoordinatorNotAvailable,
     InvalidRequest,

@@ -33,7 +33,7 @@ async def handle(
 ) -> HeartbeatResponse:
     access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
     try:
-        return await group_coordinator.ask(
+        return await group_coordinator.shards.ask(
             request.group_id,
             request,
             HeartbeatResponse,

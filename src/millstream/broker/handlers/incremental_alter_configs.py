@@ -20,8 +20,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.log_levels import check_log_level, set_log_level
 from millstream.broker.config.own_changes import refusals
 from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.config_permissions import (
@@ -31,6 +30,7 @@ from millstream.broker.requests.config_permissions import (
     is_of_controller,
 )
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.broker.tls.store_checks import StoreChecks, concern_stores
 from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
 from millstream.controller.configs.config_changes import after_changes, check_names_and_values

@@ -38,7 +38,7 @@ async def handle(
     if context.version == 0:
         request.rebalance_timeout_ms = request.session_timeout_ms
     try:
-        response = await group_coordinator.ask(
+        response = await group_coordinator.shards.ask(
             request.group_id,
             request,
             JoinGroupResponse,

@@ -39,7 +39,7 @@ async def handle(
     has_list = context.version >= _SEVERAL_MEMBERS_VERSION
     if not has_list:
         request.members = [MemberIdentity(member_id=request.member_id)]
-    response = await group_coordinator.ask(
+    response = await group_coordinator.shards.ask(
         request.group_id, request, LeaveGroupResponse, context.caller
     )
     if not has_list:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import UnsupportedVersion
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
@@ -37,7 +37,9 @@ async def handle(
     group_coordinator: GroupCoordination,
     long_work: LongWork,
 ) -> ListGroupsResponse:
-    answers, failure = await group_coordinator.ask_all(request, ListGroupsResponse, context.caller)
+    answers, failure = await group_coordinator.shards.ask_all(
+        request, ListGroupsResponse, context.caller
+    )
     groups = [group for answer in answers for group in answer.groups]
     if not access.allows_on_cluster(context, Operation.DESCRIBE, quiet=True):
         may = partial(access.allows, context, Operation.DESCRIBE, ResourceType.GROUP, quiet=True)

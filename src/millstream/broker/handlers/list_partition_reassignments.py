@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
 
-from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.controller.partitions.replica_health import is_reassigning
 from millstream.metadata.image import MetadataImage, PartitionImage
 from millstream.protocol.api import ApiKey, Message

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission

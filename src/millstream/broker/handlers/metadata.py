@@ -24,13 +24,13 @@ from millstream.broker.cluster.cluster_view import (
     any_broker_for_controller,
     partition_view,
 )
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import AT_ONCE
+from millstream.broker.services import Metadata
 from millstream.errors import (
     InvalidRequest,
     InvalidTopic,

@@ -8,10 +8,10 @@ that do not exist are refused one by one (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TO
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import (
     KafkaError,
     TopicAuthorizationFailed,
@@ -147,7 +147,7 @@ async def _commit(
 ) -> dict[str, ErrorCodes]:
     """Error codes by topic and partition. An error of the whole request is every partition's error."""
     try:
-        response = await group_coordinator.ask(
+        response = await group_coordinator.shards.ask(
             request.group_id,
             request,
             OffsetCommitResponse,

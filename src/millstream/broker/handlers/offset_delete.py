@@ -8,10 +8,10 @@ refused altogether (NON_EMPTY_GROUP).
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import TopicAuthorizationFailed, UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
@@ -51,7 +51,7 @@ async def handle(
         context, Operation.READ, ResourceType.TOPIC, (topic.name for topic in request.topics)
     )
     known = [_known_part(topic, image) for topic in request.topics if topic.name not in denied]
-    response = await group_coordinator.ask(
+    response = await group_coordinator.shards.ask(
         request.group_id,
         request.replaced(topics=[topic for topic in known if topic.partitions]),
         OffsetDeleteResponse,

@@ -14,11 +14,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.coordinator.result import Caller
 from millstream.errors import (
     GroupAuthorizationFailed,
@@ -140,7 +140,7 @@ async def _fetch(
     """An error of the whole group stands in the group, without topics."""
     request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
     try:
-        response = await group_coordinator.ask(
+        response = await group_coordinator.shards.ask(
             group.group_id,
             request,
             OffsetFetchResponse,

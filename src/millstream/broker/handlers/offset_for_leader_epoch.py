@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from millstream.broker.node.services import Partitions
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Partitions
 from millstream.errors import KafkaError, TopicAuthorizationFailed
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey

@@ -27,9 +27,8 @@ from typing import Final, Self
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.produce.produce_guard import handle_what_is_allowed
 from millstream.broker.requests.access import Access
@@ -37,6 +36,7 @@ from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import LogFlusher, Metadata, Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import AppendedRecords, Durability
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import ControllerClient
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.errors import InconsistentClusterId, InvalidRequest
 from millstream.model import ZERO_UUID, BrokerId, Uuid
 from millstream.protocol.api import ApiKey, Message

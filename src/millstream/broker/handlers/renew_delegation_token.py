@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
+from millstream.broker.services import ControllerClient
 from millstream.controller.security.delegation_tokens import RENEW_DELEGATION_TOKEN
 from millstream.errors import DelegationTokenRequestNotAllowed, KafkaError
 from millstream.protocol.api import ApiKey

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.broker.share.acknowledgements import (
     Outcomes,
     acknowledge,

@@ -19,13 +19,13 @@ from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.services import Metadata
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.broker.share.acknowledgements import (
     Acknowledgements,
     Outcomes,

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_streams_protocol
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access, withhold_groups
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import InvalidGroupId, KafkaError, TopicAuthorizationFailed
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.streams_group_describe import (
@@ -88,7 +88,7 @@ async def _describe(
         access.check(context, Operation.DESCRIBE, ResourceType.GROUP, group_id)
         if not group_id:
             raise InvalidGroupId
-        response = await group_coordinator.ask(
+        response = await group_coordinator.shards.ask(
             group_id,
             request,
             StreamsGroupDescribeResponse,

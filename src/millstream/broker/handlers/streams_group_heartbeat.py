@@ -18,11 +18,11 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_streams_protocol
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.coordinator.group.streams.request_check import (
@@ -74,7 +74,7 @@ async def handle(
     try:
         check_streams_protocol(services.config, services.metadata)
         await _check(request, context, services)
-        beat = await services.group_coordinator.ask(
+        beat = await services.group_coordinator.shards.ask(
             request.group_id,
             request,
             StreamsHeartbeat,

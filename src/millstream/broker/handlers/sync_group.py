@@ -35,4 +35,6 @@ async def handle(
     if context.version >= _PROTOCOL_VERSION and not says_protocol:
         raise InconsistentGroupProtocol
     access.check(context, Operation.READ, ResourceType.GROUP, request.group_id)
-    return await group_coordinator.ask(request.group_id, request, SyncGroupResponse, context.caller)
+    return await group_coordinator.shards.ask(
+        request.group_id, request, SyncGroupResponse, context.caller
+    )

@@ -15,10 +15,10 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.coordinator_topic import ask_shard
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.verification import (
     SupportedOperation,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.controller.brokers.features import UPDATE_FEATURES
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import UpgradeType

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.metrics.node_view import BrokerView, NodeView
-from millstream.broker.node.broker_state import BrokerState
+from millstream.broker.node_state import BrokerState
 from millstream.metadata.image import NO_LEADER
 from millstream.quoting import counted, some_of
 

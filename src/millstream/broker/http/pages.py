@@ -14,7 +14,7 @@ from millstream.broker.metrics.catalogue import families
 from millstream.broker.metrics.exposition import CONTENT_TYPE, render
 from millstream.broker.metrics.loop_lag import watch_loop_idleness, watch_loop_lag
 from millstream.broker.metrics.node_view import NodeView
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.services import BackgroundTasks
 from millstream.net.server.http_server import (
     HttpResponse,
     HttpServer,

@@ -13,7 +13,7 @@ from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
 from millstream.broker.config.sasl_settings import BearerSettings, MechanismSettings, SaslListener
 from millstream.broker.login.stored_credentials import StoredCredentials
-from millstream.broker.node.services import BackgroundTasks, Metadata
+from millstream.broker.services import BackgroundTasks, Metadata
 from millstream.errors import ConfigError
 from millstream.net.server.login_gate import LoginRules, WorkerPool
 from millstream.runtime import Clock

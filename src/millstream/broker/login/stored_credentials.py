@@ -11,7 +11,7 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from millstream.broker.node.services import Metadata
+from millstream.broker.services import Metadata
 from millstream.metadata.stored_security import ScramCredential, ScramUser, TokenInformation
 from millstream.runtime import Clock
 from millstream.security.delegation_token import token_hmac

@@ -14,8 +14,8 @@ from typing import Final
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.broker.node_state import NodeIdentity
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.controller.brokers.broker_lifecycle import BROKER_HEARTBEAT
 from millstream.controller.brokers.registration import BROKER_REGISTRATION
 from millstream.errors import (

@@ -15,8 +15,8 @@ from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import ControllerClient
+from millstream.broker.node_state import NodeIdentity
+from millstream.broker.services import ControllerClient
 from millstream.controller.brokers.broker_lifecycle import plan_fence_expired
 from millstream.controller.controller_registration import CONTROLLER_REGISTRATION
 from millstream.controller.operation import Operation

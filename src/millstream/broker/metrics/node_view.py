@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.long_work import LongWork
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.snapshots import MetadataSnapshots
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.quorum_metrics import QuorumMetrics
-from millstream.broker.node.broker_state import BrokerLife
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Partitions
+from millstream.broker.node_state import BrokerLife
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.services import Partitions
 from millstream.controller.partitions.replica_health import (
     ReplicaHealth,
     all_partitions,

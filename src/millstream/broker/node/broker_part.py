@@ -25,8 +25,8 @@ from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.forwarding.end_offsets import EndOffsets
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metrics.node_view import BrokerView
-from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.shared_parts import SharedParts
+from millstream.broker.node_state import BrokerLife, BrokerState
 from millstream.broker.patterns.group_patterns import GroupPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
@@ -181,8 +181,8 @@ class BrokerPart:
 
     def release_waiting(self) -> None:
         """Ends waiting requests, so that their clients look for another node."""
-        self.services.group_coordinator.close()
-        self.services.transaction_coordinator.close()
+        self.services.group_coordinator.shards.close()
+        self.services.transaction_coordinator.shards.close()
         self.services.share_groups.close()
         self._purgatory.close()
 

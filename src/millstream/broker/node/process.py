@@ -18,11 +18,11 @@ from millstream.broker.config.listeners import Listener, advertised_listeners
 from millstream.broker.config.sasl_settings import listener_of_brokers
 from millstream.broker.config.standing_alone import stands_alone
 from millstream.broker.node.broker_part import BrokerPart
-from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.controller_part import ControllerPart
 from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.shared_parts import NodeNetwork, NodeWorkers, SharedParts
 from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.node_state import BrokerLife, BrokerState
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess

@@ -23,19 +23,18 @@ from millstream.broker.config.sasl_settings import OwnLogin, listener_of_brokers
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.forwarding.controller_channel import ControllerChannel
+from millstream.broker.long_work import LongWork
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.quorum import MetadataQuorum
 from millstream.broker.metadata_log.quorum_peers import QuorumPeers, QuorumPeerSettings
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.node_view import BrokerView, NodeView
 from millstream.broker.node.authorization import NodeAuthorization
-from millstream.broker.node.broker_state import BrokerLife
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.node_state import BrokerLife, NodeIdentity
 from millstream.broker.quotas.node_quotas import NodeClocks, NodeQuotas
 from millstream.broker.requests.failure_log import FailureLog
+from millstream.broker.services import ControllerClient
 from millstream.broker.storage.clean_shutdown import close_directories
 from millstream.broker.storage.data_directory import random_uuid
 from millstream.broker.storage.disk_pool import DiskPool

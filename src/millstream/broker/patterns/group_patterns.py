@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.access import Access

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar, final
 
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.services import BackgroundTasks
 
 ResultT = TypeVar("ResultT")
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, Protocol, TypeVar
 
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.failure import Failed
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import Metadata
 from millstream.errors import TopicAuthorizationFailed, TransactionalIdAuthorizationFailed
 from millstream.protocol.generated.produce import (
     PartitionProduceData,

@@ -19,10 +19,10 @@ from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple, final
 
+from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.replication_metrics import ReplicationMetrics
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Partitions
 from millstream.broker.replication.partition_alterations import PartitionAlterations
+from millstream.broker.services import Partitions
 from millstream.protocol.generated.alter_partition import AlterPartitionResponsePartitionData
 from millstream.replication.isr import Alteration, AlterationOutcome
 from millstream.replication.partition import Partition

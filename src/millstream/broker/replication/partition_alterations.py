@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Final, final
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.node.services import ControllerClient
+from millstream.broker.services import ControllerClient
 from millstream.controller.partitions.alter_partition import ALTER_PARTITION
 from millstream.errors import MillstreamError
 from millstream.model import BrokerId, Uuid

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol, final
 
+from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.replication_metrics import ReplicationMetrics
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import BackgroundTasks, LogFlusher
 from millstream.broker.replication.remote_leader import (
     EARLIEST,
     LATEST,
@@ -29,6 +28,7 @@ from millstream.broker.replication.remote_leader import (
     RemoteLeader,
     divergence_in,
 )
+from millstream.broker.services import BackgroundTasks, LogFlusher
 from millstream.broker.storage.log_cutter import LogCutter
 from millstream.errors import (
     BrokerNotAvailable,

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from millstream.broker.config.log_levels import AUDIT_LOGGER, LEVELS
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     ClusterAuthorizationFailed,

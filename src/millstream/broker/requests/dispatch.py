@@ -13,9 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
+from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.request_metrics import ApiMetrics
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import ControllerClient
 from millstream.broker.produce.request_width import has_many_partitions
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.failure import NoAnswer
@@ -23,6 +22,7 @@ from millstream.broker.requests.handler_services import BoundHandle, NodeService
 from millstream.broker.requests.long_requests import has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import ControllerClient
 from millstream.errors import (
     KafkaError,
     ProtocolError,

@@ -19,17 +19,10 @@ from millstream.broker.coordination.streams_internal_topics import StreamsIntern
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.forwarding.end_offsets import EndOffsets
+from millstream.broker.long_work import LongWork
 from millstream.broker.metadata_log.quorum_requests import QuorumRequests
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import (
-    ControllerClient,
-    EnvelopedRequests,
-    LogFlusher,
-    Metadata,
-    Partitions,
-)
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.quotas.node_quotas import NodeQuotas
@@ -38,6 +31,13 @@ from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.services import (
+    ControllerClient,
+    EnvelopedRequests,
+    LogFlusher,
+    Metadata,
+    Partitions,
+)
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool

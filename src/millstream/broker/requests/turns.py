@@ -1,4 +1,4 @@
-"""Splits the partitions of a long request into turns (`node.long_work`)."""
+"""Splits the partitions of a long request into turns (`broker.long_work`)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.share.initialization import Initialization
@@ -47,7 +47,7 @@ class ShareGroupPersistence:
         self, group_id: str, request: object, expected: type[AnswerT], caller: Caller
     ) -> AnswerT:
         """Asks the group coordinator. Raises what the group coordinator refuses with."""
-        return await self._group_coordinator.ask(group_id, request, expected, caller)
+        return await self._group_coordinator.shards.ask(group_id, request, expected, caller)
 
     async def initialize(
         self, initialization: Initialization, caller: Caller

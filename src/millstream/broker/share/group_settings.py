@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.node.services import Metadata
+from millstream.broker.services import Metadata
 from millstream.config_fields import from_keys, read_config
 from millstream.coordinator.share_partition.acquisition import SharePartitionLimits
 from millstream.metadata.config_resource import ConfigResource

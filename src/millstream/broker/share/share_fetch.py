@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import DelayedOperation, Purgatory
 from millstream.broker.share.group_settings import ShareGroupValues

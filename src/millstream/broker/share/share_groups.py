@@ -13,7 +13,7 @@ from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
 from millstream.broker.forwarding.broker_channel import BrokerChannel
-from millstream.broker.node.services import BackgroundTasks, Metadata, Partitions
+from millstream.broker.services import BackgroundTasks, Metadata, Partitions
 from millstream.broker.share.group_settings import ShareGroupSettings
 from millstream.broker.share.persister import SharePersister
 from millstream.broker.share.sessions import (
@@ -87,7 +87,7 @@ class ShareGroups:
     def close(self) -> None:
         """Closes share groups as the node stops: members look for the next leader, and locks end."""
         self._is_closed = True
-        self.state.close()
+        self.state.shards.close()
 
     def check_served(self) -> None:
         """Raises UnsupportedVersion while the cluster has not finalized `share.version` 1."""

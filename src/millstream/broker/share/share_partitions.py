@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import BackgroundTasks, Partitions
+from millstream.broker.long_work import LongWork
+from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.share.group_settings import ShareGroupSettings
 from millstream.broker.share.persister import SharePersister, as_told_to_consumers
 from millstream.broker.share.start_offset import first_offset

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.failure_log import FailureLog
+from millstream.broker.services import BackgroundTasks
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.broker.storage.log_flusher import GroupCommitFlusher

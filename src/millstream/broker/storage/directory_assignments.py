@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, final
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.node.services import ControllerClient
+from millstream.broker.services import ControllerClient
 from millstream.controller.partitions.replica_directories import ASSIGN_REPLICAS_TO_DIRS
 from millstream.errors import KafkaError, RetriableError
 from millstream.metadata.features import Capability, can

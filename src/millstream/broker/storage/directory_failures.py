@@ -12,7 +12,7 @@ import logging
 from typing import NoReturn, final
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.services import BackgroundTasks
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories

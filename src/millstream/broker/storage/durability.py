@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from millstream.broker.node.services import LogFlusher
 from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.services import LogFlusher
 from millstream.errors import NotLeaderOrFollower, RequestTimedOut
 from millstream.model import LeaderEpoch, TopicPartition
 from millstream.replication.partition import ACKS_ALL, Partition

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.failure_log import PartitionOffline
 from millstream.broker.storage.damaged_replicas import DamagedReplicas, StartCut
 from millstream.broker.storage.new_logs import NewLogs

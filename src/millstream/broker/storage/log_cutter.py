@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import final
 
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.services import BackgroundTasks
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.log.truncation import LogCut
 from millstream.model import LeaderEpoch

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.services import BackgroundTasks
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError, NotLeaderOrFollower
 from millstream.log.partition_log import PartitionLog

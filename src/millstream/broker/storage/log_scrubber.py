@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, final
 
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Partitions
+from millstream.broker.long_work import LongWork
+from millstream.broker.services import Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
 from millstream.errors import KafkaStorageError

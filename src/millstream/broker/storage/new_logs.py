@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from typing import final
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.errors import KafkaStorageError
 from millstream.log.partition_log import PartitionLog
 

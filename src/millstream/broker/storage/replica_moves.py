@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, final
 
-from millstream.broker.node.services import BackgroundTasks, Partitions
+from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
 from millstream.errors import KafkaError

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from millstream.broker.config.tls_table import is_store_key
-from millstream.broker.node.services import Metadata
+from millstream.broker.services import Metadata
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError, InvalidRequest
 from millstream.metadata.config_resource import ConfigResource

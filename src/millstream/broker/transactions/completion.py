@@ -13,8 +13,8 @@ from typing import Final, final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
 from millstream.broker.coordination.coordinator_topic import ask_shard
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Metadata
+from millstream.broker.long_work import LongWork
+from millstream.broker.services import Metadata
 from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction

@@ -9,7 +9,7 @@ from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.forwarding.gathered_requests import GatheredRequests
-from millstream.broker.node.services import BackgroundTasks, Metadata
+from millstream.broker.services import BackgroundTasks, Metadata
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.errors import CoordinatorNotAvailable, MillstreamError, error_for
 from millstream.metadata.image import NO_LEADER

@@ -11,8 +11,8 @@ from itertools import groupby
 
 from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.forwarding.gathered_requests import GatheredRequests
-from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import BackgroundTasks, Metadata
+from millstream.broker.long_work import LongWork
+from millstream.broker.services import BackgroundTasks, Metadata
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import (
     KafkaError,

@@ -13,8 +13,8 @@ from typing import Final, final
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.node.services import Partitions
 from millstream.broker.requests.failure_log import FailureLog
+from millstream.broker.services import Partitions
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,

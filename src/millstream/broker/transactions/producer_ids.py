@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from millstream.broker.node.services import ControllerClient
+from millstream.broker.services import ControllerClient
 from millstream.controller.producer_ids import ALLOCATE_PRODUCER_IDS
 from millstream.errors import CoordinatorLoadInProgress, KafkaError
 from millstream.model import BrokerId, ProducerId

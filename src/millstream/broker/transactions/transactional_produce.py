@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Self, cast
 
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.node.services import Partitions
+from millstream.broker.services import Partitions
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.verification import (
     SupportedOperation,

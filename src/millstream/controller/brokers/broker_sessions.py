@@ -1,4 +1,4 @@
-"""Who has sent a heartbeat when, and how far each broker has read the metadata: soft state of the active controller."""
+"""The sessions of brokers, soft state of the active controller: when each was heard of, and how far it has read."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
     CoordinatorServices,
 )
-from millstream.broker.node.long_work import TURN_S, LongWork
+from millstream.broker.long_work import TURN_S, LongWork
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability

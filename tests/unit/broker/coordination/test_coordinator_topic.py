@@ -9,7 +9,7 @@ import pytest
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.coordinator_topic import CoordinatorKind, CoordinatorTopic
-from millstream.broker.node.services import BackgroundTasks, Partitions
+from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.errors import KafkaStorageError, NotCoordinator
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage, TopicsImage
 from millstream.model import BrokerId, LeaderEpoch, Uuid

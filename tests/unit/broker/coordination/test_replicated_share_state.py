@@ -10,7 +10,7 @@ import pytest
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
@@ -104,7 +104,7 @@ async def test_a_change_of_state_is_acknowledged_when_the_mark_has_passed_it() -
         assert not writing.done()
         world.replicated.replicate()
         await writing
-        world.coordination.close()
+        world.coordination.shards.close()
 
 
 async def test_too_few_in_sync_replicas_and_a_loss_of_leadership_are_told() -> None:
@@ -139,7 +139,7 @@ async def test_the_leader_of_an_earlier_epoch_is_fenced_once_the_next_one_has_re
         with pytest.raises(FencedLeaderEpoch):
             await world.asked(write(4))
         await world.asked(write(5))
-        world.coordination.close()
+        world.coordination.shards.close()
 
 
 async def test_a_snapshot_that_is_not_committed_makes_nothing_redundant() -> None:
@@ -158,4 +158,4 @@ async def test_a_snapshot_that_is_not_committed_makes_nothing_redundant() -> Non
         world.replicated.replicate()
         await asyncio.gather(snapshot, pruning)
         assert world.replicated.partition.log_start_offset == 2
-        world.coordination.close()
+        world.coordination.shards.close()

@@ -9,7 +9,7 @@ from millstream.broker.coordination.streams_internal_topics import (
     FAILURES_MAX,
     StreamsInternalTopics,
 )
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import InvalidConfig, NotController, TopicAlreadyExists
 from millstream.protocol.generated.create_topics import (

@@ -15,9 +15,9 @@ from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.long_work import LongWork
 from millstream.broker.metadata_log.driver import QuorumDescription
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.node_state import NodeIdentity
 from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.bootstrap import plan_activation

@@ -23,7 +23,7 @@ from millstream.broker.handlers import (
     incremental_alter_configs,
     metadata,
 )
-from millstream.broker.node.long_work import TURN_S, LongWork
+from millstream.broker.long_work import TURN_S, LongWork
 from millstream.broker.requests.handler_services import bound
 from millstream.errors import (
     ClusterAuthorizationFailed,

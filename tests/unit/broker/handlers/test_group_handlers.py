@@ -29,7 +29,7 @@ from millstream.broker.handlers import (
     offset_fetch,
     sync_group,
 )
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.patterns.group_patterns import GroupPatterns
 from millstream.broker.requests.access import OPEN
@@ -282,7 +282,7 @@ class World:
         )
         for _ in range(10):
             await asyncio.sleep(0)
-        return await self.coordination.ask(
+        return await self.coordination.shards.ask(
             "regex",
             request,
             ConsumerGroupHeartbeatResponse,
@@ -301,7 +301,7 @@ async def serving(leaders: tuple[BrokerId, ...] = (ME, ME)) -> AsyncIterator[Wor
         world = World(tasks)
         world.publish(leaders)
         yield world
-        world.coordination.close()
+        world.coordination.shards.close()
 
 
 def join(group_id: str = "g", session_timeout_ms: int = 10_000) -> JoinGroupRequest:

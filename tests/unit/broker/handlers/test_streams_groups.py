@@ -44,6 +44,7 @@ class World:
         self.failed: Mapping[str, str] = {}
         settings = {"group.coordinator.rebalance.protocols": ",".join(("classic", *protocols))}
         image = MetadataImage(features=MappingProxyType({"streams.version": level}))
+        self.shards = self
         self.services = handler_services(
             config=DynamicConfig(broker_config(settings)),
             metadata=GivenMetadata(image),

@@ -7,7 +7,7 @@ from typing import Any
 
 from millstream.broker.http.health import cluster_health, reasons_not_ready, replicas_to_tell
 from millstream.broker.metrics.node_view import NodeView
-from millstream.broker.node.broker_state import BrokerLife, BrokerState
+from millstream.broker.node_state import BrokerLife, BrokerState
 from millstream.metadata.broker_registration import BrokerRegistration
 from millstream.metadata.image import (
     NO_LEADER,

@@ -9,7 +9,7 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.login.node_logins import NodeLogins
-from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.services import BackgroundTasks
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.metadata.image import MetadataImage
 from millstream.net.server.login_gate import WorkerPool

@@ -13,8 +13,8 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.node.identity import NodeIdentity
-from millstream.broker.node.services import ControllerClient, Metadata
+from millstream.broker.node_state import NodeIdentity
+from millstream.broker.services import ControllerClient, Metadata
 from millstream.errors import (
     DuplicateBrokerRegistration,
     InconsistentClusterId,

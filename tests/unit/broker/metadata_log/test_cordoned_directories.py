@@ -9,7 +9,7 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node_state import NodeIdentity
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.metadata.broker_registration import BrokerRegistration
 from millstream.metadata.features import METADATA_VERSION

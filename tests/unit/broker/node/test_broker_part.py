@@ -16,10 +16,10 @@ from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.node.broker_part import BrokerPart
-from millstream.broker.node.broker_state import BrokerLife
 from millstream.broker.node.controller_part import ControllerPart
 from millstream.broker.node.shared_parts import NodeWorkers, SharedParts
 from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.node_state import BrokerLife
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess

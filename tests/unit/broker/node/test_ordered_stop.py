@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.ordered_stop import OrderedStop
+from millstream.broker.node_state import BrokerLife, BrokerState
 
 
 async def test_an_error_in_one_step_keeps_no_other_from_being_taken(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.replication_metrics import ReplicationMetrics
-from millstream.broker.node.long_work import LongWork
 from millstream.broker.replication.isr_changes import IsrChanges
 from millstream.protocol.generated.alter_partition import AlterPartitionResponsePartitionData
 from millstream.replication.isr import Alteration

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import OPEN, Access, withhold_groups
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (

@@ -16,8 +16,8 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node.long_work import LongWork
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.dispatch import Dispatcher

@@ -13,7 +13,6 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.node.services import Metadata
 from millstream.broker.requests.handler_services import (
     ControllerServices,
     HandlerServices,
@@ -26,6 +25,7 @@ from millstream.broker.requests.registry import (
     HANDLERS,
     Handler,
 )
+from millstream.broker.services import Metadata
 from millstream.metadata.image import MetadataImage
 from tests.support.handler_services import (
     GivenMetadata,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
-from millstream.broker.node.long_work import TURN_S, LongWork
+from millstream.broker.long_work import TURN_S, LongWork
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.storage.background import BackgroundWork
 from millstream.broker.storage.disk_pool import DiskPool

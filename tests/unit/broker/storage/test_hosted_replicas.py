@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.hosted_partitions import HostedEvents, HostedPartitions
 from millstream.broker.storage.new_logs import NewLogs

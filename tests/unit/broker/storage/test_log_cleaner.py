@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
 from millstream.config_fields import read_config
 from millstream.log import LogEnvironment, PartitionLog, SavedState, partition_log

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.storage.log_scrubber import LogScrubber
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.log.verification import Damage

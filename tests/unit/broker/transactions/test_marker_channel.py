@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.errors import BrokerNotAvailable, MillstreamError, RequestTimedOut
 from millstream.model import BrokerId, TopicPartition

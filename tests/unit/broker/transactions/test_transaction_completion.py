@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.transactions import completion as transaction_completion
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.coordinator.transaction.requests import PreparedTransaction

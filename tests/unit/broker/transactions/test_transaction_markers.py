@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.long_work import LongWork
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.durability import Durability

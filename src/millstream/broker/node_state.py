@@ -1,15 +1,29 @@
-"""The state a broker is in, as Kafka's broker-state metric counts it."""
+"""The identity of a node, and the state its broker is in."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from enum import IntEnum
+
+from millstream.model import BrokerId, Uuid
 
 _LOGGER = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class NodeIdentity:
+    """The identity of this node: written once at format time, never changed while it lives."""
+
+    node_id: BrokerId
+    cluster_id: str
+    directory_id: Uuid
+    incarnation_id: Uuid
+
+
 class BrokerState(IntEnum):
-    """
+    """The states of a broker, with the numbers of Kafka's broker-state metric.
+
     STARTING                       ports are bound, connections wait in the backlog
     RECOVERY                       the metadata is read; logs are opened, and the broker is still fenced
     RUNNING                        unfenced: requests are answered

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.broker.node.long_work import BEGINNING_S, TURN_S, LongWork
+from millstream.broker.long_work import BEGINNING_S, TURN_S, LongWork
 from tests.patience import LONG_ENOUGH_S
 
 
