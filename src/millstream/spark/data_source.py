@@ -50,11 +50,7 @@ class MillstreamSource(DataSource):
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
         options = parse_source_options(self.options)
         refuse_in_stream(self.options.keys())
-        if not options.is_opaque:
-            return StreamReader(options, decoding_of(options, schema))
-        from millstream.spark.source.opaque.opaque_reader import OpaqueStreamReader
-
-        return OpaqueStreamReader(options, decoding_of(options, schema))
+        return StreamReader(options, decoding_of(options, schema))
 
     @in_one_line
     def reader(self, schema: StructType) -> BatchReader:

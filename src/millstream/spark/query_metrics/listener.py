@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from pyspark.sql.streaming.listener import (
     QueryProgressEvent,
@@ -19,13 +19,13 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.query_metrics.progress import RunCounts, query_metrics
 from millstream.spark.query_metrics.prometheus import exposition
 from millstream.spark.query_metrics.values import QueryMetrics
 
 _LOGGER = logging.getLogger(__name__)
-_CLOCK: Final = SystemClock()
 Outlet = Callable[[QueryMetrics], object]
 
 
@@ -36,8 +36,8 @@ class _Seen:
     progress: Mapping[str, Any]  # JSON of StreamingQueryProgress
     counts: RunCounts
 
-    def metrics(self) -> QueryMetrics:
-        return query_metrics(self.progress, self.counts, _now_ms())
+    def metrics(self, now_ms: int) -> QueryMetrics:
+        return query_metrics(self.progress, self.counts, now_ms)
 
 
 class QueryMetricsListener(StreamingQueryListener):
@@ -47,14 +47,16 @@ class QueryMetricsListener(StreamingQueryListener):
     MetricsTopic, any function.
     """
 
-    def __init__(self, *outlets: Outlet) -> None:
+    def __init__(self, *outlets: Outlet, clock: Clock | None = None) -> None:
         self._outlets = outlets
+        self._clock = SystemClock() if clock is None else clock
         self._seen: dict[str, _Seen] = {}
         self.outlets_failed = 0
 
     def metrics(self) -> list[QueryMetrics]:
         """The metrics of each running query that has had a micro-batch and reads topics."""
-        found = [seen.metrics() for seen in list(self._seen.values())]
+        now_ms = self._clock.now().wall_ms
+        found = [seen.metrics(now_ms) for seen in list(self._seen.values())]
         return [each for each in found if each.sources]
 
     def prometheus(self) -> str:
@@ -69,8 +71,9 @@ class QueryMetricsListener(StreamingQueryListener):
         run_id = progress["runId"]
         before = self._seen.get(run_id)
         counts = RunCounts() if before is None else before.counts
-        seen = self._seen[run_id] = _Seen(progress, counts.after(progress, _now_ms()))
-        metrics = seen.metrics()
+        now_ms = self._clock.now().wall_ms
+        seen = self._seen[run_id] = _Seen(progress, counts.after(progress, now_ms))
+        metrics = seen.metrics(now_ms)
         if metrics.sources:
             self._hand_on(metrics)
 
@@ -86,7 +89,3 @@ class QueryMetricsListener(StreamingQueryListener):
                 _LOGGER.warning(
                     "metrics of query %s were not taken", metrics.query_id, exc_info=True
                 )
-
-
-def _now_ms() -> int:
-    return _CLOCK.now().wall_ms

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import batch_range, link_of
@@ -19,14 +20,21 @@ if TYPE_CHECKING:
 
 
 class BatchReader(DataSourceReader):
-    def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        decoding: Decoding | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
         self._options = options
         self._decoding = decoding
+        self._clock = SystemClock() if clock is None else clock
 
     @in_one_line
     def partitions(self) -> Sequence[RangesPartition]:
         link_of(self._options).require_listener()
-        now_ms = SystemClock().now().wall_ms
+        now_ms = self._clock.now().wall_ms
         start, end = batch_range(self._options, now_ms)
         # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
         return split(start, end, self._options) or [RangesPartition(())]
@@ -34,4 +42,4 @@ class BatchReader(DataSourceReader):
     @rows_in_one_line
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
-        return read_ranges(self._options, partition.ranges, self._decoding)
+        return read_ranges(self._options, partition.ranges, self._decoding, self._clock)

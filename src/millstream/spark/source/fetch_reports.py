@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from pyspark import TaskContext
 
 from millstream.errors import MillstreamError
-from millstream.runtime.system import SystemClock
 from millstream.spark.connections import Connections
 from millstream.spark.source.fetch_metrics import FetchMetrics, FetchMetricsOptions
 
@@ -20,23 +19,22 @@ if TYPE_CHECKING:
     from millstream.clients import Producer
 
 _LOGGER = logging.getLogger(__name__)
-_CLOCK: Final = SystemClock()
 _WAIT_S: Final = 2.0
 _MEASURED: dict[tuple[int, str | None, FetchMetricsOptions], FetchMetrics] = {}
 """Of this process. Its id is part of the key: a forked worker counts for itself."""
 
 
-def fetch_metrics(options: FetchMetricsOptions) -> FetchMetrics:
-    """Returns the counts of this process for the query of the task that is running."""
+def fetch_metrics(options: FetchMetricsOptions, now_ms: int) -> FetchMetrics:
+    """Returns the counts of this process for the query of the task that is running; they begin now where it is new."""
     key = (os.getpid(), _query_id(), options)
     if key not in _MEASURED:
-        _MEASURED[key] = FetchMetrics(_CLOCK.now().wall_ms)
+        _MEASURED[key] = FetchMetrics(now_ms)
     return _MEASURED[key]
 
 
-def report_fetches(options: FetchMetricsOptions, link: Connections) -> None:
+def report_fetches(options: FetchMetricsOptions, link: Connections, now_ms: int) -> None:
     """Writes a record where the interval is over."""
-    found = fetch_metrics(options).taken(_CLOCK.now().wall_ms, options.interval_ms)
+    found = fetch_metrics(options, now_ms).taken(now_ms, options.interval_ms)
     if found is None:
         return
     who = {"queryId": _query_id(), "host": socket.gethostname(), "processId": os.getpid()}

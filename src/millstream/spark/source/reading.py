@@ -15,6 +15,7 @@ from pyspark.sql.datasource import InputPartition
 from millstream.clients import TopicDeleted
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition, Uuid, uuid_from_text
+from millstream.runtime import Clock
 from millstream.spark.offsets import Offsets, advanced
 from millstream.spark.source.data_loss import Loss, allowed
 from millstream.spark.source.event_time.header_times import with_event_time
@@ -96,16 +97,16 @@ def cut(
 
 
 def read_ranges(
-    options: SourceOptions, ranges: Sequence[OffsetRange], decoding: Decoding | None = None
+    options: SourceOptions, ranges: Sequence[OffsetRange], decoding: Decoding | None, clock: Clock
 ) -> Iterator[pa.RecordBatch]:
     """`decoding` None: keys and values are the bytes of the records."""
     for each in ranges:
-        for rows in _read_range(options, each):
+        for rows in _read_range(options, each, clock):
             yield (
                 as_columns(options, rows) if decoding is None else _decoded(options, rows, decoding)
             )
     if options.fetch_metrics is not None:
-        report_fetches(options.fetch_metrics, link_of(options))
+        report_fetches(options.fetch_metrics, link_of(options), clock.now().wall_ms)
 
 
 def _decoded(options: SourceOptions, rows: pa.RecordBatch, decoding: Decoding) -> pa.RecordBatch:
@@ -119,7 +120,9 @@ def _decoded(options: SourceOptions, rows: pa.RecordBatch, decoding: Decoding) -
     return decoded.rows
 
 
-def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
+def _read_range(
+    options: SourceOptions, wanted: OffsetRange, clock: Clock
+) -> Iterator[pa.RecordBatch]:
     link, partition = link_of(options), TopicPartition(wanted.topic, wanted.partition)
     columns = read_columns(options)
     start = wanted.start
@@ -134,7 +137,8 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
         )
         rows = link.iterate(batches)
         if options.fetch_metrics is not None:
-            rows = fetch_metrics(options.fetch_metrics).counted(rows, partition)
+            measured = fetch_metrics(options.fetch_metrics, clock.now().wall_ms)
+            rows = measured.counted(rows, partition)
         try:
             for batch in rows:
                 yield _with_times(options.event_time, batch, partition)

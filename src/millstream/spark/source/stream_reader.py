@@ -26,6 +26,7 @@ from millstream.errors import (
     TopicAuthorizationFailed,
 )
 from millstream.model import Offset, TopicPartition, Uuid
+from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
@@ -46,7 +47,6 @@ from millstream.spark.source.event_time.cutting import Batches
 from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner, PlannedBatch
 from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.offset_commits import OffsetCommits
-from millstream.spark.source.opaque.documents import is_opaque
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import (
     link_of,
@@ -65,6 +65,7 @@ from millstream.spark.source.reading import (
     with_watermark,
 )
 from millstream.spark.source.record_scan import questions_of, scan_records
+from millstream.spark.source.replay import Replay, TransactionalReplay
 from millstream.spark.source.reporting import Reporting
 from millstream.spark.source.rows.decoding import Decoding
 from millstream.spark.told_errors import in_one_line, rows_in_one_line
@@ -73,16 +74,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOGGER = logging.getLogger(__name__)
-_CLOCK: Final = SystemClock()
 _COMMIT_WAIT_S: Final = 5.0
-
-
-def _require_transactional(document: Mapping[str, Any]) -> None:  # JSON of the checkpoint
-    if is_opaque(document):
-        raise ConfigError(
-            "the checkpoint was made with replay=opaque, and what was left out stands in its replayTopic: read with both options as "
-            "before, or start with a new checkpoint"
-        )
 
 
 class _ScannedBatch(NamedTuple):
@@ -102,9 +94,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     connections when it needs them.
     """
 
-    def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        decoding: Decoding | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
         self._options = options
         self._decoding = decoding
+        self._clock = SystemClock() if clock is None else clock
+        self._replay = _replay_of(options, self._clock)
         self._last: Offsets | None = None
         """The end of an availableNow query."""
         self._commits: OffsetCommits | None = None
@@ -124,11 +124,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
         self._find_cluster()
         self._is_told = True
-        choices = starting_choices(self._options, _CLOCK.now().wall_ms)
+        choices = starting_choices(self._options, self._clock.now().wall_ms)
         self._reporting.note_starts(choices)
         warn_of_compaction(link_of(self._options), {partition.topic for partition in choices})
-        begin = plan.to_json({tp: choice.offset for tp, choice in choices.items()})
-        return plan.with_topic_ids(plan.as_beginning(begin), topic_ids(self._options))
+        beginning = self._replay.beginning({tp: choice.offset for tp, choice in choices.items()})
+        return plan.with_topic_ids(beginning, topic_ids(self._options))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         limit = self._options.records_per_trigger_max
@@ -141,13 +141,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @in_one_line
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
         self._find_cluster()
-        begin = self._positions(start)
+        begin, late = self._replay.positions_after(start)
+        self._reporting.note_starts(late)
         self._tell_of_checkpoint(begin)
         self._commit(begin)
         ends = self._ends_in(start)
         if has_query_ended(self._options.end_of_stream, ends):
             return self._after_the_end(start, begin, ends)
-        asked_ms = _CLOCK.now().monotonic_ms
+        asked_ms = self._clock.now().monotonic_ms
         available = self._available(begin, ends)
         begin, available, ends = self._readable(begin, available, ends, plan.topic_ids_in(start))
         # Those that were compared: a topic may be created anew at any time.
@@ -163,7 +164,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ends = reached(ends, end)
         self._planned, self._planned_from = end, begin
         given = with_ends(start, self._options.end_of_stream, ends)
-        document = self._document(given, begin, end, ids)
+        document = self._replay.document(given, begin, end, ids)
         if self._options.event_time.has_watermark and end != begin:
             before = watermarks.event_time_of(start)
             event_time = self._planner.event_time(before, planned, times)
@@ -179,37 +180,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             link_of(self._options).require_listener()
             self._is_found = True
 
-    def _positions(self, start: Mapping[str, Any]) -> Offsets:  # JSON
-        """Where partitions are behind the last micro-batch, whose end is `start`."""
-        _require_transactional(start)
-        return plan.from_json(start)
-
     def _available(self, begin: Offsets, ended: Collection[TopicPartition]) -> Offsets:
         """The offsets up to which there is something to read, when there is something or it has been waited for."""
         if self._last is not None:
-            return self._last
+            return self._replay.available(begin, self._last, is_bounded=True)
         available = self._wait_for_records(begin, ended)
         self._reporting.set_ends(available)
-        return available
-
-    def _document(
-        self,
-        start: Mapping[str, Any],  # JSON
-        begin: Offsets,  # noqa: ARG002 - for other kinds of replay
-        end: Offsets,
-        ids: Mapping[str, Uuid],
-    ) -> dict[str, Any]:  # JSON
-        """What Spark writes down for the micro-batch; the same where there is none."""
-        if end == plan.from_json(start) and not plan.topic_ids_in(start):
-            return dict(start)  # another document would be a micro-batch of nothing
-        return plan.with_topic_ids({**start, **plan.to_json(end)}, ids)
+        return self._replay.available(begin, available, is_bounded=False)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name; JSON
         options, commits = self._options, self._commits
         return self._reporting.report(
             lambda position: look_up(options, position),
             None if commits is None else commits.report(),
-            _CLOCK.now().monotonic_ms,
+            self._clock.now().monotonic_ms,
         )
 
     @in_one_line
@@ -218,7 +202,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start: dict[str, Any],  # JSON
         end: dict[str, Any],  # JSON
     ) -> Sequence[RangesPartition]:
-        _require_transactional(end)
+        decided = self._replay.ranges(end)
+        if decided is not None:
+            return decided
         self._find_cluster()
         finish: Offsets = plan.from_json(end)
         is_repeated = self._planned != finish
@@ -252,6 +238,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._commits is not None:
             link = link_of(self._options)
             link.run(self._commits.finish(link.admin()))
+        self._replay.close()
 
     def _commit(self, completed: Offsets) -> None:
         """`completed` is the end of the last micro-batch that is in the checkpoint."""
@@ -295,7 +282,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             interval_ms = options.offset_commit_interval_ms if is_periodic else 0
             reader = SystemRandom().randbytes(8).hex()
             self._commits = OffsetCommits(
-                options.group_id, reader, interval_ms, lambda: _CLOCK.now().monotonic_ms
+                options.group_id, reader, interval_ms, lambda: self._clock.now().monotonic_ms
             )
         return self._commits
 
@@ -327,7 +314,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return PlannedBatch(end)
         log_end = available if self._last is None else look_up(options, LATEST)
         backlog = BatchBounds(begin, end, available, log_end, frozenset(ended))
-        planned = self._planner.planned(backlog, self._walked, _CLOCK.now())
+        planned = self._planner.planned(backlog, self._walked, self._clock.now())
         if not event_time.is_sliced:
             return planned
         end = admission.time_slice(begin, available, planned.end, times_at, offsets_after)
@@ -341,7 +328,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         asked_ms: int,
     ) -> bool:
         """Waits for more records where there are too few yet, up to pollTimeoutMs after `asked_ms`."""
-        now_ms = _CLOCK.now().monotonic_ms
+        now_ms = self._clock.now().monotonic_ms
         delay_ms = self._planner.delay_ms(begin, available, now_ms)
         wait_ms = min(delay_ms, asked_ms + self._options.poll_timeout_ms - now_ms)
         if wait_ms > 0:
@@ -394,7 +381,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """A partition that was added since the query began is read from its start."""
         if end.keys() <= begin.keys():
             return begin
-        return {**look_up(self._options, EARLIEST), **begin}
+        return self._replay.with_found(begin, look_up(self._options, EARLIEST))
 
     def _wait_for_records(self, begin: Offsets, ended: Collection[TopicPartition]) -> Offsets:
         """Long poll: returns at once when there is something to read, after pollTimeoutMs when there is not."""
@@ -452,13 +439,23 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             what = f"{partition} was read up to offset {offset} and is no longer there"
             LOSSES.add(allowed(Loss(partition, what, None, offset), policy), policy)
         at = readable_positions(self._options, not_ended(begin, ended), available)
-        return self._with_new_partitions({**begin, **at}, available), available, ended
+        begin = self._with_new_partitions({**begin, **at}, available)
+        return begin, self._replay.ends_of(begin, available), ended
 
     # Reading, in a worker.
 
     @rows_in_one_line
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
-        rows = read_ranges(self._options, partition.ranges, self._decoding)
+        rows = read_ranges(self._options, partition.ranges, self._decoding, self._clock)
         is_timed = self._options.event_time.has_watermark
         return with_watermark(rows, partition.watermark) if is_timed else rows
+
+
+def _replay_of(options: SourceOptions, clock: Clock) -> Replay:
+    if not options.is_opaque:
+        return TransactionalReplay()
+    # Loaded for queries that ask for it: its states are a topic.
+    from millstream.spark.source.opaque.live_replay import LiveOpaqueReplay
+
+    return LiveOpaqueReplay(options, clock)

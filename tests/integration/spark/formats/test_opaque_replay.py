@@ -13,8 +13,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from millstream.clients import RangeReader
 from millstream.errors import ConfigError, LeaderNotAvailable
 from millstream.model import TopicPartition
-from millstream.spark.source.opaque import opaque_reader
-from millstream.spark.source.opaque.opaque_reader import DriverGone, OpaqueStreamReader
+from millstream.spark.source.opaque import live_replay
+from millstream.spark.source.opaque.live_replay import DriverGone
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
 from tests.support.late_workers import started
@@ -34,7 +34,7 @@ class Query:
         self.topic = topics.new(partitions=2)
         self.replay_topic = topics.new(cleanup_policy="compact")
         self.leaderless: set[int] = set()
-        self._open: list[OpaqueStreamReader] = []
+        self._open: list[StreamReader] = []
         asked = RangeReader.offset_results
 
         async def offset_results(reader: RangeReader, *args: Any) -> dict[int, Any]:
@@ -60,8 +60,8 @@ class Query:
             "replayTopic": self.replay_topic,
         } | options
 
-    def start(self, **options: str) -> OpaqueStreamReader:
-        self._open.append(OpaqueStreamReader(parse_source_options(self.options(**options))))
+    def start(self, **options: str) -> StreamReader:
+        self._open.append(StreamReader(parse_source_options(self.options(**options))))
         return self._open[-1]
 
     def close(self) -> None:
@@ -76,18 +76,18 @@ def query(topics: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
     made.close()
 
 
-def plan(source: OpaqueStreamReader, start: Document) -> Document:
+def plan(source: StreamReader, start: Document) -> Document:
     return source.latestOffset(start, ReadAllAvailable())
 
 
-def begun(query: Query, **options: str) -> tuple[OpaqueStreamReader, Document, Document]:
+def begun(query: Query, **options: str) -> tuple[StreamReader, Document, Document]:
     """A start of the query, and the begin and end of its first micro-batch, which is not read yet."""
     source = query.start(**options)
     start = source.initialOffset()
     return source, start, plan(source, start)
 
 
-def rows(source: OpaqueStreamReader, start: Document, end: Document) -> Rows:
+def rows(source: StreamReader, start: Document, end: Document) -> Rows:
     return [
         (row["partition"], row["offset"])
         for partition in source.partitions(start, end)
@@ -183,7 +183,7 @@ def test_a_query_without_its_driver_writes_nothing(
     query.put(0, 1)
     source, start, end = begun(query)
     query.leaderless = {0}
-    monkeypatch.setattr(opaque_reader.os, "getppid", lambda: 1)
+    monkeypatch.setattr(live_replay.os, "getppid", lambda: 1)
     with pytest.raises(DriverGone):
         source.partitions(start, end)
 

@@ -1,17 +1,18 @@
-"""The streaming source with opaque replay: partitions that are not available are left out of plans, and of
-micro-batches that are tried again.
+"""Opaque replay, performed: partitions that are not available are left out of plans, and of micro-batches that are
+tried again.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from millstream.errors import MillstreamError
 from millstream.model import Offset, TopicPartition, Uuid
-from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.runtime import Clock
+from millstream.runtime.system import SystemRandom
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.opaque.documents import (
@@ -25,24 +26,24 @@ from millstream.spark.source.opaque.documents import (
 from millstream.spark.source.opaque.replay import OpaqueReplay
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import answers, bounds_of, late_choices, look_up, topic_ids
-from millstream.spark.source.positions import EARLIEST, LATEST
+from millstream.spark.source.positions import EARLIEST, LATEST, ChosenOffset
 from millstream.spark.source.reading import RangesPartition, split
-from millstream.spark.source.rows.decoding import Decoding
-from millstream.spark.source.stream_reader import StreamReader
+from millstream.spark.source.replay import Document
 from millstream.spark.states.topic_backing import TopicBacking
-from millstream.spark.told_errors import in_one_line
 
 _LOGGER = logging.getLogger(__name__)
-_CLOCK: Final = SystemClock()
 
 
 class DriverGone(MillstreamError):
     """The driver of this query has ended: nothing may be written for it any more."""
 
 
-class OpaqueStreamReader(StreamReader):
-    def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
-        super().__init__(options, decoding)
+class LiveOpaqueReplay:
+    """Opaque replay over the cluster and the replay topic, which it opens when it needs them."""
+
+    def __init__(self, options: SourceOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
         self._driver_pid = os.getppid()
         self._backing: TopicBacking | None = None
         self._replay: OpaqueReplay | None = None
@@ -50,26 +51,23 @@ class OpaqueStreamReader(StreamReader):
         """Of the micro-batch that is planned: partitions whose beginning is not decided."""
         self._missed: frozenset[TopicPartition] = frozenset()
 
-    @in_one_line
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
-        document = super().initialOffset()
-        begin = plan.from_json(document)
+    def beginning(self, begin: Offsets) -> dict[str, Any]:
         unseen = answers(self._options, EARLIEST).keys() - begin.keys()
         self._tell_of_missing(unseen)
-        return plan.with_topic_ids(start_document(begin, unseen), topic_ids(self._options))
+        return start_document(begin, unseen)
 
-    def _positions(self, start: Mapping[str, Any]) -> Offsets:  # JSON
+    def positions_after(
+        self, start: Document
+    ) -> tuple[Offsets, Mapping[TopicPartition, ChosenOffset]]:
         positions = self._opened().positions_after(start)
         self._unseen = unseen_in(start)
-        if self._unseen:
-            choices = late_choices(self._options, self._unseen, _CLOCK.now().wall_ms)
-            self._reporting.note_starts(choices)
-            positions = {**positions, **{tp: choice.offset for tp, choice in choices.items()}}
-        return positions
+        if not self._unseen:
+            return positions, {}
+        choices = late_choices(self._options, self._unseen, self._clock.now().wall_ms)
+        return {**positions, **{tp: choice.offset for tp, choice in choices.items()}}, choices
 
-    def _available(self, begin: Offsets, ended: Collection[TopicPartition]) -> Offsets:
-        ends = dict(super()._available(begin, ended))
-        if self._last is not None:  # a log may have been cut since
+    def available(self, begin: Offsets, ends: Offsets, *, is_bounded: bool) -> Offsets:
+        if is_bounded:  # a log may have been cut since
             now = look_up(self._options, LATEST)
             ends = {tp: Offset(min(end, now[tp])) for tp, end in ends.items() if tp in now}
         missing: frozenset[TopicPartition] = frozenset()
@@ -79,23 +77,15 @@ class OpaqueStreamReader(StreamReader):
         self._tell_of_missing(missing)
         return {**ends, **{tp: begin[tp] for tp in missing}}
 
-    def _readable(
-        self, begin: Offsets, available: Offsets, ended: Offsets, former: Mapping[str, str]
-    ) -> tuple[Offsets, Offsets, Offsets]:
-        begin, available, ended = super()._readable(begin, available, ended, former)
-        return begin, {tp: end for tp, end in available.items() if tp in begin}, ended
+    def with_found(self, begin: Offsets, found: Offsets) -> Offsets:
+        return {**{tp: at for tp, at in found.items() if tp not in self._unseen}, **begin}
 
-    def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
-        found = super()._with_new_partitions(begin, end)
-        return {tp: at for tp, at in found.items() if tp in begin or tp not in self._unseen}
+    def ends_of(self, begin: Offsets, ends: Offsets) -> Offsets:
+        return {tp: end for tp, end in ends.items() if tp in begin}
 
-    def _document(
-        self,
-        start: Mapping[str, Any],  # JSON
-        begin: Offsets,
-        end: Offsets,
-        ids: Mapping[str, Uuid],
-    ) -> dict[str, Any]:  # JSON
+    def document(
+        self, start: Document, begin: Offsets, end: Offsets, ids: Mapping[str, Uuid]
+    ) -> dict[str, Any]:
         replay, former = self._opened(), plan.topic_ids_in(start)
         latest = plan.topic_ids_in(plan.with_topic_ids({**start, **plan.to_json(end)}, ids))
         if end == replay.positions_after(start) and latest == former:
@@ -103,20 +93,20 @@ class OpaqueStreamReader(StreamReader):
         document = replay.planned(start, begin, end)
         return {**document, "topicIds": latest} if latest else document
 
-    @in_one_line
-    def partitions(
-        self,
-        start: dict[str, Any],  # JSON
-        end: dict[str, Any],  # JSON
-    ) -> Sequence[RangesPartition]:
+    def ranges(self, end: Document) -> Sequence[RangesPartition] | None:
         batch = opaque_batch_in(end)
         if batch is None:
             # A micro-batch of nothing, where the query begins, or one that was begun with another replay.
-            return [] if is_opaque(end) else super().partitions(start, end)
+            return [] if is_opaque(end) else None
         ids = plan.topic_ids_in(end)
         begin = self._opened().begin_to_read(batch, lambda: self._still_there(batch, ids))
         _tell_of_left_out(batch, begin)
         return split(begin, {tp: batch.end[tp] for tp in begin}, self._options, ids)
+
+    def close(self) -> None:
+        backing, self._backing, self._replay = self._backing, None, None
+        if backing is not None:
+            backing.close()
 
     def _still_there(self, batch: OpaqueBatch, ids: Mapping[str, str]) -> set[TopicPartition]:
         """The partitions from which all of the micro-batch can be read now, as far as their leaders say."""
@@ -124,14 +114,9 @@ class OpaqueStreamReader(StreamReader):
         there = readable(batch, bounds_of(self._options))
         return {tp for tp in there if now.get(tp.topic) == ids.get(tp.topic, now.get(tp.topic))}
 
-    def stop(self) -> None:
-        super().stop()
-        backing, self._backing, self._replay = self._backing, None, None
-        if backing is not None:
-            backing.close()
-
     def _opened(self) -> OpaqueReplay:
         if self._replay is None:
+            # Made here: what draws from the system cannot be pickled.
             topic, random = self._options.replay_topic, SystemRandom()
             assert topic is not None, "opaque replay has a topic"
             self._backing = TopicBacking(topic, self._options.kafka.of_client())
