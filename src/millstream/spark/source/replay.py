@@ -14,19 +14,20 @@ from millstream.spark.source.positions import ChosenOffset
 from millstream.spark.source.reading import RangesPartition
 
 Document = Mapping[str, Any]  # JSON of Spark's offset log
+NewDocument = dict[str, Any]  # the same, to be written
 
 
 class Replay(Protocol):
     """Asked by the reader that plans a query, for one start of it."""
 
-    def beginning(self, begin: Offsets) -> dict[str, Any]:
+    def beginning(self, begin: Offsets) -> NewDocument:
         """The document of a new query that begins with these partitions."""
 
     def positions_after(
         self, start: Document
     ) -> tuple[Offsets, Mapping[TopicPartition, ChosenOffset]]:
-        """Where partitions are behind the last micro-batch, whose end is `start`, and those of them whose beginning
-        was chosen only now.
+        """Returns the positions of partitions behind the last micro-batch, whose end is `start`, and those of them
+        whose beginning was chosen only now.
         """
 
     def available(self, begin: Offsets, ends: Offsets, *, is_bounded: bool) -> Offsets:
@@ -40,8 +41,8 @@ class Replay(Protocol):
 
     def document(
         self, start: Document, begin: Offsets, end: Offsets, ids: Mapping[str, Uuid]
-    ) -> dict[str, Any]:
-        """What Spark writes down for the micro-batch; the same as `start` where there is none."""
+    ) -> NewDocument:
+        """Returns what Spark writes down for the micro-batch; the same as `start` where there is none."""
 
     def ranges(self, end: Document) -> Sequence[RangesPartition] | None:
         """The ranges of the micro-batch that ends there; None where they are what Spark's log says."""
@@ -52,7 +53,7 @@ class Replay(Protocol):
 class TransactionalReplay:
     """A micro-batch that is tried again reads what it read before, as the documents say, or fails."""
 
-    def beginning(self, begin: Offsets) -> dict[str, Any]:
+    def beginning(self, begin: Offsets) -> NewDocument:
         return plan.as_beginning(plan.to_json(begin))
 
     def positions_after(
@@ -74,14 +75,15 @@ class TransactionalReplay:
 
     def document(
         self, start: Document, begin: Offsets, end: Offsets, ids: Mapping[str, Uuid]
-    ) -> dict[str, Any]:
+    ) -> NewDocument:
         del begin
         if end == plan.from_json(start) and not plan.topic_ids_in(start):
             return dict(start)  # another document would be a micro-batch of nothing
         return plan.with_topic_ids({**start, **plan.to_json(end)}, ids)
 
-    def ranges(self, end: Document) -> None:
+    def ranges(self, end: Document) -> Sequence[RangesPartition] | None:
         _require_transactional(end)
+        return None
 
     def close(self) -> None:
         """Nothing is open."""

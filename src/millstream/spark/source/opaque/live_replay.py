@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from millstream.errors import MillstreamError
 from millstream.model import Offset, TopicPartition, Uuid
@@ -28,7 +27,7 @@ from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import answers, bounds_of, late_choices, look_up, topic_ids
 from millstream.spark.source.positions import EARLIEST, LATEST, ChosenOffset
 from millstream.spark.source.reading import RangesPartition, split
-from millstream.spark.source.replay import Document
+from millstream.spark.source.replay import Document, NewDocument
 from millstream.spark.states.topic_backing import TopicBacking
 
 _LOGGER = logging.getLogger(__name__)
@@ -51,7 +50,7 @@ class LiveOpaqueReplay:
         """Of the micro-batch that is planned: partitions whose beginning is not decided."""
         self._missed: frozenset[TopicPartition] = frozenset()
 
-    def beginning(self, begin: Offsets) -> dict[str, Any]:
+    def beginning(self, begin: Offsets) -> NewDocument:
         unseen = answers(self._options, EARLIEST).keys() - begin.keys()
         self._tell_of_missing(unseen)
         return start_document(begin, unseen)
@@ -85,7 +84,7 @@ class LiveOpaqueReplay:
 
     def document(
         self, start: Document, begin: Offsets, end: Offsets, ids: Mapping[str, Uuid]
-    ) -> dict[str, Any]:
+    ) -> NewDocument:
         replay, former = self._opened(), plan.topic_ids_in(start)
         latest = plan.topic_ids_in(plan.with_topic_ids({**start, **plan.to_json(end)}, ids))
         if end == replay.positions_after(start) and latest == former:
