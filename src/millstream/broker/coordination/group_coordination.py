@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Final
 
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
     CoordinatorServices,
@@ -18,7 +20,7 @@ from millstream.broker.coordination.coordinator_topic import (
 )
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.patterns.group_patterns import GroupPatterns
-from millstream.broker.services import BackgroundTasks, Partitions
+from millstream.broker.services import BackgroundTasks, Metadata, Partitions
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
@@ -28,6 +30,7 @@ from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     KafkaError,
+    UnsupportedVersion,
 )
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
@@ -157,3 +160,21 @@ async def _wait_until_forgotten(
         _LOGGER.debug("%s: offsets of deleted topics are not removed yet: %s", name, error)
         await asyncio.sleep(_RETRY_S)
         forgetting = _told_to_forget(partition, deleted)
+
+
+_GROUP_VERSION: Final = "group.version"
+_STREAMS_VERSION: Final = "streams.version"
+
+
+def check_consumer_protocol(config: DynamicConfig, metadata: Metadata) -> None:
+    """Checks that the protocol is served. Raises UnsupportedVersion if not."""
+    is_listed = "consumer" in config.current.group_coordinator_rebalance_protocols
+    if not is_listed or not metadata.image.features.get(_GROUP_VERSION, 0):
+        raise UnsupportedVersion("the consumer group protocol is disabled on this broker")
+
+
+def check_streams_protocol(config: DynamicConfig, metadata: Metadata) -> None:
+    """Checks that the protocol is served. Raises UnsupportedVersion if not."""
+    is_listed = "streams" in config.current.group_coordinator_rebalance_protocols
+    if not is_listed or not metadata.image.features.get(_STREAMS_VERSION, 0):
+        raise UnsupportedVersion("the streams group protocol is disabled on this broker")

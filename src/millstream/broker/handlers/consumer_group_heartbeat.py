@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.coordination.group_protocols import check_consumer_protocol
+from millstream.broker.coordination.group_coordination import (
+    GroupCoordination,
+    check_consumer_protocol,
+)
 from millstream.broker.long_work import LongWork
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.access import Access

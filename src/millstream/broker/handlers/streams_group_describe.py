@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.coordination.group_protocols import check_streams_protocol
+from millstream.broker.coordination.group_coordination import (
+    GroupCoordination,
+    check_streams_protocol,
+)
 from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access, withhold_groups
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission

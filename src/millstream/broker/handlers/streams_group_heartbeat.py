@@ -15,8 +15,10 @@ from functools import partial
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
-from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.coordination.group_protocols import check_streams_protocol
+from millstream.broker.coordination.group_coordination import (
+    GroupCoordination,
+    check_streams_protocol,
+)
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample, counter, gauge
-from millstream.broker.metrics.group_metrics import GroupMetrics
+from millstream.broker.metrics.node_metrics import GroupMetrics
 from millstream.broker.metrics.node_view import BrokerView
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.consumer.group import ConsumerGroup

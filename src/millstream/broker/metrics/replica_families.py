@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample, counter, gauge
+from millstream.broker.metrics.node_metrics import ReplicationMetrics
 from millstream.broker.metrics.node_view import BrokerView, NodeView
-from millstream.broker.metrics.replication_metrics import ReplicationMetrics
 from millstream.log.partition_log import PartitionLog
 from millstream.replication.partition import Partition
 

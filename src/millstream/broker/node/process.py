@@ -19,9 +19,8 @@ from millstream.broker.config.sasl_settings import listener_of_brokers
 from millstream.broker.config.standing_alone import stands_alone
 from millstream.broker.node.broker_part import BrokerPart
 from millstream.broker.node.controller_part import ControllerPart
-from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.shared_parts import NodeNetwork, NodeWorkers, SharedParts
-from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.node.tasks import NodeTasks, OrderedStop
 from millstream.broker.node_state import BrokerLife, BrokerState
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matcher import PatternMatcher

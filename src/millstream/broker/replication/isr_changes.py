@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Final, NamedTuple, final
 
 from millstream.broker.long_work import LongWork
-from millstream.broker.metrics.replication_metrics import ReplicationMetrics
+from millstream.broker.metrics.node_metrics import ReplicationMetrics
 from millstream.broker.replication.partition_alterations import PartitionAlterations
 from millstream.broker.services import Partitions
 from millstream.protocol.generated.alter_partition import AlterPartitionResponsePartitionData

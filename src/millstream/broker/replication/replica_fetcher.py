@@ -19,7 +19,7 @@ from functools import partial
 from typing import Final, Protocol, final
 
 from millstream.broker.long_work import LongWork
-from millstream.broker.metrics.replication_metrics import ReplicationMetrics
+from millstream.broker.metrics.node_metrics import ReplicationMetrics
 from millstream.broker.replication.remote_leader import (
     EARLIEST,
     LATEST,

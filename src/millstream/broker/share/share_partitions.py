@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
+from millstream.broker.fetch.time_search import first_found
 from millstream.broker.long_work import LongWork
 from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.share.group_settings import ShareGroupSettings
 from millstream.broker.share.persister import SharePersister, as_told_to_consumers
-from millstream.broker.share.start_offset import first_offset
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.coordinator.share.state_batch import NO_START_OFFSET, StateBatch
@@ -29,6 +29,7 @@ from millstream.coordinator.share_partition.in_flight import Transition
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import KafkaError, NotLeaderOrFollower, UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage
+from millstream.metadata.iso_duration import duration_ms
 from millstream.model import TopicPartition
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
@@ -259,3 +260,21 @@ class SharePartitions:
             await self._store(loaded, released)
         except KafkaError as error:
             _LOGGER.warning("%s: expired locks are not stored: %s", loaded.key.text, error)
+
+
+_BY_DURATION: Final = "by_duration:"
+
+
+async def first_offset(partition: Partition, reset: str, now_ms: int, pool: DiskPool) -> int:
+    """Returns the first offset. `reset` was checked when it was set; `now_ms` is wall time.
+
+    Unpacks batches for a duration.
+    """
+    if reset == "earliest":
+        return partition.log_start_offset
+    if reset.startswith(_BY_DURATION):
+        since_ms = now_ms - duration_ms(reset.removeprefix(_BY_DURATION))
+        found = await first_found(partition.log.timestamp_searches(since_ms), pool)
+        if found is not None and partition.is_visible(found, is_read_committed=False):
+            return found.offset
+    return partition.latest_offset(is_read_committed=False).offset

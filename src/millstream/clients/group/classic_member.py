@@ -12,7 +12,7 @@ import contextlib
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
-from millstream.clients.consumer.core.subscription import SubscriptionState
+from millstream.clients.consumer.core.subscription import SubscriptionState, match_topics
 from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.assignors.racks import replica_racks
@@ -23,7 +23,6 @@ from millstream.clients.group.core.classic_membership import (
     MembershipPolicy,
     MemberState,
 )
-from millstream.clients.group.core.topic_pattern import match_topics
 from millstream.clients.group.member import RebalanceListener
 from millstream.clients.group.owned_partitions import (
     BeforeRevoke,

@@ -11,7 +11,7 @@ import contextlib
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
-from millstream.clients.consumer.core.subscription import SubscriptionState
+from millstream.clients.consumer.core.subscription import SubscriptionState, match_topics
 from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.core.consumer_membership import (
@@ -20,7 +20,6 @@ from millstream.clients.group.core.consumer_membership import (
     new_member_id,
 )
 from millstream.clients.group.core.heartbeat_request_manager import HeartbeatRequestManager
-from millstream.clients.group.core.topic_pattern import match_topics
 from millstream.clients.group.heartbeats import Heartbeats
 from millstream.clients.group.member import RebalanceListener
 from millstream.clients.group.owned_partitions import (

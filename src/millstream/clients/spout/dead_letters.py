@@ -1,7 +1,8 @@
-"""Records that were given up, on a topic of their own."""
+"""The end of records that were given up: dead letters, on a topic of their own, or a count of what is lost."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -9,7 +10,8 @@ from millstream.clients.config import ProducerConfig, ProducerSettings
 from millstream.clients.config.settings import setting_names
 from millstream.clients.producer.delivery import Delivery
 from millstream.clients.producer.producer import Producer
-from millstream.clients.spout.core.attempts import GivenUp
+from millstream.clients.spout.core.attempts import GivenUp, RecordsGivenOut
+from millstream.clients.spout.message import SpoutHooks
 from millstream.net.client.environment import Environment
 
 TOPIC_HEADER = "dead_letter.topic"
@@ -61,3 +63,41 @@ def _reasons(given_up: GivenUp) -> list[tuple[str, bytes | None]]:
         ATTEMPTS_HEADER: str(given_up.attempt.number),
     }
     return [(name, value.encode()) for name, value in told.items()]
+
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class Settlement:
+    def __init__(
+        self, records: RecordsGivenOut, hooks: SpoutHooks, dead_letters: DeadLetters | None
+    ) -> None:
+        self._records = records
+        self._hooks = hooks
+        self._dead_letters = dead_letters
+
+    async def settle(self) -> None:
+        """Writes dead letters, or counts records as lost. They are pending until that is done."""
+        given_up = self._records.given_up
+        settled = [each for each in given_up if self._records.is_open(each.attempt)]
+        given_up.clear()
+        if not settled:
+            return
+        for each in settled:
+            if self._hooks.on_max_retry is not None:
+                self._hooks.on_max_retry(each.attempt.record, each.error)
+        if self._dead_letters is not None:
+            await self._dead_letters.send(settled)
+        for each in settled:
+            if self._dead_letters is None:
+                _LOGGER.warning(
+                    "%s is lost: it failed %d times (%s)",
+                    each.attempt.message_id,
+                    each.attempt.number,
+                    each.error,
+                )
+            self._records.finish(each, dead_lettered=self._dead_letters is not None)
+
+    async def close(self) -> None:
+        if self._dead_letters is not None:
+            await self._dead_letters.close()

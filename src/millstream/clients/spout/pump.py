@@ -13,8 +13,8 @@ from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
 from millstream.clients.group.member import RebalanceListener
 from millstream.clients.spout.core.emitted_records import EmittedRecords
 from millstream.clients.spout.core.settings import SpoutConfig
+from millstream.clients.spout.dead_letters import Settlement
 from millstream.clients.spout.message import SpoutHooks
-from millstream.clients.spout.settlement import Settlement
 from millstream.errors import KafkaError, RebalanceInProgress, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.runtime import Clock

@@ -16,9 +16,8 @@ from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.spout.core.attempts import FailOutcome, RecordAttempt, RecordsGivenOut
 from millstream.clients.spout.core.errors import TooManyFailures
 from millstream.clients.spout.core.settings import RetryConfig
-from millstream.clients.spout.dead_letters import DeadLetters
+from millstream.clients.spout.dead_letters import DeadLetters, Settlement
 from millstream.clients.spout.message import SpoutHooks, SpoutMessage, Translate
-from millstream.clients.spout.settlement import Settlement
 from millstream.errors import ConfigError
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope

@@ -15,7 +15,7 @@ from millstream.clients.share.core.values import TopicIdPartition
 from millstream.clients.share.holding_consumer import HoldingShareConsumer
 from millstream.clients.spout.core.emitted_share_records import EmittedShareRecords
 from millstream.clients.spout.core.settings import ShareSpoutConfig
-from millstream.clients.spout.settlement import Settlement
+from millstream.clients.spout.dead_letters import Settlement
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 from millstream.quoting import counted

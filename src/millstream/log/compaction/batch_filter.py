@@ -1,6 +1,7 @@
 """Decides what compaction keeps of a batch: all, some of its records, its header alone, or nothing (KIP-534, KIP-98).
 
-Pure.
+Pure. The latest offsets of keys are an `OffsetMap`: as many keys as fit into a number of bytes, kept as they are and
+not hashed, so no two keys are ever taken for one, and nothing is computed per key.
 
 A record stays while it is the latest of its key. A tombstone goes once the delete horizon of its batch has passed,
 which the first cleaning that meets it sets. Offsets, sequences and the order of records never change.
@@ -10,12 +11,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from millstream.log.compaction.cleaned_transactions import CleanedTransactions
-from millstream.log.compaction.offset_map import OffsetMap
 from millstream.records.batch import BatchHeader
 from millstream.records.record_rows import RecordRows, empty_batch, rebuilt_batch
+
+_ENTRY_BYTES: Final = 160
+"""What an entry costs besides the bytes of its key: two objects and their share of a dict that doubles as it grows."""
+
+
+@final
+class OffsetMap:
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = max(bytes_max, 1)  # one batch always fits, or cleaning would never end
+        self._key_bytes = 0
+        self._latest: dict[bytes, int] = {}
+        self.end_offset = -1
+        """Records from here on are not in the map; -1 while nothing is."""
+
+    def __len__(self) -> int:
+        return len(self._latest)
+
+    @property
+    def is_full(self) -> bool:
+        """Checked between batches, so the map may exceed its bytes by the keys of one batch."""
+        return self._key_bytes + len(self._latest) * _ENTRY_BYTES >= self._bytes_max
+
+    def put(self, key: bytes, offset: int) -> None:
+        if key not in self._latest:
+            self._key_bytes += len(key)
+        self._latest[key] = offset
+
+    def latest(self, key: bytes) -> int:
+        """Returns the latest offset of a key; -1 for a key that is not in the map."""
+        return self._latest.get(key, -1)
 
 
 class LastRecord(NamedTuple):

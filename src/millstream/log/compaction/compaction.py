@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
-from millstream.log.compaction.batch_filter import BatchFilter, FilterRules
+from millstream.log.compaction.batch_filter import BatchFilter, FilterRules, OffsetMap
 from millstream.log.compaction.cleaned_transactions import AbortedTransactions, CleanedTransactions
-from millstream.log.compaction.offset_map import OffsetMap
 from millstream.log.compaction.plan import CompactionPlan
 from millstream.log.header_scan import scan_batches
 from millstream.log.log_state import LogState

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.broker.metrics.group_metrics import GroupMetrics
+from millstream.broker.metrics.node_metrics import GroupMetrics
 from millstream.broker.metrics.request_metrics import RequestMetrics
 from millstream.broker.metrics.topic_metrics import BrokerTopicMetrics, TopicMetrics
 from millstream.coordinator.group.group import GroupKind

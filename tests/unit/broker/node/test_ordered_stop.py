@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from millstream.broker.node.ordered_stop import OrderedStop
+from millstream.broker.node.tasks import OrderedStop
 from millstream.broker.node_state import BrokerLife, BrokerState
 
 

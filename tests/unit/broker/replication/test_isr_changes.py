@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from millstream.broker.long_work import LongWork
-from millstream.broker.metrics.replication_metrics import ReplicationMetrics
+from millstream.broker.metrics.node_metrics import ReplicationMetrics
 from millstream.broker.replication.isr_changes import IsrChanges
 from millstream.protocol.generated.alter_partition import AlterPartitionResponsePartitionData
 from millstream.replication.isr import Alteration

@@ -12,7 +12,7 @@ from typing import Any  # what a story gives
 import pytest
 
 from millstream.broker.long_work import LongWork
-from millstream.broker.metrics.replication_metrics import ReplicationMetrics
+from millstream.broker.metrics.node_metrics import ReplicationMetrics
 from millstream.broker.replication.fetchers_on_demand import FetchersOnDemand
 from millstream.broker.replication.remote_leader import ReplicaFetchSettings
 from millstream.broker.replication.replica_fetcher import FetcherServices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.clients.share.core.session import SessionChange, ShareSessionHandler
+from millstream.clients.share.core.requests import SessionChange, ShareSessionHandler
 from millstream.clients.share.core.values import TopicIdPartition, acknowledged_ranges
 from millstream.model import Uuid
 from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from itertools import count
 
+from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.model import TopicPartition
@@ -96,3 +97,16 @@ class SubscriptionState:
         self.topics = frozenset()
         self.pattern = None
         self.regex = None
+
+
+def match_topics(
+    subscription: SubscriptionState, snapshot: ClusterMetadata, *, exclude_internal: bool
+) -> bool:
+    """Take what a pattern matches now. True when that is not what it was; never for other subscriptions."""
+    if subscription.type is not SubscriptionType.PATTERN:
+        return False
+    return subscription.match_pattern(
+        topic.name
+        for topic in snapshot.topics.values()
+        if not (exclude_internal and topic.is_internal)
+    )

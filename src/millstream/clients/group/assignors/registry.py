@@ -7,10 +7,9 @@ from types import MappingProxyType
 from typing import Final
 
 from millstream.clients.group.assignors.assignment import Assignor
-from millstream.clients.group.assignors.cooperative_sticky import CooperativeStickyAssignor
 from millstream.clients.group.assignors.range import RangeAssignor
 from millstream.clients.group.assignors.round_robin import RoundRobinAssignor
-from millstream.clients.group.assignors.sticky import StickyAssignor
+from millstream.clients.group.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 
 _BUILT_IN: Final[tuple[Assignor, ...]] = (
     RangeAssignor(),

@@ -5,21 +5,97 @@
 3. Partitions move from members with more to those with at least two less, until none can. If that made nothing more
    even, it is undone.
 
+Movements are remembered, so that two partitions of a topic do not change places: when one is to go from A to B while
+another has come from B to A, that other one goes back instead.
+
 As in Java's sticky assignors, down to the order, except where Java's follows a hash, or gives a partition to a former
 owner that does not want its topic any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from millstream.clients.group.assignors.assignment import Assignment, MemberSubscription
 from millstream.clients.group.assignors.claimed_partitions import ClaimedPartitions
-from millstream.clients.group.assignors.loads import Loads
-from millstream.clients.group.assignors.movements import Movements
 from millstream.clients.group.assignors.racks import is_near
 from millstream.model import TopicPartition
+
+_FEW = 32
+"""Up to so many takers are compared one by one; of more, one is met soon among those who have least."""
+
+
+class Loads:
+    """Numbers of partitions by member, in order; members with equally many by id."""
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self._counts = dict(counts)
+        self._ordered = sorted((count, member) for member, count in counts.items())
+
+    def __getitem__(self, member: str) -> int:
+        return self._counts[member]
+
+    def __contains__(self, member: object) -> bool:
+        return member in self._counts
+
+    def __iter__(self) -> Iterator[str]:
+        """From the least loaded on."""
+        return (member for _, member in self._ordered)
+
+    def add(self, member: str, more: int) -> None:
+        count = self._counts[member]
+        del self._ordered[bisect_left(self._ordered, (count, member))]
+        insort(self._ordered, (count + more, member))
+        self._counts[member] = count + more
+
+    def remove(self, member: str) -> None:
+        count = self._counts.pop(member)
+        del self._ordered[bisect_left(self._ordered, (count, member))]
+
+    def least(self, takers: Collection[str]) -> str | None:
+        """Returns the least loaded of `takers` that are counted here."""
+        if len(takers) <= _FEW:
+            counted = (member for member in takers if member in self._counts)
+            return min(counted, key=lambda member: (self._counts[member], member), default=None)
+        return next((member for member in self if member in takers), None)
+
+    def imbalance(self) -> int:
+        """Returns the sum of differences over all pairs of members; 0 is perfectly even."""
+        size = len(self._ordered)
+        return sum(count * (2 * rank - size + 1) for rank, (count, _) in enumerate(self._ordered))
+
+
+_Pair = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Movements:
+    _pairs: dict[TopicPartition, _Pair] = field(default_factory=dict)
+    """By partition: where it came from at first, and where it is now."""
+    _moved: dict[tuple[str, _Pair], dict[TopicPartition, None]] = field(default_factory=dict)
+    """By topic and pair: what moved so, in order."""
+
+    def to_move(self, partition: TopicPartition, giver: str, taker: str) -> TopicPartition:
+        """Returns the partition that had better go from `giver` to `taker`: this one, or one that
+        came the other way.
+        """
+        origin = self._pairs[partition][0] if partition in self._pairs else giver
+        came = self._moved.get((partition.topic, (taker, origin)))
+        return next(iter(came)) if came else partition
+
+    def record(self, partition: TopicPartition, giver: str, taker: str) -> None:
+        origin = giver
+        if partition in self._pairs:
+            pair = self._pairs.pop(partition)
+            origin = pair[0]
+            moved = self._moved[partition.topic, pair]
+            del moved[partition]
+        if origin != taker:
+            self._pairs[partition] = (origin, taker)
+            self._moved.setdefault((partition.topic, (origin, taker)), {})[partition] = None
+
 
 Topics = Mapping[str, Sequence[frozenset[str]]]
 

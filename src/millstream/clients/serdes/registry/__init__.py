@@ -16,18 +16,16 @@ from millstream.clients.serdes.registry.json_schema import confluent_json
 from millstream.clients.serdes.registry.plain import for_topic, prefix_for_topic
 from millstream.clients.serdes.registry.protobuf import confluent_protobuf
 from millstream.clients.serdes.registry.serde import RegistrySerde, SchemaUse
-from millstream.clients.serdes.registry.subjects import (
-    SubjectNameStrategy,
-    record_name,
-    topic_name,
-    topic_record_name,
-)
 from millstream.clients.serdes.registry.transport import Limits
 from millstream.clients.serdes.registry.values import (
     Compatibility,
     RegisteredSchema,
     Schema,
     SchemaReference,
+    SubjectNameStrategy,
+    record_name,
+    topic_name,
+    topic_record_name,
 )
 
 __all__ = [

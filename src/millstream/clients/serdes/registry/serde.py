@@ -11,8 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypedDict, TypeVar
 
 from millstream.clients.core.serialization import LookupNeeded, SerializationError
-from millstream.clients.serdes.registry.subjects import SubjectNameStrategy, topic_name
-from millstream.clients.serdes.registry.values import RegisteredSchema, Schema
+from millstream.clients.serdes.registry.values import (
+    RegisteredSchema,
+    Schema,
+    SubjectNameStrategy,
+    topic_name,
+)
 from millstream.clients.serdes.registry.wire_format import (
     KEY_HEADER,
     VALUE_HEADER,

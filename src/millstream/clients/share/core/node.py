@@ -16,8 +16,12 @@ from millstream.clients.share.core.planned_requests import (
     answers,
     partitions_by_id,
 )
-from millstream.clients.share.core.requests import SharePolicy, acknowledge_request
-from millstream.clients.share.core.session import FINAL_EPOCH, ShareSessionHandler
+from millstream.clients.share.core.requests import (
+    FINAL_EPOCH,
+    SharePolicy,
+    ShareSessionHandler,
+    acknowledge_request,
+)
 from millstream.clients.share.core.values import Acknowledgements, TopicIdPartition
 from millstream.errors import (
     FencedLeaderEpoch,
