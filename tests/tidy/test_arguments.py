@@ -17,7 +17,8 @@ WIDE = {
     "TopologyBuilder.add_global_store": 8,
     "TopologyBuilder.add_read_only_state_store": 8,
 }
-"""What takes more today. Narrow one and take it off; add none. A record is its fields, and joins have Kafka Streams' parameters."""
+"""What takes more today. Narrow one and take it off; add none. A record is its fields, also where it is placed (an object for
+them would be one for each record), and joins have Kafka Streams' parameters."""
 STAND_INS_MAX = 18
 STAND_INS_MENDED_AT_MOST = 4
 """So many may be gone before the limit has to follow."""

@@ -32,6 +32,14 @@ def check_topic_name(name: str) -> None:
     raise InvalidTopic(f"Topic name is invalid: {problem}")
 
 
+def is_legal_topic_name(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except InvalidTopic:
+        return False
+    return True
+
+
 def is_internal(name: str) -> bool:
     return name in INTERNAL_TOPICS
 

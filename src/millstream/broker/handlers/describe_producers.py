@@ -16,7 +16,7 @@ from millstream.errors import (
     TopicAuthorizationFailed,
     UnknownTopicOrPartition,
 )
-from millstream.metadata.topic_names import check_topic_name
+from millstream.metadata.topic_names import check_topic_name, is_legal_topic_name
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_producers import (
@@ -51,7 +51,7 @@ def handle(
         context,
         Operation.READ,
         ResourceType.TOPIC,
-        (topic.name for topic in request.topics if _is_legal(topic.name)),
+        (topic.name for topic in request.topics if is_legal_topic_name(topic.name)),
     )
     return DescribeProducersResponse(
         topics=[
@@ -90,14 +90,6 @@ def failed(
             for topic in request.topics
         ]
     )
-
-
-def _is_legal(name: str) -> bool:
-    try:
-        check_topic_name(name)
-    except InvalidTopic:
-        return False
-    return True
 
 
 def _refused(number: int) -> PartitionResponse:

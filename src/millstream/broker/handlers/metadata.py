@@ -43,7 +43,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
-from millstream.metadata.topic_names import check_topic_name, is_internal
+from millstream.metadata.topic_names import is_internal, is_legal_topic_name
 from millstream.model import ZERO_UUID, BrokerId
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.metadata import (
@@ -226,7 +226,7 @@ def _creatable(names: Sequence[str], refused: AbstractSet[str], image: MetadataI
     return [
         name
         for name in names
-        if name not in refused and name not in image.topics and _is_legal(name)
+        if name not in refused and name not in image.topics and is_legal_topic_name(name)
     ]
 
 
@@ -340,7 +340,7 @@ def _asked(
     topic = image.topic(name)
     if topic is not None:
         return _described(topic, image, reachable, version)
-    error = UnknownTopicOrPartition if _is_legal(name) else InvalidTopic
+    error = UnknownTopicOrPartition if is_legal_topic_name(name) else InvalidTopic
     return MetadataResponseTopic(error_code=error.code, name=name, is_internal=is_internal(name))
 
 
@@ -390,11 +390,3 @@ def _error_code(view: PartitionView, version: int) -> int:
     if version == 0 and view.error_code == 0 and view.offline:
         return ReplicaNotAvailable.code
     return view.error_code
-
-
-def _is_legal(name: str) -> bool:
-    try:
-        check_topic_name(name)
-    except InvalidTopic:
-        return False
-    return True
