@@ -175,8 +175,10 @@ class CoordinatorPartition(Generic[ShardT]):
             appended = self.partition.append_marker(marker, self._services.clock.now())
             end_offset = Offset(appended.last_offset + 1)
             complete = self._runtime.complete_transaction
-            await run(partial(complete, end_offset, producer_id, committed=marker.is_commit))
-        self._appended.set()
+            try:
+                await run(partial(complete, end_offset, producer_id, committed=marker.is_commit))
+            finally:
+                self._appended.set()  # it is in the log, though whoever asked may have hung up
         await self._wait_until_safe(end_offset)
 
     def close(self) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
+from millstream.net.client.uninterrupted import uninterrupted
+
 ResultT = TypeVar("ResultT")
 _DISK_THREADS: Final = 4
 """Enough to have several logs synced at once; a disk queue does the rest."""
@@ -49,8 +51,13 @@ class DiskPool:
         return await asyncio.get_running_loop().run_in_executor(self._unpacking, work)
 
     async def plan(self, work: Callable[[], ResultT]) -> ResultT:
-        """Runs long work on state whose owner lends it to this thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._planning, work)
+        """Runs long work on state whose owner lends it to this thread.
+
+        A caller that is cancelled, as when its client hangs up, is so once the work has ended. Before that the state
+        is not the caller's to give back: the next operation would meet the thread in it, and work that still waits for
+        the thread would not be done at all.
+        """
+        return await uninterrupted(asyncio.get_running_loop().run_in_executor(self._planning, work))
 
     def close(self) -> None:
         for executor in (
