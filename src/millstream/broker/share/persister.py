@@ -58,9 +58,15 @@ class SharePersister:
         request = ReadState(key, leader_epoch)
         return await self._insist(lambda: self._channel.ask(key, request, ShareState))
 
-    async def write(self, key: SharePartitionKey, state_epoch: int, change: StateChange) -> None:
-        request = WriteState(key, state_epoch, change)
-        await self._insist(lambda: self._channel.ask(key, request, type(None)))
+    async def write(
+        self, key: SharePartitionKey, state_epoch: int, change: Callable[[], StateChange]
+    ) -> None:
+        """`change` is asked at each attempt: while this one waits for the coordinator, a later write of the same share
+        partition may be stored with a later start offset, which this one must not take back.
+        """
+        await self._insist(
+            lambda: self._channel.ask(key, WriteState(key, state_epoch, change()), type(None))
+        )
 
     async def delete(self, key: SharePartitionKey) -> None:
         request = DeleteState(key)

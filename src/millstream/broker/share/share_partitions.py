@@ -13,6 +13,7 @@ import heapq
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, final
 
 from millstream.broker.fetch.time_search import first_found
@@ -110,7 +111,9 @@ class SharePartitions:
         if start_offset == NO_START_OFFSET:
             reset = self._settings.of(key.group_id).auto_offset_reset
             start_offset = await first_offset(log, reset, self._clock.now().wall_ms, self._pool)
+        # While it was read, another leader may have come, who has read it since: this state counts no more.
         log.check_leader(leader_epoch)
+        # And another fetch may have loaded it, and given records out.
         faster = self.find(key)
         if faster is not None:
             return faster
@@ -193,9 +196,11 @@ class SharePartitions:
     async def _store(
         self, loaded: LoadedSharePartition, state_batches: Sequence[StateBatch]
     ) -> None:
-        change = loaded.state.state_change(state_batches)
+        state = loaded.state
         try:
-            await self._persister.write(loaded.key, loaded.state.state_epoch, change)
+            await self._persister.write(
+                loaded.key, state.state_epoch, partial(state.state_change, state_batches)
+            )
         except KafkaError as error:
             told = as_told_to_consumers(error)
             if isinstance(told, _FENCING) and self._loaded.get(loaded.key) is loaded:

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
@@ -36,6 +37,13 @@ _CUT_S: Final = 0.01
 """How soon it is seen that a cut of the log is on the disk; it takes about as long."""
 _LAST_STEP_BYTES: Final = 256 * 1024
 """What is copied in one go in the end; until less is missing, the copying gives way."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Move:
+    hosted: Partition
+    future: PartitionLog
+    target: LogDirectory
 
 
 @final
@@ -64,18 +72,20 @@ class ReplicaMoves:
         self._bytes_per_second_max = bytes_per_second_max
         self._pace = Pace(bytes_per_second_max)
         self._copying_now = asyncio.Semaphore(copies_at_once)
-        self._targets: dict[TopicPartition, LogDirectory] = {}
-        """Where each moving replica goes; a copier that finds another target than its own gives up."""
+        self._moves: dict[TopicPartition, _Move] = {}
+        """The move of each replica that moves. A copier that finds another one than its own gives up, also where that one
+        goes to the same directory: between them the replica was to go elsewhere, and the copy was begun anew."""
 
     def move(self, hosted: Partition, target: LogDirectory) -> None:
         """Begins a move, or ends one when `target` is where the replica is. Raises KafkaStorageError."""
         name = hosted.topic_partition
+        under_way = self._moves.get(name)
         if self._directories.of(hosted.log) is target:
-            self._targets.pop(name, None)
-        elif self._targets.get(name) is not target:
+            self._moves.pop(name, None)
+        elif under_way is None or under_way.target is not target:
             future = target.open_future_log(hosted.log, hosted.topic_id, self._clock.now())
-            self._targets[name] = target
-            self._tasks.start(self._run(hosted, future, target), f"move {name}")
+            move = self._moves[name] = _Move(hosted, future, target)
+            self._tasks.start(self._run(move), f"move {name}")
 
     def resume(self, partitions: Partitions) -> None:
         """Resumes moves that the last stop of the broker interrupted."""
@@ -85,23 +95,24 @@ class ReplicaMoves:
                 if name in hosted:
                     self.move(hosted[name], target)
 
-    async def _run(self, hosted: Partition, future: PartitionLog, target: LogDirectory) -> None:
-        name = hosted.topic_partition
+    async def _run(self, move: _Move) -> None:
+        name = move.hosted.topic_partition
         try:
             async with self._copying_now:
-                await self._copy_all(hosted, future, target)
+                await self._copy_all(move)
         except (KafkaError, OSError) as error:
-            _LOGGER.error("%s could not be moved to %s: %s", name, target.path, error)  # noqa: TRY400 - the sentence says it
+            if self._moves.get(name) is move:  # else its copy was taken away for another one
+                _LOGGER.error("%s could not be moved to %s: %s", name, move.target.path, error)  # noqa: TRY400 - the sentence says it
         finally:
-            if self._targets.get(name) is target:
-                del self._targets[name]
-            target.drop_future_log(future)
+            if self._moves.get(name) is move:
+                del self._moves[name]
+            # Cancelled with the node, a thread may still write into it: a move begins anew at the next start.
+            move.target.drop_future_log(move.future)
 
-    async def _copy_all(
-        self, hosted: Partition, future: PartitionLog, target: LogDirectory
-    ) -> None:
+    async def _copy_all(self, move: _Move) -> None:
         """Copies until the future log has taken over, or is wanted no more. Raises KafkaError, OSError."""
-        while self._is_wanted(hosted, target):
+        hosted, future = move.hosted, move.future
+        while self._is_wanted(move):
             if hosted.log.cuts.is_under_way:
                 await asyncio.sleep(_CUT_S)
                 continue
@@ -109,15 +120,16 @@ class ReplicaMoves:
                 await self._pace.maybe_throttle(copied)
                 continue
             await self._pool.run(partial(future.flush, self._clock.now()))
-            if self._is_wanted(hosted, target) and self._take_over(hosted, future, target):
-                _LOGGER.info("%s lives in %s now", hosted.topic_partition, target.path)
+            # While it was synced the replica may have grown, been cut or left, or be wanted elsewhere.
+            if self._is_wanted(move) and self._take_over(hosted, future, move.target):
+                _LOGGER.info("%s lives in %s now", hosted.topic_partition, move.target.path)
                 return
 
-    def _is_wanted(self, hosted: Partition, target: LogDirectory) -> bool:
+    def _is_wanted(self, move: _Move) -> bool:
         return (
-            self._targets.get(hosted.topic_partition) is target
-            and hosted.log.failure is None
-            and target.failure is None
+            self._moves.get(move.hosted.topic_partition) is move
+            and move.hosted.log.failure is None
+            and move.target.failure is None
         )
 
     async def _copy(self, current: PartitionLog, future: PartitionLog) -> int:

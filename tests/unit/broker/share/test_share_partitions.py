@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -74,11 +75,13 @@ class World:
             written_ms=-1,
         )
 
-    async def write(self, _key: SharePartitionKey, _epoch: int, change: StateChange) -> None:
+    async def write(
+        self, _key: SharePartitionKey, _epoch: int, change: Callable[[], StateChange]
+    ) -> None:
         await asyncio.sleep(0)
         if self.error is not None:
             raise self.error
-        self.writes.append(change)
+        self.writes.append(change())
 
     def append(self, count: int) -> None:
         for number in range(count):

@@ -76,14 +76,20 @@ class World:
 
 
 class Target:
+    """It has one copy of a replica at a time, as a directory has."""
+
     failure = None
     path = "/second"
 
-    def open_future_log(self, log: Log, *_: object) -> Any:
-        return Log(log.name, set())
+    def __init__(self) -> None:
+        self.futures: list[Log] = []
 
-    def drop_future_log(self, _future: object) -> None:
-        pass
+    def open_future_log(self, log: Log, *_: object) -> Any:
+        self.futures = [Log(log.name, set())]
+        return self.futures[0]
+
+    def drop_future_log(self, future: Log) -> None:
+        self.futures = [each for each in self.futures if each is not future]
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
@@ -102,4 +108,19 @@ async def test_so_many_replicas_are_copied_at_a_time(at_once: int) -> None:
     assert len(w.copied) == at_once + 1, "the next one has its turn"
     for task in w.tasks:
         task.cancel()
+    await asyncio.wait(w.tasks)
+
+
+async def test_a_move_that_was_called_off_and_asked_for_again_is_made_by_its_own_copier() -> None:
+    """The first copier finds the replica on its way to where it was, with another copy than its own."""
+    w, first, second = World(), Target(), Target()
+    moves = ReplicaMoves(w, w, w, SystemClock(), on_moved=lambda *_: None, copies_at_once=3)  # type: ignore[arg-type]  # what is asked of them
+    replica = w.hosted(0)
+    for target in (first, second, first):
+        moves.move(replica, target)  # type: ignore[arg-type]  # the same
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert [task.done() for task in w.tasks] == [True, True, False]
+    assert (len(first.futures), second.futures) == (1, [])
+    w.tasks[2].cancel()
     await asyncio.wait(w.tasks)
