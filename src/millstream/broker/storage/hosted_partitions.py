@@ -254,6 +254,7 @@ class HostedPartitions:
             return None
         self._refused.discard(name)
         try:
+            self._leave_to(directory, name)
             begin = directory.open_log if directory.holds(name) else directory.begin_log
             log = begin(name, config_of_topic(), self._clock.now(), topic.topic_id)
         except Exception as error:
@@ -283,6 +284,20 @@ class HostedPartitions:
         if assigned != directory.meta.directory_id:
             self._told.on_placed(topic, number, directory.meta.directory_id)
         return hosted
+
+    def _leave_to(self, directory: LogDirectory, name: TopicPartition) -> None:
+        """Moves another log of this name aside. Raises KafkaStorageError.
+
+        A move that was killed at its last step leaves two with the same records. Kept under its name, the one that is
+        not opened would be taken for the replica once the other's directory is away, without what was written since.
+        """
+        for other in self._directories.holders(name):
+            if other is not directory:
+                moved = other.move_aside(name)
+                _LOGGER.warning(
+                    "%s is in %s; what %s has of it was moved to %s",
+                    name, directory.path, other.path, moved,
+                )  # fmt: skip
 
     def _directory_for(self, name: TopicPartition, assigned: Uuid) -> LogDirectory | None:
         """None where the partition's directory is offline: another must not begin it anew."""

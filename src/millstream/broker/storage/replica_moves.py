@@ -175,10 +175,12 @@ class ReplicaMoves:
         current.flush(now)
         future.delete_records_before(current.log_start_offset)
         source = self._directories.of(current)
-        source.delete_log(hosted.topic_partition, now)
+        # The copy has the name before the log gives it up, as in Kafka. A node that is killed in between finds both, with the
+        # same records, and keeps one; the other way round it would find neither: what is called -future or -delete goes at a start.
         target.adopt_future_log(future)
         hosted.log = future
         self._on_moved(hosted, target)
+        source.delete_log(hosted.topic_partition, now, is_synced=True)
         return True
 
 

@@ -103,20 +103,24 @@ class LogDirectories:
     def for_partitions(self) -> list[LogDirectory]:
         return [each for each in self if not (self._is_apart and each is self._metadata)]
 
+    def holders(self, partition: TopicPartition) -> list[LogDirectory]:
+        """Returns the directories that have a log of this name: two after a move that was killed at its last step."""
+        return [each for each in self.for_partitions if each.holds(partition)]
+
     def place(self, partition: TopicPartition, assigned: Uuid) -> LogDirectory | None:
-        """Returns the directory that has the log already, else the one in `assigned`, else the one
-        with the fewest partitions.
+        """Returns the directory that has the log already, of two the one in `assigned`, else the one in `assigned`,
+        else the one with the fewest partitions.
 
         None when no directory for partitions is left.
         """
         usable = self.for_partitions
         if len(usable) > 1:
-            for directory in usable:
-                if directory.holds(partition):
-                    return directory
-            for directory in usable:
+            holders = self.holders(partition)
+            for directory in holders or usable:
                 if directory.meta.directory_id == assigned:
                     return directory
+            if holders:
+                return holders[0]
         open_to_new = [each for each in usable if each.path not in self.cordoned]
         return min(open_to_new or usable, key=len, default=None)
 

@@ -401,8 +401,8 @@ class LogDirectory:
 
     # --- leaving
 
-    def delete_log(self, partition: TopicPartition, now: Instant) -> None:
-        """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `take_due_removals`."""
+    def delete_log(self, partition: TopicPartition, now: Instant, *, is_synced: bool = False) -> None:  # fmt: skip
+        """Takes the log out of use at once, `is_synced` over a power loss, too; its files go with `take_due_removals`."""
         log = self._logs.pop(partition)
         log.retire("its topic was deleted, or its replica moved to another broker", is_gone=True)
         log.producers.clear()
@@ -410,6 +410,8 @@ class LogDirectory:
             log.abandon()
             return
         target = self._rename(partition, "delete")
+        if is_synced:
+            self._environment.file_system.sync_directory(self.path)
         due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
         self._deletions.append(_PendingDeletion(due_ms, target, log))
 

@@ -161,6 +161,33 @@ async def test_a_replica_moves_with_all_its_records_to_another_directory() -> No
         assert running.append("t", b"x") == 52
 
 
+async def test_a_kill_at_any_step_of_the_end_of_a_move_leaves_one_log_with_all_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    disk, found = SimFileSystem(), list[SimFileSystem]()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        for n in range(5):
+            running.append("t", b"%d" % n)
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+        rename = disk.rename
+
+        def killed_around(name: str, new_name: str) -> None:
+            found.append(disk.of_next_process())
+            rename(name, new_name)
+            found.append(disk.of_next_process())
+
+        monkeypatch.setattr(disk, "rename", killed_around)
+        assert move(running, target, "t") == 0
+        await moved(running, target)
+    assert any(each.exists(f"{p}/t-0") for each in found for p in (target,))
+    for each in found:
+        async with node(each, TWO) as running:
+            assert running.append("t", b"x") == 5
+            assert [each.exists(f"{p}/t-0") for p in ("/a", "/b")].count(True) == 1
+
+
 async def test_a_move_to_where_the_replica_is_does_nothing() -> None:
     disk = SimFileSystem()
     async with node(disk, TWO) as running:
