@@ -167,6 +167,7 @@ class CoordinatorPartition(Generic[ShardT]):
         what `Durability.wait` does.
         """
         async with self._lending():
+            # It may have waited for the shard: this one may be closed by now, or its epoch over.
             self._runtime.check_active()
             self._check_leads()
             producer_id = ProducerId(marker.producer_id)
@@ -215,7 +216,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     async def _drive(self) -> None:
         while not self._is_closed:
-            self._wake_up.clear()
+            self._wake_up.clear()  # before it advances: what comes meanwhile has it advance once more
             await self._advance()
             await self._wait_for_work()
 
@@ -387,6 +388,7 @@ class CoordinatorPartition(Generic[ShardT]):
             reached = awaited
             if not self._must_sync(end_offset):  # now: the replicas may have left the ISR meanwhile
                 reached = max(awaited, min(self.partition.high_watermark, end_offset))
+            # Closed while it was waited for, the runtime has nothing parked that this could release.
             async with self._lent:
                 self._runtime.update_last_committed_offset(Offset(reached))
             if reached < end_offset:

@@ -189,6 +189,8 @@ class ControllerRunner:
                 taken_ms = self._clock.now().monotonic_ms - begun_ms
                 self.metrics.processing_time.observe(taken_ms * _US_IN_MS)
             end_offset = self._end_offset
+        # Nothing is waited for between the append and the place among those who wait (to leave a lock is no wait): a
+        # controller that moves fails all who wait, and must find this request there.
         self._tell(result)
         await self._wait_until_committed(end_offset)
         return result.response
@@ -237,6 +239,8 @@ class ControllerRunner:
     ) -> ControllerResult[ResponseT]:
         if partitions <= _PLANNED_AT_ONCE:
             return plan()
+        # Meanwhile heartbeats are noted on the loop: each moves the time of one session, which the plan may see or
+        # not. Cancelled here, as when the client hangs up, nothing is written.
         result = await self._pool.run(plan)
         if self._controller is not controller:
             raise NotController("the controller has moved; retry")

@@ -519,6 +519,7 @@ class MetadataDriver:
             async with self._many:
                 while self._applied < self._committed:
                     for stored in list(self._log.stored_batches(self._applied, self._committed)):
+                        # What is committed is never cut: it stays what it is while a thread reads it.
                         batch, images = await self._pool.run(partial(self._replay, stored))
                         self._applied = batch.last_offset + 1
                         self._listener.publish(batch, images)
@@ -572,6 +573,8 @@ class MetadataDriver:
             if plan is None:
                 continue
             try:
+                # What is appended meanwhile sets the event again. Nothing is cut: only the answer to a fetch asks for
+                # that, and a replica fetches when all it has is on the disk (`Fetching.maybe_fetch`).
                 await self._pool.run(plan.sync)
             except OSError as error:
                 log.fail_flush(plan, error)

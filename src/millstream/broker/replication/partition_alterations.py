@@ -76,6 +76,8 @@ class PartitionAlterations:
             try:
                 answer = await self._controller.ask(ALTER_PARTITION, request)
             except MillstreamError as error:
+                # It may have altered them all the same. Asked again from the old partition epoch it refuses, and the
+                # image tells.
                 if str(error) != told:
                     told = str(error)
                     _LOGGER.warning(
@@ -92,6 +94,7 @@ class PartitionAlterations:
     def _take(self, answer: AlterPartitionResponse) -> None:
         for topic in answer.topics:
             for altered in topic.partitions:
+                # One at a time for each partition: what is pending now is what was sent.
                 found = self._pending.pop((topic.topic_id, altered.partition_index), None)
                 if found is not None:
                     found[1](altered)

@@ -249,7 +249,7 @@ class ReplicaFetcher:
     async def _wait_until_wanted(self) -> None:
         """Returns when there is something to fetch, or nothing followed any more."""
         while True:
-            self._has_changed.clear()
+            self._has_changed.clear()  # before it looks: what changes later has it look again
             self._claim_offered()
             now_ms = self._now_ms()
             for key in list(self._delayed):
@@ -331,6 +331,8 @@ class ReplicaFetcher:
         """Carries out what follows from an answer, a few partitions at a time."""
         out_of_range: dict[FollowedKey, AskedFetch] = {}
         async for key, data in self._long_work.in_turns(fetched.partitions.items()):
+            # Since the request was sent, and between turns, a partition may have left, or come back under a newer
+            # epoch: `take` compares what was asked with what is wanted now.
             followed, asked = self._followed.get(key), self._plan.told(key)
             if followed is None or asked is None:
                 continue

@@ -218,7 +218,7 @@ class Purgatory:
     async def run(self) -> None:
         """Ends waits at their deadlines; runs in a task of the node until it is cancelled."""
         while True:
-            self._earlier_deadline.clear()
+            self._earlier_deadline.clear()  # before it looks: a wait that ends earlier has it look again
             wait_ms = self.expire()
             try:
                 async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000):

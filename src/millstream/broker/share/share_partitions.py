@@ -227,7 +227,7 @@ class SharePartitions:
     async def run(self, long_work: LongWork) -> None:
         """Lets locks run out; runs in a task of the node until it is cancelled."""
         while True:
-            self._earlier_deadline.clear()
+            self._earlier_deadline.clear()  # before it looks: a lock that ends earlier has it look again
             wait_ms = await self._release_due(long_work)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000):

@@ -180,6 +180,8 @@ class LogCleaner:
         steps = compaction.steps()
         before = log.size_bytes
         while (step := await self._pool.run(lambda: next(steps, None))) is not None:
+            # While a thread copied, the log may have been cut, or have lost segments to retention: it looks
+            # whether those that the copy stands for are all there.
             if step.finished is not None and not log.replace_segments(
                 step.finished, self._clock.now()
             ):

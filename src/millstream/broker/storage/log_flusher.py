@@ -50,6 +50,7 @@ class GroupCommitFlusher:
     def _next_flush(self, log: PartitionLog) -> asyncio.Event:
         running = self._running.get(id(log))
         if running is None:
+            # While the node ends nothing is started any more and nobody sets the event: who waits is cancelled, too.
             running = self._running[id(log)] = asyncio.Event()
             self._tasks.start(self._flush(log, running), f"flush {log.partition}")
         return running
@@ -61,6 +62,7 @@ class GroupCommitFlusher:
             if plan is not None:
                 begin_ns = self._metrics.now_ns()
                 try:
+                    # Cut meanwhile, the log counts nothing of it as synced (`Unflushed.complete`): one more is made.
                     await self._pool.run(plan.sync)
                 except OSError as error:
                     log.fail_flush(plan, error)

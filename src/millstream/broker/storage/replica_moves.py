@@ -73,8 +73,8 @@ class ReplicaMoves:
         self._pace = Pace(bytes_per_second_max)
         self._copying_now = asyncio.Semaphore(copies_at_once)
         self._moves: dict[TopicPartition, _Move] = {}
-        """The move of each replica that moves. A copier that finds another one than its own gives up, also where that one
-        goes to the same directory: between them the replica was to go elsewhere, and the copy was begun anew."""
+        """The move of each replica that moves. A copier that finds another one than its own gives up, also where that
+        one goes to the same directory: the replica was to go elsewhere in between, and the copy was begun anew."""
 
     def move(self, hosted: Partition, target: LogDirectory) -> None:
         """Begins a move, or ends one when `target` is where the replica is. Raises KafkaStorageError."""
@@ -175,8 +175,9 @@ class ReplicaMoves:
         current.flush(now)
         future.delete_records_before(current.log_start_offset)
         source = self._directories.of(current)
-        # The copy has the name before the log gives it up, as in Kafka. A node that is killed in between finds both, with the
-        # same records, and keeps one; the other way round it would find neither: what is called -future or -delete goes at a start.
+        # The copy has the name before the log gives it up, as in Kafka. A node that is killed in between finds both,
+        # with the same records, and keeps one; the other way round it would find neither: what is called -future or
+        # -delete goes at a start.
         target.adopt_future_log(future)
         hosted.log = future
         self._on_moved(hosted, target)

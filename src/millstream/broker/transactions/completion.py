@@ -74,7 +74,9 @@ class TransactionCompletion:
     ) -> None:
         without = partitions
         pause_s = _RETRY_PAUSE_S
-        while not coordinator.is_closed:
+        while (
+            not coordinator.is_closed
+        ):  # closed, `_tell` finds it so: the next coordinator goes on where the log says
             done = await self._write(without, marker)
             without = [each for each in without if each not in done]
             if not without:
@@ -90,6 +92,7 @@ class TransactionCompletion:
 
         An old epoch means that this transaction has been ended there. Raises TransactionCoordinatorFenced.
         """
+        # A topic that is deleted from here on refuses its marker, and is not there at the next attempt.
         image = self._metadata.image
         existing = [
             each

@@ -61,6 +61,7 @@ class TransactionMarkerChannel:
 
         Errors are those of `TransactionMarkers.write`, and NetworkException for a leader that cannot be asked.
         """
+        # A leader that has changed by the time it is asked refuses: the next attempt looks at the image of then.
         image = self._metadata.image
         by_leader: dict[BrokerId, list[TopicPartition]] = {}
         async for each in self._long_work.in_turns(partitions):

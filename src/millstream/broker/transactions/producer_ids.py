@@ -43,7 +43,7 @@ class ProducerIds:
                     raise CoordinatorLoadInProgress(
                         f"no producer id is at hand ({error}); retry"
                     ) from error
-            return self.take()
+            return self.take()  # nothing is waited for since the look above: there is one
 
     async def reserve(self) -> None:
         """Returns when there is an id to `take`, although another request may be faster.
@@ -67,6 +67,7 @@ class ProducerIds:
         request = AllocateProducerIdsRequest(
             broker_id=self._broker_id, broker_epoch=self._broker_epoch
         )
+        # Cancelled here, the block that the controller gives is nobody's: ids have gaps, and are given once.
         block = await self._controller.ask(ALLOCATE_PRODUCER_IDS, request)
         self._next = block.producer_id_start
         self._end = block.producer_id_start + block.producer_id_len

@@ -88,6 +88,7 @@ class MetadataRefresh:
                 self._tell(otherwise, now_ms)
                 silent_until_ms = deadline_ms
             self._scope.check()
+            # Taken from nobody: whoever else waits has been woken by what set it. And `find` has just looked.
             self._changed.clear()
             self._ensure_task()
             try:

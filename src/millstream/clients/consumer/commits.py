@@ -69,6 +69,7 @@ class Commits:
         try:
             async with asyncio.timeout(remaining_ms / 1000):
                 await self.settle()
+                # A commit that is asked for from here on takes its turn behind this one: the lock is given in order.
                 async with self._turn:
                     await self._commit(offsets, deadline_ms)
         except TimeoutError as error:

@@ -126,7 +126,7 @@ class Sender:
         try:
             async with asyncio.timeout(left_s):
                 while self.accumulator.has_unsettled_before(limit):
-                    self._settled.clear()
+                    self._settled.clear()  # others who wait were woken by what set it, and look for themselves
                     await self._settled.wait()
                     self.scope.check()
         except TimeoutError as error:
@@ -170,7 +170,7 @@ class Sender:
 
     async def _run(self) -> None:
         while True:
-            self._alarm.clear()
+            self._alarm.clear()  # before it looks: what comes from here on has it look again
             if self._planner.producer_id_wanted:
                 await self._fetch_producer_id()
             now_ms = self.cluster.now_ms()

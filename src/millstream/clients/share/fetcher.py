@@ -86,7 +86,7 @@ class ShareFetcher:
 
     async def wait_for_news(self, timeout_ms: int) -> None:
         """Waits until an answer or an error came in, at most `timeout_ms`."""
-        self._news.clear()
+        self._news.clear()  # who waits has looked at what there is, and waited for nothing since
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._news.wait()

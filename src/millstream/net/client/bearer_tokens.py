@@ -41,6 +41,7 @@ class BearerTokens:
         Raises SaslAuthenticationFailed when the token provider refuses, NetworkException when it cannot be asked.
         """
         async with self._fetching:
+            # Looked at behind the lock: who had it may have fetched one.
             now_ms = self._clock.now().wall_ms
             if self._token is None or now_ms >= self._renew_at_ms:
                 self._token = await self._fetch(now_ms)

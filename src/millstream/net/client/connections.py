@@ -113,6 +113,7 @@ class Connections:
         if connection is not None:
             return connection
         async with self._connecting.setdefault(key, asyncio.Lock()):
+            # Who had the lock may have connected.
             connection = self.open(address, lane)
             if connection is not None:
                 return connection
@@ -121,7 +122,9 @@ class Connections:
             if wait_ms > 0:
                 await asyncio.sleep(wait_ms / 1000)
             connection = await self._dial(address, 1 if failed is None else failed.count + 1)
-            if self._scope.is_closed:
+            if (
+                self._scope.is_closed
+            ):  # the client ended while it was dialled: nobody else would close it
                 await connection.close()
             self._scope.check()
             self._failures.pop(address, None)

@@ -189,6 +189,7 @@ class Transactions:
         """All batches have their outcome, and nothing is being added any more."""
         await self._records.settle_all(deadline_ms)
         if self._adding is not None and not self._adding.done():
+            # The coordinator may add them all the same: then the transaction ends in partitions without records of it.
             self._adding.cancel()
             await asyncio.wait((self._adding,))
 
