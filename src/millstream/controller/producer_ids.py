@@ -15,6 +15,7 @@ from millstream.protocol.generated.allocate_producer_ids import (
 from millstream.protocol.generated.metadata_records import ProducerIdsRecord
 
 PRODUCER_ID_BLOCK_SIZE: Final = 1000
+"""Kafka's (`ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE`)."""
 _PRODUCER_ID_MAX: Final = (1 << 63) - 1
 
 

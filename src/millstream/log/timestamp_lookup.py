@@ -26,6 +26,7 @@ else:
 _INT64_MAX: Final = 2**63 - 1
 _INT64_MIN: Final = -(2**63)
 _SMALL_BATCH_BYTES: Final = 4096
+"""Looked through on the loop; what is larger or packed is unpacked in a thread."""
 
 
 class TimestampedOffset(NamedTuple):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from millstream.errors import MalformedMessage
 
 RECEIVE_BUFFER_BYTES = 64 * 1024
+"""Ours: small frames are cut from it, a long one gets a buffer of its own."""
 _SIZE_BYTES = 4
 _TRUST_FACTOR = 32
 """A frame's buffer grows by as much as this many times what has arrived: a size alone must not make us allocate."""

@@ -16,6 +16,7 @@ from millstream.protocol.generated.create_topics import CreatableTopic, CreateTo
 
 _CREATION_TIMEOUT_MS: Final = 5_000
 _APPLIED_POLL_S: Final = 0.01
+"""The image tells nobody when it comes."""
 
 
 class InternalTopics:

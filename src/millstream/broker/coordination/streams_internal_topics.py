@@ -25,6 +25,7 @@ from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
 FAILURES_MAX: Final = 1_000
+"""Groups whose last failure is remembered: clients choose how many there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from millstream.replication.replica_progress import FetchPulse
 from millstream.runtime import Instant
 
 _READ_ALL_INTERVAL_MS: Final = 10_000
+"""Ours: so often all partitions of a session are read, whoever has told of progress or not."""
 
 
 class FetchKey(NamedTuple):

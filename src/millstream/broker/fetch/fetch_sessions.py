@@ -32,6 +32,7 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
 _IDLE_BEFORE_EVICTION_MS: Final = 120_000
+"""Kafka's (`MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`)."""
 _FIRST_TOPIC_ID_VERSION: Final = 13
 PARTITIONS_MAX: Final = 500_000
 """Of the sessions of consumers together, some 500 MB. Kafka bounds the number of sessions alone, and a client may name

@@ -41,6 +41,7 @@ ResponseT = TypeVar("ResponseT")
 FORWARDING_TIMEOUT_MS: Final = 60_000
 """Kafka's bound (`ForwardingManager`, request timeout of the controller's channel)."""
 _RETRY_S: Final = 0.05
+"""Ours: an election takes many of them."""
 _SIZE_BYTES: Final = 4
 _OF_SESSIONS: Final = {ApiKey.BROKER_HEARTBEAT, ApiKey.BROKER_REGISTRATION}
 _ASK_AGAIN: Final = (NotController, NetworkException)

@@ -36,6 +36,7 @@ from millstream.protocol.generated.broker_heartbeat import (
 
 _LOGGER = logging.getLogger(__name__)
 _RETRY_S: Final = 0.05
+"""Ours: so often it asks while it starts and stops, when others wait for it."""
 _CATCH_UP_S: Final = 0.01
 """Kafka sends heartbeats so often until the broker has caught up
 (`BrokerLifecycleManager`); here the image is looked at."""

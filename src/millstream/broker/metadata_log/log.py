@@ -43,6 +43,7 @@ from millstream.runtime import FileSystem, Instant
 METADATA_PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
 _QUORUM_STATE_FILE: Final = "quorum-state"
 _READ_BYTES: Final = 1 << 20
+"""Read from the log at once."""
 StoredBatch = tuple[BatchHeader, memoryview]
 _CONTROL_TYPES: Final[dict[type[ControlRecord], ControlType]] = {
     LeaderChangeMessage: ControlType.LEADER_CHANGE,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _WINDOW_MS: Final = 30_000
+"""Kafka's default of metrics.sample.window.ms."""
 _WINDOWS: Final = 2
 """Kafka's `metrics.sample.window.ms` and `metrics.num.samples`, which a node here cannot be told."""
 

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _DRAIN_TIMEOUT_S: Final = 5.0
+"""Ours, as the next one: together they are far below the 90 s after which systemd kills."""
 _LEAVE_TIMEOUT_S: Final = 10.0
+"""A controller that answers lets a broker go after a few heartbeats."""
 _FOR_EVER_MS: Final = 1 << 53
 
 

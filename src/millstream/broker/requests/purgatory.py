@@ -20,7 +20,9 @@ from millstream.model import TopicPartition
 from millstream.runtime import Clock
 
 OPERATIONS_MAX: Final = 100_000
+"""Ours: Kafka has no bound, and clients choose how many requests wait."""
 _COMPACTION_MIN: Final = 1_000
+"""Deadlines of waits that are over: below that they cost less than to take them out."""
 
 
 @final

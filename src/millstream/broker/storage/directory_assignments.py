@@ -23,6 +23,7 @@ from millstream.protocol.generated.assign_replicas_to_dirs import (
 
 _LOGGER = logging.getLogger(__name__)
 _RETRY_S: Final = 0.5
+"""Ours: records are taken meanwhile."""
 _PER_REQUEST_MAX: Final = 2_250
 """Kafka's (`AssignReplicasToDirsRequest.MAX_ASSIGNMENTS_PER_REQUEST`): its brokers put no more into one."""
 _Replica = tuple[Uuid, int]

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Final, final
 
 _LOOK_AGAIN_S: Final = 1.0
+"""The rate may be changed while it is waited for."""
 _NOT_WORTH_IT_S: Final = 1e-6
+"""The loop wakes no sooner."""
 
 
 @final

@@ -47,6 +47,7 @@ from millstream.runtime import Random
 
 _LOGGER = logging.getLogger(__name__)
 CLIENTS_MAX: Final = 16_384
+"""Kafka's (`ClientMetricsManager.CACHE_MAX_SIZE`)."""
 KEPT_BYTES_MAX: Final = 64 * 1024 * 1024
 _ONE_UUID: Final = Uuid(bytes(15) + b"\x01")
 _RESERVED: Final = {ZERO_UUID, _ONE_UUID}

@@ -31,6 +31,7 @@ from millstream.records.control import TransactionMarker
 
 _LOGGER = logging.getLogger(__name__)
 _RETRY_PAUSE_S: Final = 0.1
+"""Ours: doubled at each attempt, up to the next one."""
 _RETRY_PAUSE_MAX_S: Final = 5.0
 """A partition whose log is offline may stay so for long."""
 

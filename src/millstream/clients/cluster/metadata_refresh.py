@@ -20,6 +20,7 @@ from millstream.protocol.generated.metadata import MetadataRequest, MetadataResp
 
 _Result = TypeVar("_Result")
 _TOLD_AGAIN_MS: Final = 60_000
+"""The same wait is told once a minute."""
 
 _LOGGER = logging.getLogger(__name__)
 

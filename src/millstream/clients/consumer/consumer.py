@@ -61,6 +61,7 @@ _LOGGER = logging.getLogger(__name__)
 
 _POLL_MS = 1_000
 CLOSE_MS = 30_000
+"""Java's (`KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS`)."""
 
 
 @explain_construction

@@ -41,6 +41,7 @@ from millstream.protocol.frames import Piece
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 _CLOSE_SECONDS = 1.0
+"""Ours: what a broker has not taken by then it takes no more."""
 
 AnyResponse = TypeVar("AnyResponse", bound=Message)
 

@@ -13,6 +13,7 @@ from millstream.runtime.native import load_leaf
 murmur2: Final = load_leaf("millstream.clients.producer.core.murmur2")
 
 _KEYS_REMEMBERED: Final = 10_000
+"""Ours: then all are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from millstream.quoting import counted
 FIRST_MS: Final = 1_000
 """A leader that moves is found again in less."""
 AGAIN_MS: Final = 10_000
+"""The same refusal is told so often at most."""
 
 
 class Refusals:

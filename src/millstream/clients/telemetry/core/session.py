@@ -36,6 +36,7 @@ from millstream.records.compression import Codec, compress
 from millstream.runtime import Instant, Random
 
 DEFAULT_INTERVAL_MS: Final = 300_000
+"""Kafka's, of brokers and of Java's clients: five minutes."""
 _ALL_METRICS: Final = ["*"]
 _AGREE_ANEW: Final = (UnknownSubscriptionId, UnsupportedCompressionType)
 _WAIT: Final = (TelemetryTooLarge, ThrottlingQuotaExceeded)

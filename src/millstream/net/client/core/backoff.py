@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from millstream.runtime import Random
 
 _JITTER = 0.2
+"""Java's (`CommonClientConfigs.RETRY_BACKOFF_JITTER`)."""
 
 
 @dataclass(frozen=True, slots=True)

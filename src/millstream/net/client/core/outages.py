@@ -13,7 +13,9 @@ from typing import Final
 SILENT_MS: Final = 1_000
 """How long connecting may take before it is mentioned."""
 _FAILURES_BEFORE_FIRST: Final = 2
+"""One failure is no news."""
 _AGAIN_MS: Final = 60_000
+"""An outage is told once a minute, however often it is tried."""
 
 
 @dataclass(slots=True)
