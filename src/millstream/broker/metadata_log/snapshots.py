@@ -95,7 +95,9 @@ class SnapshotFiles:
         try:
             file.truncate(piece.position)
             file.append([piece.data])
-            if piece.is_last:
+            if (
+                piece.is_last
+            ):  # before it has its name nobody relies on any of it: a crash begins anew
                 file.sync()
         finally:
             file.close()

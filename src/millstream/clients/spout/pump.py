@@ -208,6 +208,7 @@ class Pump(RebalanceListener):
         except KafkaError as error:
             _LOGGER.info("the bounds of logs are not known now: %s", error)
             return
+        # Meanwhile no partition came or went: that happens inside poll() and close() alone.
         self.log_starts = starts
         for topic_partition, log_start in starts.items():
             self._emitted.drop_before(topic_partition, log_start)

@@ -200,6 +200,8 @@ def swap_in(
     `due_ms`: when the files of the replaced segments may go. Raises OSError.
     """
     cleaned, replaced = finished.cleaned, finished.replaced
+    # On the disk under this name before any of the old files leaves: from here on a start finishes the swap
+    # (`interrupted_changes`), before it a start removes what was cleaned.
     cleaned.rename_to(SWAP_SUFFIX)
     cleaned.sync_directory()
     deleted.add(replaced, due_ms)
