@@ -1,4 +1,4 @@
-"""Tests that fail now and then are few, named with a reason, and reported; no other failure is forgiven."""
+"""Tests that fail now and then are few, named with a reason, and reported; those that a suite leaves out exist."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.oracle.clients.run import OF_ONE_NODE, SUITE
+from tests.oracle.dataframes import BEHIND_A_DOOR, SPARK
 from tests.quarantine import QUARANTINED
 from tests.tidy.test_assertions import every_test, name_of
 from tests.tidy.test_source_rules import ROOT
 
+LEFT_OUT = [
+    *(f"{SUITE}/{each}" for each in OF_ONE_NODE),
+    *(f"{SPARK}/{each}" for each in BEHIND_A_DOOR),
+]
 QUARANTINED_MAX = 3
 REASON_CHARACTERS_MIN = 40
 """What fails, and what is needed to mend it, takes a sentence."""
@@ -67,3 +75,10 @@ def test_continuous_integration_runs_no_failure_again() -> None:
     assert commands == ["make check", "make test"]
     assert "--last-failed" not in (ROOT / "Makefile").read_text()
     assert "reruns" not in (ROOT / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT)
+def test_a_test_that_is_left_out_on_kafka_exists(left_out: str) -> None:
+    """pytest says nothing of a name that it does not find."""
+    file, _, name = left_out.partition("::")
+    assert f"def {name}" in (ROOT / file).read_text()
