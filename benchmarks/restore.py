@@ -89,10 +89,10 @@ async def fill(clients: Clients, topic: str, keys: int, partition: int) -> None:
 
 async def in_memory(clients: Clients, topology: Topology, application: str) -> Rate:
     task = StreamTask(topology, 0, 0, in_memory_stores(), StreamsConfig(application))
-    (topic,) = task.changelog_topics.values()
+    (topic,) = task.state.changelogs.values()
     started, cpu = time.perf_counter(), time.process_time()
     async for rows in clients.reader.read(topic, 0, 0, RECORDS, columns=("headers",)):
-        task.restore(topic, raw_batch(rows))
+        task.state.restore(topic, raw_batch(rows))
     rate = rated(started, cpu)
     task.close()
     return rate

@@ -141,7 +141,7 @@ class _Task:
 
     @property
     def dropped(self) -> int:
-        return self._task.dropped_records
+        return self._task.dropped.total
 
     def run(self, candidates: Sequence[Candidate], records_max: int) -> list[Sent]:
         reached = -1

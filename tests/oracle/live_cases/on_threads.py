@@ -23,7 +23,7 @@ from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee, TimeAcrossRepartitions
 from millstream.streams.kernel import StreamTask, TaskOutput
 from millstream.streams.kernel.task.partition_group import PartitionGroup
-from millstream.streams.kernel.task.queues import Run
+from millstream.streams.kernel.task.queues import TakenRows
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
@@ -60,9 +60,11 @@ class _Taken:
     directories: dict[TaskKey, Path] = field(default_factory=dict)
     applications: dict[str, LiveApplication] = field(default_factory=dict)
 
-    def took(self, group: PartitionGroup, run: Run) -> None:
+    def took(self, group: PartitionGroup, rows: TakenRows) -> None:
+        topic = rows.run.topic
+        assert topic is not None, "queues have topics"
         taken = self.since_commit.setdefault(group, [])
-        taken += [(run.topic, offset) for offset in run.offsets]
+        taken += [(topic, offset) for offset in rows.run.offsets]
 
     def committed(
         self, commits: TaskCommits, group: PartitionGroup, committed: Mapping[str, int]
@@ -91,11 +93,11 @@ class ThreadsDriver:
         taken, take, report = self._taken, PartitionGroup.take, ActiveTask.commit
         commit = TaskCommits.commit
 
-        def noted_take(group: PartitionGroup, rows_max: int) -> Run | None:
-            run = take(group, rows_max)
-            if run is not None:
-                taken.took(group, run)
-            return run
+        def noted_take(group: PartitionGroup, rows_max: int) -> TakenRows | None:
+            rows = take(group, rows_max)
+            if rows is not None:
+                taken.took(group, rows)
+            return rows
 
         async def noted_commit(
             commits: TaskCommits, task: StreamTask, position: CommittedPosition, output: TaskOutput
@@ -104,9 +106,9 @@ class ThreadsDriver:
                 written = await commit(commits, task, position, output)
             except Crash as crash:
                 if crash.step is Step.COMMITTED:
-                    taken.committed(commits, task._group, position.offsets)
+                    taken.committed(commits, task.inputs.group, position.offsets)
                 raise
-            taken.committed(commits, task._group, position.offsets)
+            taken.committed(commits, task.inputs.group, position.offsets)
             return written
 
         async def noted_report(active: ActiveTask, **settings: Any) -> TaskReport:

@@ -81,14 +81,14 @@ class BereavedDriver(RestartedDriver):
         self._logs.setdefault(batch.topic, []).append(batch)
 
     def _again(self, old: StreamTask) -> StreamTask:
-        lost = old.changelog_topics
+        lost = {n: s.changelog.topic for n, s in old.stores.items() if s.changelog is not None}
         for kept in self._kept.values():
             kept.rows = {name: rows for name, rows in kept.rows.items() if name not in lost}
         task = super()._again(old)
         for topic in dict.fromkeys(lost.values()):
             for batch in self._logs.get(topic, []):
                 offsets = range(len(batch.keys))
-                task.restore(
+                task.state.restore(
                     topic,
                     RawBatch(batch.keys, batch.values, batch.timestamps, offsets, batch.headers),
                 )

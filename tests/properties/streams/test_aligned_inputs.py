@@ -127,8 +127,8 @@ class Runner:
                 upstream: min((r.time for r in left if r.upstream == upstream), default=AT_ITS_END)
                 for upstream in UPSTREAMS
             }
-            self.task.expect(
-                topic, {n: at if at == AT_ITS_END else at - vague for n, at in exact.items()}
+            self.task.inputs.upstreams_of(topic).expect(
+                {n: at if at == AT_ITS_END else at - vague for n, at in exact.items()}
             )
 
     def process(self, records_max: int) -> None:
@@ -184,5 +184,6 @@ def test_records_of_several_inputs_go_on_by_origin_time_then_topic_then_upstream
         assert found == expected[: len(found)]
     assert runner.finish() == expected
     assert all(
-        runner.task.next_offset(topic) in {None, len(rows)} for topic, rows in records.items()
+        runner.task.inputs.next_offsets.get(topic) in {None, len(rows)}
+        for topic, rows in records.items()
     )

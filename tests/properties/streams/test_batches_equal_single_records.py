@@ -172,7 +172,7 @@ def run(built, records: list[tuple], batch: int, **options) -> dict[str, list[tu
             )
     for name, store in task.stores.items():
         written[f"store {name}"] = list(store.rows.scan(b"", None))
-    written["dropped"] = [(task.dropped_records, sorted(map(str, task.take_dropped())))]
+    written["dropped"] = [(task.dropped.total, sorted(map(str, task.dropped.take())))]
     return written
 
 

@@ -68,7 +68,7 @@ def test_a_window_closes_after_the_same_record(windows, interval_ms: int, record
             for batches in (output.sinks, output.changelogs)
             for b in batches.values()
         ]
-        return written, (task.dropped_records, task.take_dropped())
+        return written, (task.dropped.total, task.dropped.take())
 
     one_by_one = run(1)
     assert run(7) == one_by_one

@@ -116,7 +116,7 @@ def run(topology, raw: RawBatch, batch_max: int, cache_bytes: int):
         for output in outputs
         for batches in (output.sinks, output.changelogs)
     ]
-    return written, rows, (task.dropped_records, task.take_dropped()), task.stores["rows"].times
+    return written, rows, (task.dropped.total, task.dropped.take()), task.stores["rows"].times
 
 
 RECORDS = st.lists(

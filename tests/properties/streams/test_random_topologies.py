@@ -133,7 +133,7 @@ def run(spec: dict, inputs: list[dict], batch: int, cache_max_bytes: int = 0) ->
         for task in tasks.tasks
         for name, store in task.stores.items()
     }
-    dropped = sum(task.dropped_records for task in tasks.tasks)
+    dropped = sum(task.dropped.total for task in tasks.tasks)
     return {**tasks.written, **stores, "calls": trace, "dropped": dropped}
 
 

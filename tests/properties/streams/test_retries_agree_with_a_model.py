@@ -119,7 +119,7 @@ class World:
         self._task = self._opened()
         if self._log:
             keys, values, times = (list(column) for column in zip(*self._log, strict=True))
-            self._task.restore(CHANGELOG, RawBatch(keys, values, times, range(len(keys))))
+            self._task.state.restore(CHANGELOG, RawBatch(keys, values, times, range(len(keys))))
 
     def close(self) -> None:
         self._task.close()

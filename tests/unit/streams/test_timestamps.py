@@ -53,7 +53,7 @@ def test_by_default_a_record_without_a_timestamp_stops_the_task() -> None:
 def test_log_and_skip_leaves_out_records_without_a_timestamp() -> None:
     task = task_of(log_and_skip)
     assert times(task, rows(5, -1, 7)) == [5, 7]
-    assert task.dropped_records == 1
+    assert task.dropped.total == 1
 
 
 def test_use_partition_time_gives_the_largest_timestamp_of_the_partition_so_far() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from millstream.streams.errors import AsyncCallTimedOut
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors.processor import check_record
 from millstream.streams.kernel.user_functions import check_no_lookalike, no_pair
@@ -20,11 +20,10 @@ from millstream.streams.topology import operators as ops
 
 
 class _AsyncOperator(Operator):
-    def __init__(self, context: TaskContext, calls: ops.AsyncCalls) -> None:
+    def __init__(self, context: NodeContext, calls: ops.AsyncCalls) -> None:
         super().__init__(context)
         self._calls = calls
-        self._node = context.node
-        self._caller = open_caller(context, calls)
+        self._caller = context.open_caller(calls)
 
     def answers(
         self, batch: Batch, call: ops.AsyncCall
@@ -42,9 +41,9 @@ class _AsyncOperator(Operator):
             assert error is not None, "as was asked for"
             self.note_failure(batch.ordinals[row])
             if isinstance(error, AsyncCallTimedOut):
-                place = self.context.place_of(batch.take((row,)))
+                place = self.current.place_of(batch.take((row,)))
                 raise AsyncCallTimedOut(
-                    f"node {self._node}: the call for {place} was not answered in {self._calls.timeout_ms} ms; "
+                    f"node {self.node}: the call for {place} was not answered in {self._calls.timeout_ms} ms; "
                     "set a longer timeout_ms, or find out what it waits for"
                 )
             raise error
@@ -54,7 +53,7 @@ class _AsyncOperator(Operator):
 class MapAsyncOperator(_AsyncOperator):
     """KStream.map_async."""
 
-    def __init__(self, context: TaskContext, spec: ops.MapAsync) -> None:
+    def __init__(self, context: NodeContext, spec: ops.MapAsync) -> None:
         super().__init__(context, spec.calls)
         self._mapper = spec.mapper
 
@@ -77,7 +76,7 @@ class MapAsyncOperator(_AsyncOperator):
 class MapValuesAsyncOperator(_AsyncOperator):
     """KStream.map_values_async."""
 
-    def __init__(self, context: TaskContext, spec: ops.MapValuesAsync) -> None:
+    def __init__(self, context: NodeContext, spec: ops.MapValuesAsync) -> None:
         super().__init__(context, spec.calls)
         self._mapper = spec.mapper
         self._with_key = spec.with_key
@@ -94,7 +93,7 @@ class MapValuesAsyncOperator(_AsyncOperator):
 class ProcessAsyncOperator(_AsyncOperator):
     """KStream.process_async."""
 
-    def __init__(self, context: TaskContext, spec: ops.ProcessAsync) -> None:
+    def __init__(self, context: NodeContext, spec: ops.ProcessAsync) -> None:
         super().__init__(context, spec.calls)
         self._function = spec.function
 
@@ -108,7 +107,7 @@ class ProcessAsyncOperator(_AsyncOperator):
         for record, ordinal, several in zip(records, batch.ordinals, given, strict=True):
             try:
                 for each in self._checked(several):
-                    check_record(self._node, each, record.headers)
+                    check_record(self.node, each, record.headers)
                     made.append((each, ordinal))
             except (TypeError, ValueError):
                 self.note_failure(ordinal)
@@ -128,17 +127,9 @@ class ProcessAsyncOperator(_AsyncOperator):
             return (several,)
         if not isinstance(several, Iterable):
             raise TypeError(
-                f"the function of {self._node} must give a Record, several, or None, not {several!r}"
+                f"the function of {self.node} must give a Record, several, or None, not {several!r}"
             )
         return several
-
-
-def open_caller(context: TaskContext, calls: ops.AsyncCalls) -> ops.AsyncCaller:
-    """Returns the caller of a task, which is made once."""
-    if context.async_caller is None:
-        context.async_caller = calls.open(context.task_id)
-        context.closers.append(context.async_caller.close)
-    return context.async_caller
 
 
 def chains_of(keys: list[object]) -> list[list[int]]:

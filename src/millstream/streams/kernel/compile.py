@@ -14,7 +14,7 @@ from millstream.streams.kernel.aggregation import (
     table,
     time_windows,
 )
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.joins import (
     foreign_key,
     self_join,
@@ -40,7 +40,7 @@ from millstream.streams.topology import operators as ops
 from millstream.streams.topology.execution_plan import NodePlan
 from millstream.streams.topology.nodes import ProcessorNode
 
-_ALONE: Mapping[type[ops.OperatorSpec], Callable[[TaskContext], Operator]] = {
+_ALONE: Mapping[type[ops.OperatorSpec], Callable[[NodeContext], Operator]] = {
     ops.PassThrough: stateless.PassThroughOperator,
     ops.TableToStream: stateless.TableToStreamOperator,
 }
@@ -85,7 +85,7 @@ class _Parts:
     `stores` are all there are, `allowed` what the node's own code may use.
     """
 
-    context: TaskContext
+    context: NodeContext
     plan: NodePlan
     stores: Mapping[str, StateStore]
     allowed: Mapping[str, object]
@@ -105,12 +105,11 @@ class _Parts:
 def make_operator(
     node: ProcessorNode,
     plan: NodePlan,
-    context: TaskContext,
+    context: NodeContext,
     stores: Mapping[str, StateStore],
     global_stores: Mapping[str, StateStore],
 ) -> Operator:
     """Returns the running operator of a node. `stores` are those of the task, `global_stores` all others."""
-    context.node = node.name
     allowed: dict[str, object] = {name: read_only(store) for name, store in global_stores.items()}
     allowed |= {name: stores[name].exposed for name in node.stores if name in stores}
     return _make(node, _Parts(context, plan, {**global_stores, **stores}, allowed))
@@ -156,14 +155,12 @@ def _with_code(node: ProcessorNode, parts: _Parts) -> Operator | None:
     context, allowed = parts.context, parts.allowed
     match node.operator:
         case ops.Process() as spec:
-            opened = processor.ProcessorContextImpl(context, node.name, allowed, spec.fixed_key)
+            opened = processor.ProcessorContextImpl(context, allowed, fixed_key=spec.fixed_key)
             return processor.ProcessOperator(context, spec.supplier, opened)
         case ops.Wrapped() as spec:
             inner = _make(replace(node, operator=spec.inner), parts)
             is_cached = parts.plan.is_cached
-            return wrapped.WrappedOperator(
-                context, spec, node.name, allowed, inner, is_cached=is_cached
-            )
+            return wrapped.WrappedOperator(context, spec, allowed, inner, is_cached=is_cached)
         case ops.TableTransformValues() as spec:
             store = None if spec.store is None else parts.stores[spec.store]
             assert store is None or isinstance(store, tables.ROW_STORES), "as the DSL made it"
@@ -222,7 +219,7 @@ def _foreign_key_join(spec: ops.OperatorSpec, parts: _Parts) -> Operator | None:
             return None
 
 
-def _join_serdes(serdes: ops.TableSerdes, context: TaskContext) -> foreign_key.JoinSerdes:
+def _join_serdes(serdes: ops.TableSerdes, context: NodeContext) -> foreign_key.JoinSerdes:
     config, node = context.config, context.node
     return foreign_key.JoinSerdes(
         resolve(serdes.left_key, config.default_key, f"the left keys of {node}"),

@@ -8,7 +8,7 @@ from operator import length_hint
 from typing import TypeVar, TypeVarTuple, Unpack
 
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.turns import RowsInTurn
 
 C = TypeVar("C")
@@ -19,8 +19,9 @@ Ts = TypeVarTuple("Ts")
 class Operator(ABC):
     """A running node. What running it does besides is known beforehand, as data: topology/effects.py."""
 
-    def __init__(self, context: TaskContext) -> None:
+    def __init__(self, context: NodeContext) -> None:
         self.context = context
+        self.current = context.current
         self.node = context.node
         """The name of its node."""
 
@@ -34,7 +35,7 @@ class Operator(ABC):
 
     def note_failure(self, ordinal: int) -> None:
         """Notes the row of a batch that failed: none is run again to find it."""
-        self.context.failed_ordinal = ordinal
+        self.current.failed_ordinal = ordinal
 
 
 class RowByRow(Operator):

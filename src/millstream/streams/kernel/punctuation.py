@@ -88,7 +88,23 @@ class PunctuationQueue:
         return None
 
 
-Punctuations = dict[PunctuationType, PunctuationQueue]
+class Schedule:
+    """The requests made of a task: punctuations of its processors, timers of its operators, a commit soon."""
+
+    __slots__ = ("commit_requested", "punctuations", "timers")
+
+    def __init__(self) -> None:
+        self.punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
+        self.timers: list[Timer] = []
+        self.commit_requested = False
+        """By a processor, since the last commit."""
+
+    @property
+    def next_due_ms(self) -> int | None:
+        """The wall-clock time at which the task has to be called although no record has come."""
+        times = [self.punctuations[PunctuationType.WALL_CLOCK_TIME].next_ms]
+        times += [timer.next_ms for timer in self.timers]
+        return min((time for time in times if time is not None), default=None)
 
 
 def checked_schedule(

@@ -15,9 +15,9 @@ from zlib import crc32
 
 from millstream.streams.errors import AsyncCallTimedOut
 from millstream.streams.handlers import OutgoingRecord, dead_letter
-from millstream.streams.kernel.async_calls import chains_of, open_caller
+from millstream.streams.kernel.async_calls import chains_of
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.options import RecordContext, WaitingRecord
 from millstream.streams.state.buffers.retries import FirstRecord, RetryStore
@@ -32,18 +32,17 @@ class MapValuesWithRetriesOperator(Operator):
     """KStream.map_values and map_values_async with `retry`."""
 
     def __init__(
-        self, context: TaskContext, spec: ops.MapValuesWithRetries, store: RetryStore
+        self, context: NodeContext, spec: ops.MapValuesWithRetries, store: RetryStore
     ) -> None:
         super().__init__(context)
-        self._node = context.node
         self._store = store
         self._retry = spec.retry
         self._policy = spec.retry.policy
         self._mapper = spec.mapper
         self._with_key = spec.with_key
         self._calls = spec.calls
-        self._caller = None if spec.calls is None else open_caller(context, spec.calls)
-        context.timers.append(self)
+        self._caller = None if spec.calls is None else context.open_caller(spec.calls)
+        context.parts.schedule.timers.append(self)
 
     def process(self, batch: Batch) -> Batch:
         attempt = self._attempts(batch)
@@ -52,7 +51,7 @@ class MapValuesWithRetriesOperator(Operator):
         for row in range(len(batch)):
             outcome = attempt(row)
             if outcome is None:
-                waiting = self._waiting(batch, row, self.context.wall_clock_ms)
+                waiting = self._waiting(batch, row, self.current.wall_clock_ms)
                 self._store.append(batch.keys[row], waiting)
             elif outcome[1] is None:
                 kept.append(row)
@@ -81,7 +80,7 @@ class MapValuesWithRetriesOperator(Operator):
                 row = self._begin(first)
                 if error is None:
                     self._store.remove(first)
-                    self.context.send_on(self._node, row, row.with_values([value]))
+                    self.context.below.send_on(self.node, row, row.with_values([value]))
                 else:
                     self._retry_or_fail(first, row, error, time_ms)
             if not has_time():
@@ -90,7 +89,7 @@ class MapValuesWithRetriesOperator(Operator):
     def _begin(self, first: FirstRecord) -> Batch:
         """The record as a row, which is the one being processed from now on."""
         origin = first.record.context
-        self.context.begin_record(
+        self.current.begin_record(
             origin.topic, origin.offset, origin.source_raw_key, origin.source_raw_value
         )
         return Batch([first.key], [first.record.value], [origin.timestamp], [origin.headers], [0])
@@ -137,7 +136,7 @@ class MapValuesWithRetriesOperator(Operator):
             outcome = outcomes.get(row)
             if outcome is None or not isinstance(outcome[1], AsyncCallTimedOut):
                 return outcome
-            text = f"node {self._node}: the call was not answered in {calls.timeout_ms} ms"
+            text = f"node {self.node}: the call was not answered in {calls.timeout_ms} ms"
             return None, AsyncCallTimedOut(text)
 
         return answer
@@ -146,13 +145,15 @@ class MapValuesWithRetriesOperator(Operator):
 
     def _begin_retries(self, batch: Batch, row: int, error: Exception) -> None:
         """A record has failed for the first time."""
-        waiting = self._waiting(batch, row, self.context.wall_clock_ms)
-        again = self._next_attempt(waiting, error, self.context.wall_clock_ms)
+        waiting = self._waiting(batch, row, self.current.wall_clock_ms)
+        again = self._next_attempt(waiting, error, self.current.wall_clock_ms)
         if again is not None:
             self._store.append(batch.keys[row], again)
         else:
             one = batch.take((row,))
-            self.context.give_up(self._node, one, error, self._letter(one, waiting.context, error))
+            self.context.below.give_up(
+                self.node, one, error, self._letter(one, waiting.context, error)
+            )
 
     def _retry_or_fail(
         self, first: FirstRecord, row: Batch, error: Exception, time_ms: int
@@ -163,12 +164,12 @@ class MapValuesWithRetriesOperator(Operator):
         else:
             letter = self._letter(row, first.record.context, error)
             self._store.remove(first)
-            self.context.give_up(self._node, row, error, letter)
+            self.context.below.give_up(self.node, row, error, letter)
 
     def _waiting(self, batch: Batch, row: int, now_ms: int) -> WaitingRecord:
         """A record that has not failed yet."""
         ordinal, timestamp, headers = batch.ordinals[row], batch.timestamps[row], batch.headers[row]
-        context = self.context.record_context(ordinal, timestamp, headers)
+        context = self.current.record_context(ordinal, timestamp, headers)
         return WaitingRecord(batch.values[row], context, 0, now_ms)
 
     def _next_attempt(
@@ -201,7 +202,7 @@ class MapValuesWithRetriesOperator(Operator):
         if topic is None:
             return None
         (ordinal,), (timestamp,), (headers,) = row.ordinals, row.timestamps, row.headers
-        place = self.context.error_context(self._node, ordinal, timestamp, headers)
+        place = self.context.error_context(ordinal, timestamp, headers)
         if context.topic is None:
             raw_key, raw_value = self._store.encode(row.keys[0], row.values[0])
             place = replace(place, raw_key=raw_key, raw_value=raw_value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import has_nulls, values_of
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.user_functions import (
     check_no_lookalike,
@@ -34,7 +34,7 @@ class TableToStreamOperator(Operator):
 class FilterOperator(Operator):
     """KStream.filter and filterNot."""
 
-    def __init__(self, context: TaskContext, spec: ops.Filter) -> None:
+    def __init__(self, context: NodeContext, spec: ops.Filter) -> None:
         super().__init__(context)
         self._predicate = spec.predicate
         self._negate = spec.negate
@@ -49,7 +49,7 @@ class FilterOperator(Operator):
 class NullKeyFilterOperator(Operator):
     """In front of a repartition topic."""
 
-    def __init__(self, context: TaskContext, spec: ops.NullKeyFilter) -> None:
+    def __init__(self, context: NodeContext, spec: ops.NullKeyFilter) -> None:
         super().__init__(context)
         self._keep_null = spec.keep_null
 
@@ -62,7 +62,7 @@ class NullKeyFilterOperator(Operator):
 class MapOperator(Operator):
     """KStream.map."""
 
-    def __init__(self, context: TaskContext, spec: ops.Map) -> None:
+    def __init__(self, context: NodeContext, spec: ops.Map) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
 
@@ -80,7 +80,7 @@ class MapOperator(Operator):
 class SelectKeyOperator(Operator):
     """KStream.selectKey."""
 
-    def __init__(self, context: TaskContext, spec: ops.SelectKey) -> None:
+    def __init__(self, context: NodeContext, spec: ops.SelectKey) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
 
@@ -91,7 +91,7 @@ class SelectKeyOperator(Operator):
 class MapValuesOperator(Operator):
     """KStream.mapValues: keys, timestamps and headers pass through."""
 
-    def __init__(self, context: TaskContext, spec: ops.MapValues) -> None:
+    def __init__(self, context: NodeContext, spec: ops.MapValues) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
         self._with_key = spec.with_key
@@ -107,7 +107,7 @@ class MapValuesOperator(Operator):
 class FlatMapOperator(Operator):
     """KStream.flatMap."""
 
-    def __init__(self, context: TaskContext, spec: ops.FlatMap) -> None:
+    def __init__(self, context: NodeContext, spec: ops.FlatMap) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
 
@@ -131,7 +131,7 @@ class FlatMapOperator(Operator):
 class FlatMapValuesOperator(Operator):
     """KStream.flatMapValues."""
 
-    def __init__(self, context: TaskContext, spec: ops.FlatMapValues) -> None:
+    def __init__(self, context: NodeContext, spec: ops.FlatMapValues) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
         self._with_key = spec.with_key
@@ -164,7 +164,7 @@ def _spread(batch: Batch, rows: list[int], keys: list[object], values: list[obje
 class PeekOperator(Operator):
     """KStream.peek, foreach and print."""
 
-    def __init__(self, context: TaskContext, spec: ops.Peek) -> None:
+    def __init__(self, context: NodeContext, spec: ops.Peek) -> None:
         super().__init__(context)
         self._action = spec.action
         self._forward = spec.forward
@@ -179,7 +179,7 @@ class PeekOperator(Operator):
 class BranchOperator(Operator):
     """KStream.split: the first predicate that holds decides; None always holds."""
 
-    def __init__(self, context: TaskContext, spec: ops.Branch) -> None:
+    def __init__(self, context: NodeContext, spec: ops.Branch) -> None:
         super().__init__(context)
         self._predicates = [predicate for predicate, _ in spec.branches]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.current_run import CurrentRun
 from millstream.streams.options import RecordContext
 
 
@@ -41,19 +41,19 @@ class RowsInTurn:
 
 
 def deliver_in_turn(
-    context: TaskContext, given: RowsInTurn, deliver: Callable[[Batch], object]
+    current: CurrentRun, given: RowsInTurn, deliver: Callable[[Batch], object]
 ) -> None:
     """Deliver the rows one by one. Where one fails, the calls of the turns that are left are made all the same.
 
-    While a row that came with another record goes on, the context is that of its own record, as in Kafka Streams.
+    While a row that came with another record goes on, its own record is the one being processed, as in Kafka Streams.
     """
-    run = context.run
+    run = current.run
     calls = iter([call for turn in given.turns for call in (turn.before, turn.after)])
     try:
         for one, turn in zip(given.rows.each(), given.turns, strict=True):
             origin = turn.origin
             if origin is not None:
-                context.begin_record(
+                current.begin_record(
                     origin.topic, origin.offset, origin.source_raw_key, origin.source_raw_value
                 )
             _call(next(calls))
@@ -63,7 +63,7 @@ def deliver_in_turn(
         for call in calls:
             _call(call)
         if any(turn.origin is not None for turn in given.turns):
-            context.begin(*run)
+            current.begin(run)
 
 
 def _call(call: Callable[[], object] | None) -> None:

@@ -142,7 +142,7 @@ def _dead_letters(task: StreamTask, output: TaskOutput, refused: list[RefusedRec
     Raises StreamsError where the task must stop.
     """
     for each in refused:
-        answer = task.production_failed(outgoing(output, each), each.error)
+        answer = task.failures.handle_production_failure(outgoing(output, each), each.error)
         assert answer is OnError.CONTINUE, "what may pass is not asked about"
     return task.prepare_commit().output
 

@@ -49,7 +49,7 @@ class GlobalTask:
         self._clients = environment.clients
         self._task = task
         self._dropped_log = DroppedLog(environment.clock, f"global stores {_names(task)}:")
-        self.metrics = task.metrics()
+        self.metrics = task.metrics.values()
         """Those of the task, as of its last records."""
         self._offsets = dict(marker.offsets) if marker else {}
         self._topic_ids = dict(marker.topic_ids) if marker else {}
@@ -92,7 +92,7 @@ class GlobalTask:
         for topic in self._spec.sources:
             for partition, end in (await self._clients.readable_ends(topic)).items():
                 read += await self._read(TopicPartition(topic, partition), end)
-        self._dropped_log.take(self._task.id, self._task.take_dropped())
+        self._dropped_log.take(self._task.id, self._task.dropped.take())
         return read
 
     async def close(self) -> None:
@@ -130,7 +130,7 @@ class GlobalTask:
         task.add(tp.topic, raw_batch(rows))
         task.process(self._environment.clock.now().wall_ms)
         task.prepare_commit()
-        self.metrics = task.metrics()
+        self.metrics = task.metrics.values()
         self._keep(tp, rows.column("offset")[-1].as_py() + 1)
 
     def _keep(self, tp: TopicPartition, offset: int) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from millstream.net.client.uninterrupted import uninterrupted
+from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment
@@ -35,12 +36,7 @@ _DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Inval
 class KeptStores(Protocol):
     """The stores of a task, open in this process: a StreamTask, or those of a standby."""
 
-    @property
-    def stores(self) -> Mapping[str, StateStore]: ...
-
-    def store_marker(self, store: str) -> str | None: ...
-
-    def restore_positions(self) -> dict[str, int | None]: ...
+    state: TaskState
 
     def commit(
         self, *, marker: str | None = None, changelog_offsets: Mapping[str, int] | None = None
@@ -111,12 +107,12 @@ async def mark(
 
 def stored_state(task: KeptStores) -> StoredState:
     """Reads what the stores of a task that has been opened say of themselves."""
-    restored_to = task.restore_positions()
+    restored_to = task.state.restore_positions()
     return StoredState(
         stored_marker(task),
         restored_to,
-        is_logged=len(restored_to) >= len(task.stores),
-        has_uncounted_rows=any(map(_has_uncounted_rows, task.stores.values())),
+        is_logged=len(restored_to) >= len(task.state.stores),
+        has_uncounted_rows=any(map(_has_uncounted_rows, task.state.stores.values())),
     )
 
 
@@ -131,7 +127,7 @@ def _has_uncounted_rows(store: StateStore) -> bool:
 
 
 def stored_marker(task: KeptStores) -> StoreMarker | None:
-    markers = (task.store_marker(store) for store in task.stores)
+    markers = (task.state.marker_of(store) for store in task.state.stores)
     return StoreMarker.decode(next((marker for marker in markers if marker is not None), None))
 
 

@@ -65,7 +65,7 @@ class StandbyTask:
     @property
     def changelogs(self) -> frozenset[TopicPartition]:
         """The partitions that its stores are restored from; none while they are not open."""
-        topics = () if self._task is None else self._task.restore_positions()
+        topics = () if self._task is None else self._task.state.restore_positions()
         return frozenset(TopicPartition(topic, self._partition) for topic in topics)
 
     def lacks(self, committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
@@ -99,7 +99,7 @@ class StandbyTask:
         committed = await self._clients.committed(
             self._spec.application, sources, partition, require_stable=False
         )
-        topics = self._task.restore_positions().keys()
+        topics = self._task.state.restore_positions().keys()
         logged = [TopicPartition(topic, partition) for topic in topics - set(sources)]
         ends = {tp.topic: end for tp, end in (await self._clients.ends(logged)).items()}
         processed = {topic: committed.offsets.get(topic, 0) for topic in topics & set(sources)}
@@ -118,7 +118,7 @@ class StandbyTask:
         logs = await self._logs(task)
         self._topic_ids = topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         left, read = 0, 0
-        for topic, restored_to in task.restore_positions().items():
+        for topic, restored_to in task.state.restore_positions().items():
             first = max(restored_to or 0, self.restored_to.get(topic, 0), logs[topic].start)
             end = max(first, min(logs[topic].end, first + records_max))
             if first < end:
@@ -141,7 +141,7 @@ class StandbyTask:
             self._spec.application, sources, self._partition, require_stable=False
         )
         if committed.tells_store_times:
-            await self._environment.in_kernel(partial(task.go_back, committed.store_times))
+            await self._environment.in_kernel(partial(task.state.go_back, committed.store_times))
 
     async def query(self, request: StateQueryRequest) -> QueryResult | None:
         """Asks a store as it is between two batches of its changelog; None where the stores are not open.
@@ -199,7 +199,7 @@ class StandbyTask:
 
     async def _logs(self, task: StandbyStores) -> dict[str, ReadableLog]:
         """Returns the logs to restore from. A source topic counts as far as the task has processed it."""
-        logs = await self._clients.logs(list(task.restore_positions()), self._partition)
+        logs = await self._clients.logs(list(task.state.restore_positions()), self._partition)
         made_anew = [
             topic
             for topic, log in logs.items()
@@ -229,4 +229,4 @@ def _do_nothing() -> None:
 
 
 def _put(task: StandbyStores, topic: str, rows: pa.RecordBatch) -> None:
-    task.restore(topic, raw_batch(rows))
+    task.state.restore(topic, raw_batch(rows))

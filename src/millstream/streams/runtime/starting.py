@@ -141,7 +141,7 @@ class TaskStart:
         return None if self._task is None else self._task.query(request, {})
 
     def _restored_to(self) -> Mapping[str, int]:
-        positions = {} if self._task is None else self._task.restore_positions()
+        positions = {} if self._task is None else self._task.state.restore_positions()
         return {topic: offset or 0 for topic, offset in positions.items()}
 
     async def _start(self) -> StartedTask:
@@ -221,8 +221,8 @@ class TaskStart:
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
         # The run before may have been at least once, whatever this one is.
         if committed.tells_store_times:
-            await self._environment.in_kernel(partial(task.go_back, committed.store_times))
-        for topic, restored_to in task.restore_positions().items():
+            await self._environment.in_kernel(partial(task.state.go_back, committed.store_times))
+        for topic, restored_to in task.state.restore_positions().items():
             first = max(restored_to or 0, logs[topic].start)
             await self._restore(task, topic, first, logs[topic].end)
         marker = StoreMarker(topic_ids, committed.offsets, now_ms, committed.held_text)
@@ -290,7 +290,7 @@ class TaskStart:
 
         A source topic counts as far as it was processed; the rest of it is still to come.
         """
-        logs = await self._clients.logs(list(task.restore_positions()), self._partition)
+        logs = await self._clients.logs(list(task.state.restore_positions()), self._partition)
         for topic in logs.keys() & set(self._spec.sources):
             processed = committed.offsets.get(topic, 0)
             logs[topic] = replace(logs[topic], end=min(logs[topic].end, processed))
@@ -357,13 +357,13 @@ class TaskStart:
         if first >= end:
             return
         in_kernel = self._environment.in_kernel
-        await in_kernel(lambda: task.start_restore(topic, first, end))
+        await in_kernel(lambda: task.state.start_restore(topic, first, end))
         await in_kernel(self._opened_stores.begin_bulk_load)
         await self._restore_rows(
             task, topic, self._clients.read_changelog(topic, self._partition, first, end)
         )
         await in_kernel(self._opened_stores.end_bulk_load)
-        await in_kernel(lambda: task.end_restore(topic))
+        await in_kernel(lambda: task.state.end_restore(topic))
 
     async def _restore_rows(
         self, task: StreamTask, topic: str, batches: AsyncIterator[pa.RecordBatch]
@@ -450,12 +450,14 @@ class TaskStart:
 
     def _require_known_origin(self, committed: CommittedPosition, task: StreamTask) -> None:
         """Raises ConfigError for state without offsets: what it has counted would be counted again."""
-        positions = task.restore_positions()
+        positions = task.state.restore_positions()
         own = positions.keys() - set(self._spec.sources)
         has_state = any(positions[topic] is not None for topic in own)
         if has_state and not committed.offsets:
             application = self._spec.application
-            if self._spec.sources and task.pattern_of_topic.keys() >= set(self._spec.sources):
+            if self._spec.sources and task.inputs.pattern_of_topic.keys() >= set(
+                self._spec.sources
+            ):
                 _LOGGER.warning(
                     "task %s has state, and group %s no committed offset for %s: they are taken for topics that have come since",
                     *(self._id, application, ", ".join(self._spec.sources)),
@@ -481,4 +483,4 @@ class TaskStart:
 
 
 def _restore_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:
-    task.restore(topic, raw_batch(rows))
+    task.state.restore(topic, raw_batch(rows))

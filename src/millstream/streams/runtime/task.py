@@ -111,7 +111,7 @@ class ActiveTask:
         self._unwritten = AT_ITS_END
         """The origin time of the first record that waits for the commit to be written to an aligned topic."""
         self.progress = TaskProgress(
-            started.position.offsets, started.task.origin_time, self._writes
+            started.position.offsets, started.task.current.origin_time, self._writes
         )
         """As others of the process see it, when the task was left alone last."""
         self._dropped_before = dict(started.position.dropped)
@@ -228,7 +228,7 @@ class ActiveTask:
         """
         task = self._open_task
         now_ms = self._environment.clock.now().wall_ms
-        is_idle = not any(task.queued.values())
+        is_idle = not any(task.inputs.queued.values())
         if reached is None:  # nobody is waited for
             reached = dict.fromkeys(self.aligned.read & self._read_to.keys(), _NO_UPSTREAMS)
         output = await self._environment.in_kernel(
@@ -253,7 +253,7 @@ class ActiveTask:
         output = together([*self._output, prepared.output])
         self._output.clear()
         self._step(Step.PROCESSED)
-        held = {topic for topic, waiting in task.queued.items() if waiting}
+        held = {topic for topic, waiting in task.inputs.queued.items() if waiting}
         position = self._advanced(prepared, held)
         is_committed = renew or self._is_new(position, output)
         if is_committed:
@@ -267,19 +267,19 @@ class ActiveTask:
             written=done.written,
             logged=done.logged,
             dropped=self._take_dropped(task),
-            dropped_records=task.take_dropped(),
+            dropped_records=task.dropped.take(),
             restored=self._take_restored(),
-            next_punctuation_ms=task.next_punctuation_ms,
+            next_punctuation_ms=task.schedule.next_due_ms,
             held_to={topic: self._read_to[topic] for topic in held},
-            idles_until_ms=task.idles_until_ms if held else None,
-            metrics=with_tags(task.metrics(), {"task-id": self.id}),
+            idles_until_ms=task.idling.waits_until_ms if held else None,
+            metrics=with_tags(task.metrics.values(), {"task-id": self.id}),
             is_committed=is_committed,
         )
 
     @property
     def held(self) -> Mapping[str, int]:
         """By repartition topic, how many of the queued records wait for upstream tasks."""
-        return self._open_task.held
+        return self._open_task.inputs.waiting_for_upstreams
 
     def has_read(self, topic: str) -> int:
         """Returns the offset before which all records of an input topic have been added."""
@@ -287,7 +287,7 @@ class ActiveTask:
 
     def newest_origin_time(self, topic: str) -> int:
         """Returns the largest origin time of the records of an aligned topic that have been added, -1 at first."""
-        return self._open_task.newest_origin_time(topic)
+        return self._open_task.inputs.upstreams_of(topic).newest
 
     @property
     def position(self) -> Mapping[str, int]:
@@ -297,7 +297,7 @@ class ActiveTask:
     @property
     def queued(self) -> Mapping[str, int]:
         """By input topic, how many records wait."""
-        return self._open_task.queued
+        return self._open_task.inputs.queued
 
     @property
     def has_queued(self) -> bool:
@@ -306,12 +306,12 @@ class ActiveTask:
     @property
     def next_punctuation_ms(self) -> int | None:
         """The wall-clock time at which `process` has to be called although no record has come."""
-        return self._open_task.next_punctuation_ms
+        return self._open_task.schedule.next_due_ms
 
     @property
     def commit_requested(self) -> bool:
         """Whether a processor has asked for a commit since the last one."""
-        return self._open_task.commit_requested
+        return self._open_task.schedule.commit_requested
 
     async def query(self, request: StateQueryRequest) -> QueryResult:
         """Asks a store as it is now, between two calls of the kernel: what is not committed yet
@@ -383,7 +383,7 @@ class ActiveTask:
         times = {**self._position.times, **prepared.partition_times}
         dropped = {
             topic: self._dropped_before.get(topic, 0) + count
-            for topic, count in self._open_task.dropped_by_topic.items()
+            for topic, count in self._open_task.dropped.by_topic.items()
         }
         return CommittedPosition(
             offsets,
@@ -400,19 +400,19 @@ class ActiveTask:
 
         What caches hold has not been done for them.
         """
-        if task.holds_changes:
+        if task.caches.hold_changes:
             return TaskProgress(
-                self._position.offsets, task.origin_time, self._writes, self._unwritten
+                self._position.offsets, task.current.origin_time, self._writes, self._unwritten
             )
         done = {
-            topic: self._read_to[topic] if not waiting else task.next_offset(topic)
-            for topic, waiting in task.queued.items()
+            topic: self._read_to[topic] if not waiting else task.inputs.next_offsets.get(topic)
+            for topic, waiting in task.inputs.queued.items()
         }
         position = {
             topic: max(offset, done.get(topic) or 0)
             for topic, offset in self._position.offsets.items()
         }
-        return TaskProgress(position, task.origin_time, self._writes, self._unwritten)
+        return TaskProgress(position, task.current.origin_time, self._writes, self._unwritten)
 
     async def _look_what_is_written(self) -> None:
         """Finds how far others have to read what the task has written where it was before:
@@ -440,7 +440,7 @@ class ActiveTask:
         return has_output or not self._is_committed or position != self._position
 
     def _count(self, written: WrittenOutput) -> None:
-        self._open_task.count_written(written.output)
+        self._open_task.counts.count_written(written.output.sinks)
         self._done.written += record_count(written.output.sinks)
         self._done.logged += record_count(written.output.changelogs)
         self._done.log_ends.update(written.logged)
@@ -466,7 +466,7 @@ class ActiveTask:
         await self.snapshots.maybe_snapshot()
 
     def _take_dropped(self, task: StreamTask) -> int:
-        before, self._dropped = self._dropped, task.dropped_records
+        before, self._dropped = self._dropped, task.dropped.total
         return self._dropped - before
 
     def _take_restored(self) -> int:
@@ -498,7 +498,7 @@ def _process(
     reached: Reached,
 ) -> TaskOutput:
     for topic, of_upstreams in reached.items():
-        task.expect(topic, of_upstreams)
+        task.inputs.upstreams_of(topic).expect(of_upstreams)
     return task.process(now_ms, records_max, lags=lags)
 
 
@@ -508,4 +508,4 @@ def _queried(task: StreamTask, request: StateQueryRequest, covered: Position) ->
     A task knows of the records that it has taken itself; `covered` tells of those before its start
     and of the ends of transactions.
     """
-    return task.query(request, furthest([covered, task.position]))
+    return task.query(request, furthest([covered, task.inputs.position]))

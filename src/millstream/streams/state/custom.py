@@ -82,7 +82,7 @@ class StateStoreContext:
         """Write to the changelog; nothing happens where logging is off. Without a timestamp the record's is taken."""
         changelog, task = self._parts.changelog, self._parts.task
         if changelog is not None and task is not None:
-            changelog.append(key, value, task.record_timestamp if timestamp is None else timestamp)
+            changelog.append(key, value, task.record.timestamp if timestamp is None else timestamp)
 
 
 class CustomStore(StateStore):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.dropped_records import Lateness
@@ -27,24 +27,34 @@ from millstream.streams.topology.stores import StoreSpec
 DECODED_ROWS_MAX = 100_000
 
 
-class OwningTask(Protocol):
-    """The task of a store, as the store sees it: its id and config, and the record being
-    processed, for changelog records.
+def _count_nowhere(_store: str, _late: Lateness, _origin: ProcessorRecordContext | None) -> None:
+    """Does nothing: the task counts nothing that is dropped."""
 
-    `origin`: the same record, for what goes on from a cache. `ordinal`: its row. `drop_expired` is
-    told of rows that are too old.
+
+@dataclass(slots=True)
+class RecordInProcess:
+    """The record that a task is processing, as its stores see it: what their changelog records are like.
+
+    `origin` is the same record, for what goes on from a cache, and `ordinal` its row; kept where a cache may make room
+    meanwhile.
+    """
+
+    timestamp: int = 0
+    headers: Headers = ()
+    origin: ProcessorRecordContext = NOWHERE
+    ordinal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OwningTask:
+    """The task of a store, as the store sees it. `drop_expired` is told of rows that are too old: the store, how late
+    they are, and their record, where that is not the one being processed.
     """
 
     config: StreamsConfig
     task_id: str
-    record_timestamp: int
-    record_headers: Headers
-    origin: ProcessorRecordContext
-    ordinal: int
-
-    def drop_expired(
-        self, store: str, late: Lateness, origin: ProcessorRecordContext | None, /
-    ) -> None: ...
+    record: RecordInProcess = field(default_factory=RecordInProcess)
+    drop_expired: Callable[[str, Lateness, ProcessorRecordContext | None], None] = _count_nowhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,7 @@ class StateStore(ABC):
         self._encode_value = parts.value.encode
         self._decode_value = parts.value.decode
         self._task = parts.task
+        self._in_process = RecordInProcess() if parts.task is None else parts.task.record
         self.is_open = True
         self.expired_puts = 0
         """Rows that came too late to be stored."""
@@ -384,8 +395,7 @@ class StateStore(ABC):
 
     def begin_row(self, ordinal: int) -> None:
         """Notes which row is put next, where whole batches are put."""
-        if self._task is not None:
-            self._task.ordinal = ordinal
+        self._in_process.ordinal = ordinal
 
     def refuse_expired(
         self, time: int, oldest: int, retention: int, origin: ProcessorRecordContext | None = None
@@ -399,15 +409,15 @@ class StateStore(ABC):
 
     def record_headers(self) -> Headers:
         """Returns the headers of the record being processed."""
-        return () if self._task is None else self._task.record_headers
+        return self._in_process.headers
 
     def origin(self) -> ProcessorRecordContext:
         """Returns the source of the record being processed."""
-        return NOWHERE if self._task is None else self._task.origin
+        return self._in_process.origin
 
     def now(self) -> int:
         """Returns the timestamp of the record being processed."""
-        return 0 if self._task is None else self._task.record_timestamp
+        return self._in_process.timestamp
 
     def unwritable(self, keys: Sequence[object], values: Sequence[object]) -> SerializationError:
         """Returns the error for the first row of two columns that the serdes cannot write."""

@@ -16,7 +16,6 @@ from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
-from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.processors.processor import check_record
 from millstream.streams.kernel.punctuation import checked_schedule
 from millstream.streams.kernel.resolved_serdes import store_serdes
@@ -27,7 +26,7 @@ from millstream.streams.serdes import Serde
 from millstream.streams.state.opening import open_store
 from millstream.streams.state.storage.byte_store import MemoryByteStore
 from millstream.streams.state.storage.transaction import TransactionalRows
-from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.store import OwningTask, StateStore, StoreParts
 from millstream.streams.topology import StoreSpec
 
 
@@ -77,13 +76,14 @@ class MockProcessorContext:
     ) -> None:
         check_kind("MockProcessorContext: config", config, StreamsConfig | None)
         self._config = config or StreamsConfig("test")
-        self._task = TaskContext(self._config, int(task_id.rpartition("_")[2]), task_id)
+        self._owner = OwningTask(self._config, task_id)
         self._task_id = task_id
         self._state_dir = state_dir
         self._stores: dict[str, Any] = {}  # Any: stores of every kind
         self._metadata: RecordContext | None = None
         self._stream_time_ms: int | None = None
         self._system_time_ms: int | None = None
+        self._metrics = StreamsMetrics(lambda: self._system_time_ms or 0, {"task-id": task_id})
         self._forwarded: list[CapturedForward] = []
         self._committed = False
         self.scheduled_punctuators: list[CapturedPunctuator] = []
@@ -111,22 +111,22 @@ class MockProcessorContext:
     ) -> None:
         """Set the topic, partition and offset of the record that the processor is given next."""
         self._metadata = RecordContext(topic, partition, offset, timestamp, headers)
-        self._task.record_timestamp, self._task.record_headers = timestamp, headers
+        self._owner.record.timestamp, self._owner.record.headers = timestamp, headers
 
     def set_current_stream_time_ms(self, time_ms: int) -> None:
         """Set the stream time."""
-        self._stream_time_ms = self._task.stream_time = time_ms
+        self._stream_time_ms = time_ms
 
     def set_current_system_time_ms(self, time_ms: int) -> None:
         """Set the wall clock."""
-        self._system_time_ms = self._task.wall_clock_ms = time_ms
+        self._system_time_ms = time_ms
 
     def add_store(self, spec: StoreSpec) -> StateStore:
         """Returns a store in memory, without a changelog; `store` of its name gives it from now on."""
         check_kind("add_store: spec", spec, StoreSpec)
         key, value = store_serdes(spec, self._config)
         rows = TransactionalRows(MemoryByteStore())
-        store = open_store(StoreParts(spec, rows, key, value, None, self._task))
+        store = open_store(StoreParts(spec, rows, key, value, None, self._owner))
         self.add_state_store(spec.name, store)
         return store
 
@@ -193,7 +193,7 @@ class MockProcessorContext:
     @property
     def metrics(self) -> StreamsMetrics:
         """The metrics, to which the processor adds its own."""
-        return self._task.metrics
+        return self._metrics
 
     def forward(
         self,

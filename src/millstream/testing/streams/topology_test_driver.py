@@ -321,7 +321,7 @@ class TopologyTestDriver:
     @property
     def dropped_records(self) -> int:
         """The number of records left out so far: null keys, late, unreadable, failed."""
-        return sum(task.dropped_records for task in (self._task, *self._global_tasks))
+        return sum(task.dropped.total for task in (self._task, *self._global_tasks))
 
     @property
     def dropped(self) -> tuple[DroppedRecords, ...]:
@@ -329,14 +329,14 @@ class TopologyTestDriver:
         WARN, as their `text` has it.
         """
         tasks = (self._task, *self._global_tasks)
-        new = (each for task in tasks for each in task.take_dropped())
+        new = (each for task in tasks for each in task.dropped.take())
         self._dropped = together((*self._dropped, *new))
         return self._dropped
 
     def metrics(self) -> dict[MetricName, float]:
         """Returns every metric of tasks and nodes, and those that processors have added."""
         tasks = (self._task, *self._global_tasks)
-        return {name: value for task in tasks for name, value in task.metrics().items()}
+        return {name: value for task in tasks for name, value in task.metrics.values().items()}
 
     def close(self) -> None:
         """Close processors and stores; closing again does nothing."""
@@ -362,7 +362,7 @@ class TopologyTestDriver:
 
     def _reads(self, topic: str) -> bool:
         """Whether the topology reads the topic, one that a pattern matches included."""
-        if topic not in self._tasks and self._task.maybe_read(topic):
+        if topic not in self._tasks and self._task.inputs.maybe_read(topic):
             self._tasks[topic] = self._task
         return topic in self._tasks
 
@@ -375,7 +375,7 @@ class TopologyTestDriver:
         headers: list[Headers],
     ) -> None:
         # Topics of one pattern count together.
-        counted = self._task.pattern_of_topic.get(topic, topic)
+        counted = self._task.inputs.pattern_of_topic.get(topic, topic)
         first = self._next_offsets.get(counted, 0)
         self._next_offsets[counted] = first + len(keys)
         offsets = range(first, first + len(keys))
@@ -405,7 +405,7 @@ class TopologyTestDriver:
     def _collect(self, output: TaskOutput) -> bool:
         """Note what was written, and feed what the topology itself reads. Whether there was any of that."""
         fed = False
-        self._task.count_written(output)
+        self._task.counts.count_written(output.sinks)
         for batch in (*output.changelogs.values(), *output.sinks.values()):
             self._note(batch)
             if self._reads(batch.topic):

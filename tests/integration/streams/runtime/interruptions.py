@@ -462,9 +462,9 @@ class OneByOne:
                 keys, values, timestamps, headers = columns
                 offsets = [offset for offset, _ in found]
                 self._task.add(topic, RawBatch(keys, values, timestamps, offsets, headers))
-        before = self._task.position
+        before = self._task.inputs.position
         while (output := self._task.process(0, records_max=1)).processed:
-            after = self._task.position
+            after = self._task.inputs.position
             (topic,) = (topic for topic in after if after[topic] != before.get(topic))
             self.order.append((topic, after[topic][self._partition]))
             before = after

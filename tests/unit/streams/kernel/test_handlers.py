@@ -344,7 +344,7 @@ def test_in_a_batch_the_rows_that_cannot_be_written_are_left_out() -> None:
     assert sinks["out"].values == [b"a", b"c"]
     assert sinks["out"].timestamps == [1, 3]
     assert sinks["letters"].values == [b"bad"]
-    assert task.dropped_records == 1
+    assert task.dropped.total == 1
 
 
 # Errors of the broker, as a runner reports them.
@@ -358,21 +358,27 @@ def task_with(**handlers: object) -> StreamTask:
 
 def test_the_default_production_handler_retries_what_may_pass_and_fails_otherwise() -> None:
     task = task_with()
-    assert task.production_failed(REFUSED, RequestTimedOut("slow")) is OnError.RETRY
+    assert (
+        task.failures.handle_production_failure(REFUSED, RequestTimedOut("slow")) is OnError.RETRY
+    )
     with pytest.raises(StreamsError, match="topic out refused a record: no"):
-        task.production_failed(REFUSED, ValueError("no"))
+        task.failures.handle_production_failure(REFUSED, ValueError("no"))
 
 
 def test_retry_for_an_error_that_will_not_pass_means_fail() -> None:
+    task = task_with(on_production_error=Asked(OnError.RETRY))
     with pytest.raises(StreamsError):
-        task_with(on_production_error=Asked(OnError.RETRY)).production_failed(REFUSED, ValueError())
+        task.failures.handle_production_failure(REFUSED, ValueError())
 
 
 def test_a_record_left_out_is_counted_and_its_dead_letter_is_in_the_next_output() -> None:
     handler = Asked(Response(OnError.CONTINUE, (LETTER,)))
     task = task_with(on_production_error=handler)
-    assert task.production_failed(REFUSED, ValueError("too large")) is OnError.CONTINUE
-    assert task.dropped_records == 1
+    assert (
+        task.failures.handle_production_failure(REFUSED, ValueError("too large"))
+        is OnError.CONTINUE
+    )
+    assert task.dropped.total == 1
     assert task.prepare_commit().output.sinks["letters"].values == [b"v"]
     assert handler.told[0][1] == REFUSED
     assert handler.told[0][3] is None

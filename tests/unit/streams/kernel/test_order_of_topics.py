@@ -34,7 +34,7 @@ def passed_on(arrivals: tuple[str, ...], aligned: frozenset[str]) -> list[bytes 
         values, times = list(RECORDS[topic]), list(RECORDS[topic].values())
         task.add(topic, RawBatch([b"k"] * len(values), values, times, range(len(values))))
     for topic in aligned:
-        task.expect(topic, {0: AT_ITS_END})
+        task.inputs.upstreams_of(topic).expect({0: AT_ITS_END})
     return list(task.process(0).sinks["out"].values)
 
 

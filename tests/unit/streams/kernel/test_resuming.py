@@ -75,7 +75,7 @@ def test_a_new_task_goes_on_with_the_times_of_the_old_one() -> None:
 
     task = task_of("in")
     task.resume(times)
-    assert task.stream_time == 50
+    assert task.current.stream_time == 50
     assert results(task, rows(1, -1, 20)) == [(b"50", 50), (b"50", 20)]
 
 
@@ -86,7 +86,7 @@ def test_after_a_rollback_the_times_are_those_of_the_last_commit() -> None:
     task.commit()
     first = results(task, rows(1, -1, 70, -1))
     task.rollback()
-    assert task.stream_time == 10
+    assert task.current.stream_time == 10
     assert results(task, rows(1, -1, 70, -1)) == first == [(b"10", 10), (b"70", 70), (b"70", 70)]
 
 
@@ -151,7 +151,7 @@ def test_a_window_that_was_restored_is_found_though_the_commit_knew_of_none_so_n
     [logged] = changelog.values()
 
     task = counts_by_window(cache_bytes)
-    task.restore(
+    task.state.restore(
         logged.topic,
         RawBatch(logged.keys, logged.values, logged.timestamps, range(len(logged))),
     )

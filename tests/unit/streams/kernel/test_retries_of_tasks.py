@@ -57,9 +57,9 @@ def test_a_batch_gives_what_its_records_give_one_by_one(build: Callable[[Service
     task = task_of(topology(build(Service(a=1))))
     add(task, 0, *ROWS)
     assert written(task, 5) == [b"B1", b"B2", b"C1"]
-    assert task.next_punctuation_ms == 15
+    assert task.schedule.next_due_ms == 15
     assert written(task, 15, records_max=0) == [b"A1", b"A2"]
-    assert task.next_punctuation_ms is None
+    assert task.schedule.next_due_ms is None
 
 
 def test_a_rolled_back_retry_is_made_again(build: Callable[[Service], Build]) -> None:
@@ -70,7 +70,7 @@ def test_a_rolled_back_retry_is_made_again(build: Callable[[Service], Build]) ->
     task.commit()
     assert written(task, 15) == [b"A1", b"A2"]
     task.rollback()
-    assert task.next_punctuation_ms == 15
+    assert task.schedule.next_due_ms == 15
     assert written(task, 15, records_max=0) == [b"A1", b"A2"]
 
 
@@ -79,7 +79,7 @@ def test_a_rolled_back_failure_is_forgotten(build: Callable[[Service], Build]) -
     add(task, 0, *ROWS)
     written(task, 5)
     task.rollback()
-    assert task.next_punctuation_ms is None
+    assert task.schedule.next_due_ms is None
     add(task, 0, *ROWS)
     assert written(task, 6) == [b"A1", b"B1", b"A2", b"B2", b"C1"]
 
@@ -101,10 +101,12 @@ def test_a_store_that_is_restored_from_its_changelog_goes_on_where_the_last_one_
     for each in (log, log_of_retry.get(CHANGELOG)):
         if each is not None:
             offsets = range(first_offset, first_offset + len(each))
-            again.restore(CHANGELOG, RawBatch(each.keys, each.values, each.timestamps, offsets))
+            again.state.restore(
+                CHANGELOG, RawBatch(each.keys, each.values, each.timestamps, offsets)
+            )
             first_offset += len(each)
     again.resume({})
-    assert again.next_punctuation_ms is not None
+    assert again.schedule.next_due_ms is not None
     add(again, 5, ("a", "a3"))
     assert written(again, 5) == []
     assert written(again, 10_000, records_max=0) == [b"A1", b"A2", b"A3"]
@@ -121,7 +123,7 @@ def test_a_task_that_is_opened_again_on_its_stores_retries_without_a_record(
     task.commit()
     task.close()
     again = task_of(given, stores)
-    assert again.next_punctuation_ms == 15
+    assert again.schedule.next_due_ms == 15
     assert written(again, 15, records_max=0) == [b"A1", b"A2"]
     again.close()
 
@@ -151,7 +153,7 @@ def test_retries_end_after_a_round_and_go_on_with_the_next() -> None:
     written(task, 5)
     task.measure_with(lambda: next(time))
     rounds = []
-    while task.next_punctuation_ms is not None:
+    while task.schedule.next_due_ms is not None:
         rounds.append(len(written(task, 15, records_max=0)))
     assert sum(rounds) == 5
     assert max(rounds) == 2

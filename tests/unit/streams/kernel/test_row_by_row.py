@@ -11,8 +11,12 @@ import pytest
 import millstream.streams
 from millstream.streams import StreamsConfig
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext, TaskFacts, TaskParts
+from millstream.streams.kernel.counts import TaskCounts
+from millstream.streams.kernel.current_run import CurrentRun
 from millstream.streams.kernel.operator import RowByRow
+from millstream.streams.kernel.punctuation import Schedule
+from millstream.streams.metrics import StreamsMetrics
 
 
 class Inverted(RowByRow):
@@ -24,8 +28,27 @@ class Inverted(RowByRow):
         return [1 / value for value in values]  # type: ignore[operator]  # numbers, as the tests give them
 
 
-def inverted(*values: object) -> tuple[TaskContext, Batch | ZeroDivisionError]:
-    context = TaskContext(StreamsConfig("app"), 0, "0_0")
+def context_of_a_task() -> NodeContext:
+    current = CurrentRun(0)
+    facts = TaskFacts(
+        StreamsConfig("app"), "0_0", False, StreamsMetrics(lambda: 0, {}), lambda: None
+    )
+    parts = TaskParts(facts, current, TaskCounts(current), Schedule())
+    return NodeContext("node", parts, NothingBelow())
+
+
+class NothingBelow:
+    """Of operators that neither send rows on by themselves nor give them up."""
+
+    def send_on(self, *_: object) -> None:
+        raise AssertionError("nothing is sent on")
+
+    def give_up(self, *_: object) -> None:
+        raise AssertionError("nothing is given up")
+
+
+def inverted(*values: object) -> tuple[NodeContext, Batch | ZeroDivisionError]:
+    context = context_of_a_task()
     rows = len(values)
     batch = Batch(
         [None] * rows, [*values], [0] * rows, [()] * rows, [7 + row for row in range(rows)]
@@ -42,24 +65,24 @@ def test_the_row_that_was_come_to_is_the_one_that_failed(row: int) -> None:
     values[row] = 0
     context, error = inverted(*values)
     assert isinstance(error, ZeroDivisionError)
-    assert context.failed_ordinal == 7 + row
+    assert context.current.failed_ordinal == 7 + row
 
 
 def test_nothing_is_noted_where_all_goes_well() -> None:
     context, batch = inverted(1, 2, 4)
     assert isinstance(batch, Batch)
     assert batch.values == [1.0, 0.5, 0.25]
-    assert context.failed_ordinal is None
+    assert context.current.failed_ordinal is None
 
 
 def test_a_loop_that_has_come_to_no_row_has_failed_at_none() -> None:
     def fails_at_once(_values: Iterator[object]) -> None:
         raise ZeroDivisionError
 
-    context = TaskContext(StreamsConfig("app"), 0, "0_0")
+    context = context_of_a_task()
     with pytest.raises(ZeroDivisionError):
         Inverted(context).loop([7], [1], fails_at_once)
-    assert context.failed_ordinal is None
+    assert context.current.failed_ordinal is None
 
 
 def test_one_module_notes_the_row_for_all_operators() -> None:

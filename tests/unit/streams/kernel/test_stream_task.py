@@ -117,8 +117,8 @@ def test_a_task_on_rocksdb_goes_on_where_its_last_commit_was(tmp_path: Path) -> 
     task.close()
 
     again = StreamTask(count_topology(), 0, 0, rocksdb_stores(tmp_path), CONFIG)
-    assert again.store_marker("counts") == "batch 1"
-    assert again.restore_positions() == {CHANGELOG: 2}
+    assert again.state.marker_of("counts") == "batch 1"
+    assert again.state.restore_positions() == {CHANGELOG: 2}
     assert again.stores["counts"].get("a") == (2, 2)
     again.close()
 
@@ -129,10 +129,10 @@ def test_a_lost_store_is_rebuilt_from_its_changelog() -> None:
     log = task.process(0).changelogs[CHANGELOG]
 
     again = StreamTask(count_topology(), 0, 0, in_memory_stores(), CONFIG)
-    assert again.restore_positions() == {CHANGELOG: None}
-    again.restore(CHANGELOG, RawBatch(log.keys, log.values, log.timestamps, range(len(log))))
+    assert again.state.restore_positions() == {CHANGELOG: None}
+    again.state.restore(CHANGELOG, RawBatch(log.keys, log.values, log.timestamps, range(len(log))))
     assert dict(again.stores["counts"].all()) == {"a": (2, 2), "b": (1, 9)}
-    assert again.restore_positions() == {CHANGELOG: 3}
+    assert again.state.restore_positions() == {CHANGELOG: 3}
 
 
 def test_late_records_stay_late_after_a_restart(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_late_records_stay_late_after_a_restart(tmp_path: Path) -> None:
     again = StreamTask(topology, 0, 0, rocksdb_stores(tmp_path), CONFIG)
     again.add("in", raw(("a", "x", 5), first_offset=1))
     assert "out" not in again.process(0).sinks
-    assert again.dropped_records == 1
+    assert again.dropped.total == 1
     again.close()
 
 
@@ -192,7 +192,7 @@ def test_skipped_records_move_the_offset_and_are_counted() -> None:
     task.add("in", RawBatch([b"a", b"b"], [good, b"short"], [1, 2], [5, 6]))
     assert task.process(0).sinks["out"].values == [good]
     assert task.prepare_commit().offsets == {"in": 7}
-    assert task.dropped_records == 1
+    assert task.dropped.total == 1
 
 
 def test_a_failing_function_is_reported_with_node_topic_partition_and_offset() -> None:

@@ -210,7 +210,7 @@ def test_the_age_of_records_in_long_batches_is_that_of_some_of_them() -> None:
     rows = 6_400
     task.add("in", RawBatch([b"k"] * rows, [b"v"] * rows, list(range(rows)), range(rows)))
     task.process(10_000)
-    found = by_name(task.metrics())
+    found = by_name(task.metrics.values())
     for node in ("src", "snk"):
         assert found["record-e2e-latency-max", node, ""] == 10_000
         assert found["record-e2e-latency-min", node, ""] == 10_000 - 6_399
@@ -231,7 +231,7 @@ def test_a_database_tells_its_properties_for_all_stores_of_the_task(tmp_path: Pa
 
     def rows() -> float:
         name = MetricName("stream-state-metrics", "num-entries-active-mem-table", tags)
-        return task.metrics()[name]
+        return task.metrics.values()[name]
 
     before = rows()
     task.prepare_commit()
@@ -239,7 +239,7 @@ def test_a_database_tells_its_properties_for_all_stores_of_the_task(tmp_path: Pa
     assert rows() == before, "asked for less than ten seconds ago"
     task.process(11_000)
     assert rows() == before + 3, "two counts, and the metadata of their store"
-    assert len([each for each in task.metrics() if each.tags == tags]) == 22
+    assert len([each for each in task.metrics.values() if each.tags == tags]) == 22
     task.close()
 
 

@@ -436,7 +436,7 @@ def test_a_record_goes_to_every_partition_its_partitioner_names_and_is_dropped_i
         (b"default", None, 2),
         (b"one", 3, 3),
     ]
-    assert task.dropped_records == 1
+    assert task.dropped.total == 1
 
 
 PARTITIONS = {"many": {2, 0}, "none": (), "default": None, "one": 3}

@@ -127,10 +127,10 @@ def test_stream_time_is_that_of_the_record_also_where_records_go_in_batches() ->
     )
     task.add("S", RawBatch([b"k", None, b"k"], [b"v"] * 3, [7, 3, 500], [40, 42, 43]))
     task.process(0)
-    (found,) = task.take_dropped()
+    (found,) = task.dropped.take()
     assert (found.offset, found.timestamp_ms, found.stream_time_ms) == (42, 3, 7)
-    assert task.take_dropped() == ()
-    assert task.dropped_by_topic == {"S": 1}
+    assert task.dropped.take() == ()
+    assert task.dropped.by_topic == {"S": 1}
 
 
 def without_keys_or_values(builder: StreamsBuilder) -> None:
@@ -207,7 +207,7 @@ def test_negative_timestamps_are_told_with_the_record_they_are_of() -> None:
     )
     task.add("S", RawBatch([b"k"] * 3, [b"v"] * 3, [9, -1, -5], [10, 11, 12]))
     task.process(0)
-    (found,) = task.take_dropped()
+    (found,) = task.dropped.take()
     assert found.text("0_3") == (
         "task [0_3] KSTREAM-SOURCE-0000000000 has left out 2 records of topic S. The first: S-3, offset 11, timestamp -1, "
         "stream time -1: its timestamp is negative. Have the timestamp extractor of the source give such records a time"
@@ -267,8 +267,8 @@ def test_records_that_the_broker_refuses_are_told() -> None:
     config = StreamsConfig("app", string(), string(), on_production_error=OnError.CONTINUE)
     task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
     refused = OutgoingRecord("out", b"k", b"v", 7, ())
-    task.production_failed(refused, MessageTooLarge("too large"))
-    (found,) = task.take_dropped()
+    task.failures.handle_production_failure(refused, MessageTooLarge("too large"))
+    (found,) = task.dropped.take()
     assert found.text("0_0") == (
         "task [0_0] sink of out has left out 1 record. The first: an output, timestamp 7, stream time -1: the broker has refused it: "
         "too large. on_production_error has it go on: dead_letter_topic keeps such records, OnError.FAIL stops at the first"

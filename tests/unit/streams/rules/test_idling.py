@@ -23,7 +23,9 @@ def record(offset: int, at: int) -> RawBatch:
 
 
 def enforced(task: StreamTask) -> float:
-    return sum(n for name, n in task.metrics().items() if name.name == "enforced-processing-total")
+    return sum(
+        n for name, n in task.metrics.values().items() if name.name == "enforced-processing-total"
+    )
 
 
 def test_minus_one_never_waits() -> None:
@@ -69,18 +71,18 @@ def test_the_wait_begins_anew_when_a_topic_had_something() -> None:
 def test_process_stops_where_the_task_is_not_ready() -> None:
     task = task_of(100)
     assert task.process(1_000, lags={"a": 0, "b": 0}).processed == 0
-    assert task.idles_until_ms == 1_100
+    assert task.idling.waits_until_ms == 1_100
     task.add("a", record(1, at=30))
     task.add("b", record(0, at=20))
     assert task.process(1_001, lags={"a": 0, "b": 0}).processed == 2, "10 and 20, not 30"
-    assert (task.queued, task.idles_until_ms) == ({"a": 1, "b": 0}, 1_101)
+    assert (task.inputs.queued, task.idling.waits_until_ms) == ({"a": 1, "b": 0}, 1_101)
     assert task.process(1_101, lags={"a": 0, "b": 0}).processed == 1
 
 
 def test_a_wait_for_records_that_are_there_is_not_by_the_clock() -> None:
     task = task_of(100)
     assert task.process(1_000, lags={"a": 0, "b": 1}).processed == 0
-    assert task.idles_until_ms is None
+    assert task.idling.waits_until_ms is None
 
 
 def test_a_topic_that_lacks_the_partition_is_not_waited_for() -> None:

@@ -227,11 +227,11 @@ def test_commit_is_a_request_and_the_record_goes_on() -> None:
     builder.stream("L").process(Commits).to("out")
     task = task_of(builder)
     task.add("L", rows("a", "b"))
-    assert not task.commit_requested
+    assert not task.schedule.commit_requested
     assert task.process(0).sinks["out"].values == [b"a", b"b"]
-    assert task.commit_requested, "whoever runs the task commits soon"
+    assert task.schedule.commit_requested, "whoever runs the task commits soon"
     task.commit(marker="1")
-    assert not task.commit_requested
+    assert not task.schedule.commit_requested
 
 
 class Fails:
@@ -260,7 +260,7 @@ def test_continue_leaves_the_record_out_and_commits_its_offset() -> None:
     task.add("L", rows("a", " "))
     assert task.process(0).sinks["out"].values == [b"1"]
     assert task.prepare_commit().offsets == {"L": 2}
-    assert task.dropped_records == 1
+    assert task.dropped.total == 1
 
 
 def test_what_was_forwarded_before_the_failure_is_not_undone() -> None:

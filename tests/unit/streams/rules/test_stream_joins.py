@@ -129,7 +129,7 @@ def test_unmatched_records_that_were_restored_go_out_when_their_windows_are_over
     task = StreamTask(topology, 0, 0, in_memory_stores(), config)
     for topic, rows in changelogs.items():
         restored = RawBatch(rows.keys, rows.values, rows.timestamps, range(len(rows.keys)))
-        task.restore(topic, restored)
+        task.state.restore(topic, restored)
     task.add("R", RawBatch([b"other"], [b"x"], [7], [0]))
     out = task.process(0).sinks["out"]
     assert (out.keys, out.values, out.timestamps) == ([b"k"], [b"a|None"], [1])

@@ -57,10 +57,10 @@ def test_within_a_topic_offsets_decide_not_timestamps() -> None:
 
 def test_stream_time_is_the_largest_timestamp_so_far() -> None:
     task = task_of(merged())
-    assert task.stream_time == -1
+    assert task.current.stream_time == -1
     task.add("a", batch(("a1", 50), ("a2", 1)))
     task.process(0)
-    assert task.stream_time == 50
+    assert task.current.stream_time == 50
 
 
 def test_each_operator_has_a_stream_time_of_its_own() -> None:
@@ -94,7 +94,7 @@ def test_an_unreadable_record_that_is_skipped_moves_the_committed_offset() -> No
     task.add("S", RawBatch([b"k"] * 2, [bytes(4), b"not four"], [1, 2], range(2)))
     assert task.process(0).processed == 1
     assert task.prepare_commit().offsets == {"S": 2}
-    assert task.dropped_records == 1
+    assert task.dropped.total == 1
 
 
 def test_by_default_a_negative_timestamp_stops_the_task() -> None:

@@ -225,7 +225,7 @@ def test_a_buffer_that_is_restored_from_those_bytes_goes_on() -> None:
     restored = RawBatch(
         [bytes.fromhex(key)], [bytes.fromhex(value)], [6], [1], [(("v", b"\x03"),)]
     )  # fmt: skip
-    task.restore("app-s-store-changelog", restored)
+    task.state.restore("app-s-store-changelog", restored)
     task.add("L", RawBatch([b"z"], [b"c"], [30], [2]))
     out = task.process(0).sinks["out"]
     assert (out.keys, out.values, out.timestamps) == ([b"k"], [b"b"], [6])

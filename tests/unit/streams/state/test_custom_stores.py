@@ -154,17 +154,17 @@ def test_rows_of_the_task_survive_on_disk_with_the_changelog_offset(tmp_path: Pa
     running.commit(changelog_offsets={CHANGELOG: 1})
     running.close()
     again = task(directory=tmp_path)
-    assert again.restore_positions() == {CHANGELOG: 1}
+    assert again.state.restore_positions() == {CHANGELOG: 1}
     assert again.stores["top"].exposed.scores() == {b"ann": b"3"}
     again.close()
 
 
 def test_a_lost_store_is_given_its_changelog_in_batches() -> None:
     again = task()
-    assert again.restore_positions() == {CHANGELOG: None}
-    again.restore(CHANGELOG, raw(("ann", "3"), ("bob", "4")))
+    assert again.state.restore_positions() == {CHANGELOG: None}
+    again.state.restore(CHANGELOG, raw(("ann", "3"), ("bob", "4")))
     assert again.stores["top"].exposed.scores() == {b"ann": b"3", b"bob": b"4"}
-    assert again.restore_positions() == {CHANGELOG: 2}
+    assert again.state.restore_positions() == {CHANGELOG: 2}
 
 
 def test_a_store_with_rows_of_its_own_is_told_to_flush_commit_and_roll_back() -> None:
@@ -190,7 +190,7 @@ def test_a_store_with_rows_of_its_own_starts_from_the_beginning_of_its_changelog
     running.commit(changelog_offsets={CHANGELOG: 1})
     running.close()
     again = task(SetOfWords, AddWord, tmp_path)
-    assert again.restore_positions() == {CHANGELOG: None}
+    assert again.state.restore_positions() == {CHANGELOG: None}
     again.close()
 
 
@@ -199,7 +199,7 @@ def test_a_store_that_keeps_its_rows_says_from_where_it_is_restored() -> None:
         def committed_offset(self) -> int:
             return 12
 
-    assert task(Kept, AddWord).restore_positions() == {CHANGELOG: 12}
+    assert task(Kept, AddWord).state.restore_positions() == {CHANGELOG: 12}
 
 
 def test_a_store_that_cannot_forget_a_failed_batch_says_so() -> None:
@@ -221,7 +221,7 @@ def test_a_logged_store_must_say_how_it_is_restored() -> None:
     with pytest.raises(StreamsError, match=r"store top .* call context.register in init"):
         task(Silent, AddWord)
     unlogged = topology(spec(Silent, logging=False), AddWord)
-    assert StreamTask(unlogged, 0, 0, in_memory_stores(), CONFIG).restore_positions() == {}
+    assert StreamTask(unlogged, 0, 0, in_memory_stores(), CONFIG).state.restore_positions() == {}
 
 
 def test_a_store_registers_while_it_is_opened_and_not_later() -> None:

@@ -69,8 +69,8 @@ def test_a_table_without_changelog_is_restored_from_its_source_topic() -> None:
     task.close()  # and the stores are lost
 
     again = table_task()
-    assert again.restore_positions() == {"users": None}
-    again.restore("users", raw(*users))
+    assert again.state.restore_positions() == {"users": None}
+    again.state.restore("users", raw(*users))
     again.add("clicks", raw(("ann", "x", 9), ("bob", "y", 9)))
     assert values(again) == [b"x by Ann", b"y by None"]
 
@@ -85,7 +85,7 @@ def test_what_such_a_table_has_read_is_kept_with_its_rows(tmp_path: Path) -> Non
     task.close()  # before the commit
 
     again = table_task(tmp_path)
-    assert again.restore_positions() == {"users": 2}
+    assert again.state.restore_positions() == {"users": 2}
     assert again.stores["users-store"].get("ann") == ("Ann", 1)
     again.close()
 
@@ -100,7 +100,7 @@ def test_a_rolled_back_batch_does_not_count_as_read() -> None:
     task.rollback()
     task.commit()
     assert task.prepare_commit().offsets == {}
-    assert task.restore_positions() == {"users": 1}
+    assert task.state.restore_positions() == {"users": 1}
 
 
 def test_a_runner_may_give_such_tables_changelogs_of_their_own() -> None:
@@ -157,10 +157,10 @@ def changelog(*counts: int, first_offset: int) -> RawBatch:
 def test_a_listener_is_told_of_the_start_each_batch_and_the_end(
     listener: Listener, task: StreamTask
 ) -> None:
-    task.start_restore(CHANGELOG, 5, 8)
-    task.restore(CHANGELOG, changelog(1, 2, first_offset=5))
-    task.restore(CHANGELOG, changelog(3, first_offset=7))
-    task.end_restore(CHANGELOG)
+    task.state.start_restore(CHANGELOG, 5, 8)
+    task.state.restore(CHANGELOG, changelog(1, 2, first_offset=5))
+    task.state.restore(CHANGELOG, changelog(3, first_offset=7))
+    task.state.end_restore(CHANGELOG)
     task.close()
     assert listener.told == [
         ("start", "counts", 5, 8),
@@ -171,17 +171,17 @@ def test_a_listener_is_told_of_the_start_each_batch_and_the_end(
 
 
 def test_restored_records_are_counted(task: StreamTask) -> None:
-    task.restore(CHANGELOG, changelog(1, 2, first_offset=5))
-    task.restore(CHANGELOG, changelog(3, first_offset=7))
-    totals = {name.name: value for name, value in task.metrics().items()}
+    task.state.restore(CHANGELOG, changelog(1, 2, first_offset=5))
+    task.state.restore(CHANGELOG, changelog(3, first_offset=7))
+    totals = {name.name: value for name, value in task.metrics.values().items()}
     assert totals["restore-total"] == 3
 
 
 def test_a_task_that_is_closed_half_way_suspends_its_restore(
     listener: Listener, task: StreamTask
 ) -> None:
-    task.start_restore(CHANGELOG, 0, 9)
-    task.restore(CHANGELOG, changelog(1, 2, first_offset=0))
+    task.state.start_restore(CHANGELOG, 0, 9)
+    task.state.restore(CHANGELOG, changelog(1, 2, first_offset=0))
     task.close()
     assert listener.told[-1] == ("suspended", "counts", 2)
 
@@ -259,7 +259,7 @@ def test_a_window_that_had_expired_by_what_comes_again_is_whole_when_it_comes_ag
     task.close()  # killed before it has committed that
 
     again = made("second")
-    again.go_back(prepared.store_times)
+    again.state.go_back(prepared.store_times)
     offset = 0
     for output in (logged[0], prepared.output, *logged[1:]):
         for changelog in output.changelogs.values():
@@ -269,7 +269,7 @@ def test_a_window_that_had_expired_by_what_comes_again_is_whole_when_it_comes_ag
                 changelog.timestamps,
                 range(offset, offset + len(changelog)),
             )
-            again.restore(CHANGELOG, rows)
+            again.state.restore(CHANGELOG, rows)
             offset += len(changelog)
     assert offset >= 3
     again.resume(prepared.partition_times, prepared.store_times)
@@ -293,15 +293,15 @@ def test_a_copy_keeps_the_windows_that_its_task_will_find_when_it_goes_on_at_the
     task.close()
 
     copy = StandbyStores(topology, 0, 0, stores, CONFIG)
-    copy.go_back(prepared.store_times)
+    copy.state.go_back(prepared.store_times)
     for offset, rows in enumerate((before, behind)):
         one = RawBatch(rows.keys, rows.values, rows.timestamps, range(offset, offset + 1))
-        copy.restore(CHANGELOG, one)
+        copy.state.restore(CHANGELOG, one)
     copy.commit(changelog_offsets={CHANGELOG: 2})
     copy.close()
 
     again = StreamTask(topology, 0, 0, stores, CONFIG)
-    again.go_back(prepared.store_times)
+    again.state.go_back(prepared.store_times)
     again.resume(prepared.partition_times, prepared.store_times)
     again.add("orders", raw(("a", "3", 1_500), first_offset=1))
     assert again.process(0).sinks["out"].values == [b"0 2"]
@@ -328,8 +328,8 @@ def test_a_version_that_had_expired_by_what_comes_again_is_found_by_what_comes_a
     task.close()  # killed before it has committed that
 
     again = StreamTask(topology, 0, 0, in_memory_stores(), CONFIG)
-    again.go_back(prepared.store_times)
-    again.restore("app-users-store-changelog", raw(first, second, far))
+    again.state.go_back(prepared.store_times)
+    again.state.restore("app-users-store-changelog", raw(first, second, far))
     again.resume(prepared.partition_times, prepared.store_times)
     again.add("clicks", raw(("ann", "x", 1_500)))
     assert values(again) == [b"x by Ann"]

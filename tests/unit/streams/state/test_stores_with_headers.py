@@ -218,7 +218,7 @@ def test_headers_are_restored_from_the_changelog(kind: StoreKind, stores: StoreF
         StoreKind.SESSION: "61000000000000000f000000000000000a",
     }[kind]
     keys = [bytes.fromhex(key)] * 2
-    task.restore(
+    task.state.restore(
         "app-s-changelog", RawBatch(keys, [b"1", b"2"], [10, 20], range(2), [(), RECORD_HEADERS])
     )
     store = task.stores["s"]
@@ -227,8 +227,8 @@ def test_headers_are_restored_from_the_changelog(kind: StoreKind, stores: StoreF
     else:
         ((_, row),) = store.all()
         assert (row.value, row.timestamp, row.headers) == ("2", 20, RECORD_HEADERS)
-    task.restore("app-s-changelog", RawBatch(keys[:1], [None], [30], range(2, 3)))
-    assert task.restore_positions() == {"app-s-changelog": 3}
+    task.state.restore("app-s-changelog", RawBatch(keys[:1], [None], [30], range(2, 3)))
+    assert task.state.restore_positions() == {"app-s-changelog": 3}
     assert list(store.fetch("a") if kind is StoreKind.SESSION else store.all()) == []
     task.close()
 
@@ -285,7 +285,7 @@ def test_rows_from_before_headers_are_read_as_rows_without(kind: StoreKind, tmp_
     for _ in range(2):  # once only
         task = opened(with_headers=True)
         assert all_rows(task) == [expected]
-        assert task.restore_positions() == {"app-s-changelog": 7}
+        assert task.state.restore_positions() == {"app-s-changelog": 7}
         task.close()
     with pytest.raises(InvalidStoreError, match="store s was written with headers: keep them"):
         opened(with_headers=False)

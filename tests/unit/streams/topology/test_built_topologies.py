@@ -309,7 +309,11 @@ def test_a_task_reads_a_topic_that_comes_later_and_matches() -> None:
     builder = StreamsBuilder()
     builder.stream(pattern=r"in-\d+").to("out")
     task = StreamTask(builder.build(), 0, 0, in_memory_stores(), CONFIG)
-    assert [task.maybe_read(topic) for topic in ("in-1", "other", "in-1")] == [True, False, True]
+    assert [task.inputs.maybe_read(topic) for topic in ("in-1", "other", "in-1")] == [
+        True,
+        False,
+        True,
+    ]
     assert task.source_topics == ("in-1",)
 
 
@@ -319,9 +323,9 @@ def test_a_topic_that_matches_two_patterns_is_refused_when_it_comes() -> None:
     builder.stream(pattern=r"in.*", name="first").to("out")
     builder.stream(pattern=r".*1", name="second").to("out")
     task = StreamTask(builder.build(), 0, 0, in_memory_stores(), CONFIG)
-    assert task.maybe_read("in2")
+    assert task.inputs.maybe_read("in2")
     sentence = (
         "topic in1 matches pattern in.\\* of first and pattern .\\*1 of second: narrow one of them"
     )
     with pytest.raises(TopologyError, match=sentence):
-        task.maybe_read("in1")
+        task.inputs.maybe_read("in1")

@@ -72,7 +72,7 @@ def answered(pickled_question: bytes, task: StreamTask, covered: Position | None
     """
     try:
         question = pickle.loads(pickled_question)  # noqa: S301  # the driver has made it
-        found = _found(question, task, task.position if covered is None else covered)
+        found = _found(question, task, task.inputs.position if covered is None else covered)
         data = pickled(found)
     except InvalidStoreError as error:
         return Refused(str(error))

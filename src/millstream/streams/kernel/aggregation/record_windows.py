@@ -15,7 +15,7 @@ from millstream.streams.dropped_records import DropReason, Lateness
 from millstream.streams.kernel.aggregation.stream import bytes_of_keys
 from millstream.streams.kernel.aggregation.window_updates import Updates
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.kernel.turns import RowsInTurn
@@ -41,7 +41,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         spec: ops.SlidingAggregate | ops.SessionAggregate,
         store: StoreT,
     ) -> None:
@@ -49,7 +49,9 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
         self._store: StoreT = store
         self._emit_final = spec.emit_final
         if spec.emit_final:
-            context.counts[context.node, FINAL_EMIT] = 0  # there before the first window closes
+            context.counts.by_node[context.node, FINAL_EMIT] = (
+                0  # there before the first window closes
+            )
         self._send_old = spec.send_old_values
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
@@ -59,7 +61,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
     def leave_out(self, position: int, reason: DropReason, late: Lateness) -> None:
         """Counts a record of the batch, or an update that it should have made, as dropped."""
         row = self._batch.ordinals[position], self._batch.timestamps[position]
-        self.context.drop(self.node, reason, row, late=late)
+        self.context.drop(reason, row, late=late)
 
     @abstractmethod
     def accepted(self, batch: Batch, /) -> Batch:
@@ -102,7 +104,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
             self.write(running, batch, rows)
         if not self._emit_final:
             return rows
-        self.context.counts[self._time, FINAL_EMIT] += len(closed)
+        self.context.counts.by_node[self.node, FINAL_EMIT] += len(closed)
         return closed
 
     def _fold(
@@ -121,7 +123,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
             if at > stream_time:
                 stream_time = times[self._time] = at
             may_close = fold_record((position, data, key, value, at), running, stream_time)
-            if emit_final and may_close and self._interval.is_over(self.context.wall_clock_ms):
+            if emit_final and may_close and self._interval.is_over(self.current.wall_clock_ms):
                 if running is not None:
                     self.write(running, batch, None)
                 for window, aggregate, timestamp in self.closed_by(stream_time):

@@ -19,7 +19,7 @@ from millstream.streams.kernel.aggregation.stream import (
 )
 from millstream.streams.kernel.aggregation.window_updates import rows_at, windowed_keys
 from millstream.streams.kernel.columns.batch import NO_HEADERS, Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.serdes.windowed import Windowed, pack_session, session_windowed
 from millstream.streams.state.rows.running import NOTHING_WRITTEN, RowKeys, WrittenRows
@@ -40,7 +40,7 @@ class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessio
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         spec: ops.SessionAggregate,
         store: SessionStore,
         *,

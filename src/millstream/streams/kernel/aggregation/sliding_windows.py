@@ -23,7 +23,7 @@ from millstream.streams.kernel.aggregation.window_updates import (
     windowed_keys,
 )
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.turns import RowsInTurn
 from millstream.streams.serdes.windowed import Windowed, time_windowed
 from millstream.streams.state.rows.running import NOTHING_WRITTEN, RowKeys
@@ -65,7 +65,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
     """KStreamSlidingWindowAggregate; null keys and null values are dropped."""
 
     def __init__(
-        self, context: TaskContext, spec: ops.SlidingAggregate, store: TimestampedWindowStore
+        self, context: NodeContext, spec: ops.SlidingAggregate, store: TimestampedWindowStore
     ) -> None:
         super().__init__(context, spec, store)
         self._spec = spec

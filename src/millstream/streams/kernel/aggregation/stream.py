@@ -25,7 +25,7 @@ from millstream.streams.kernel.columns.column import (
     written,
     written_as_it_came,
 )
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator, RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
 from millstream.streams.kernel.user_functions import check_complete
@@ -46,7 +46,7 @@ from millstream.streams.topology import operators as ops
 class KeyFold(RowByRow):
     """Base of aggregate, count and reduce: rows are read once a batch and written once, if the store allows it."""
 
-    def __init__(self, context: TaskContext, store: RowStore, *, send_old: bool) -> None:
+    def __init__(self, context: NodeContext, store: RowStore, *, send_old: bool) -> None:
         super().__init__(context)
         self._store = store
         self._send_old = send_old
@@ -138,7 +138,7 @@ class StreamAggregateOperator(KeyFold):
     A ready-made aggregation selects what it combines first, for the whole batch.
     """
 
-    def __init__(self, context: TaskContext, spec: ops.StreamAggregate, store: RowStore) -> None:
+    def __init__(self, context: NodeContext, spec: ops.StreamAggregate, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
         self._initializer = spec.initializer
         self._aggregator = spec.aggregator
@@ -177,7 +177,7 @@ class StreamAggregateOperator(KeyFold):
 class StreamCountOperator(KeyFold):
     """KStream count: the aggregate that looks at no values and calls no function."""
 
-    def __init__(self, context: TaskContext, spec: ops.StreamCount, store: RowStore) -> None:
+    def __init__(self, context: NodeContext, spec: ops.StreamCount, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
@@ -199,7 +199,7 @@ class StreamCountOperator(KeyFold):
 class StreamReduceOperator(KeyFold):
     """KStreamReduce: the first value is stored as it is."""
 
-    def __init__(self, context: TaskContext, spec: ops.StreamReduce, store: RowStore) -> None:
+    def __init__(self, context: NodeContext, spec: ops.StreamReduce, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
         self._reducer = spec.reducer
 
@@ -214,7 +214,7 @@ def without_null_keys(operator: Operator, batch: Batch) -> Batch:
     if not has_nulls(batch.key_column):
         return batch
     kept = [key is not None for key in batch.keys]
-    return operator.context.without(operator.node, DropReason.NULL_KEY, batch, kept)
+    return operator.context.without(DropReason.NULL_KEY, batch, kept)
 
 
 def without_nulls(operator: Operator, batch: Batch) -> Batch:
@@ -225,4 +225,4 @@ def without_nulls(operator: Operator, batch: Batch) -> Batch:
         key is not None and value is not None
         for key, value in zip(batch.keys, batch.values, strict=True)
     ]
-    return operator.context.without(operator.node, DropReason.NULL_KEY_OR_VALUE, batch, kept)
+    return operator.context.without(DropReason.NULL_KEY_OR_VALUE, batch, kept)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.aggregation.fold import fold_records
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator, RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
 from millstream.streams.kernel.user_functions import check_no_lookalike, no_pair
@@ -21,7 +21,7 @@ from millstream.streams.topology import operators as ops
 class TableRegroupOperator(Operator):
     """KTableRepartitionMap: one change where old and new key are equal, otherwise old first, then new."""
 
-    def __init__(self, context: TaskContext, spec: ops.TableRegroup) -> None:
+    def __init__(self, context: NodeContext, spec: ops.TableRegroup) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
 
@@ -69,7 +69,7 @@ class TableRegroupOperator(Operator):
 class TableAggregation(RowByRow):
     """Base of aggregate and reduce. The old value is subtracted only where there is an aggregate."""
 
-    def __init__(self, context: TaskContext, *, store: RowStore, send_old: bool) -> None:
+    def __init__(self, context: NodeContext, *, store: RowStore, send_old: bool) -> None:
         super().__init__(context)
         self._store = store
         self._send_old = send_old
@@ -105,7 +105,7 @@ class TableAggregation(RowByRow):
 class TableAggregateOperator(TableAggregation):
     """KTableAggregate."""
 
-    def __init__(self, context: TaskContext, spec: ops.TableAggregate, store: RowStore) -> None:
+    def __init__(self, context: NodeContext, spec: ops.TableAggregate, store: RowStore) -> None:
         super().__init__(context, store=store, send_old=spec.send_old_values)
         self._initializer = spec.initializer
         self._adder = spec.adder
@@ -123,7 +123,7 @@ class TableAggregateOperator(TableAggregation):
 class TableReduceOperator(TableAggregation):
     """KTableReduce: the first value is taken as it is."""
 
-    def __init__(self, context: TaskContext, spec: ops.TableReduce, store: RowStore) -> None:
+    def __init__(self, context: NodeContext, spec: ops.TableReduce, store: RowStore) -> None:
         super().__init__(context, store=store, send_old=spec.send_old_values)
         self._adder = spec.adder
         self._subtractor = spec.subtractor

@@ -30,7 +30,7 @@ from millstream.streams.kernel.aggregation.window_updates import (
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.columns.column import Column
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, time_windowed
@@ -103,7 +103,7 @@ class WindowAggregateOperator(RowByRow):
     """KStreamWindowAggregate, emitting every update, or each window once when it closes."""
 
     def __init__(
-        self, context: TaskContext, spec: ops.WindowAggregate, store: TimestampedWindowStore
+        self, context: NodeContext, spec: ops.WindowAggregate, store: TimestampedWindowStore
     ) -> None:
         super().__init__(context)
         self._store = store
@@ -113,7 +113,9 @@ class WindowAggregateOperator(RowByRow):
         self._counts = spec.aggregator is add_one
         self._emit_final = spec.emit_final
         if spec.emit_final:
-            context.counts[context.node, FINAL_EMIT] = 0  # there before the first window closes
+            context.counts.by_node[context.node, FINAL_EMIT] = (
+                0  # there before the first window closes
+            )
         self._send_old = spec.send_old_values
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
@@ -250,7 +252,7 @@ class WindowAggregateOperator(RowByRow):
         # Rows that were made of one record are one record.
         of_records = {each for first, end in placed.late for each in batch.ordinals[first:end]}
         reason, records = DropReason.LATE_FOR_WINDOW, len(of_records)
-        self.context.drop(self.node, reason, row, records=records, late=late)
+        self.context.drop(reason, row, records=records, late=late)
 
     def _result(self, batch: Batch, records: Sequence[int], keys: Column, folded: Folded) -> Batch:
         aggregates, newest, old = folded
@@ -271,10 +273,10 @@ class WindowAggregateOperator(RowByRow):
             end = self._end_of_open(batch.timestamps, first)
             part = batch.part(first, end)
             self._process_updates(part)
-            if self._interval.is_over(self.context.wall_clock_ms):
+            if self._interval.is_over(self.current.wall_clock_ms):
                 self._close_windows(part, closed)
             first = end
-        self.context.counts[self._time, FINAL_EMIT] += len(closed)
+        self.context.counts.by_node[self.node, FINAL_EMIT] += len(closed)
         return closed
 
     def _end_of_open(self, timestamps: list[int], first: int) -> int:

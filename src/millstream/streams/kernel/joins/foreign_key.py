@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.joins.murmur3 import hash128
 from millstream.streams.kernel.joins.table_reader import Lookup
 from millstream.streams.kernel.operator import Operator
@@ -46,7 +46,7 @@ class Subscribe(Operator):
     """SubscriptionSend: tells the right side which of its rows a left row wants, and which no longer."""
 
     def __init__(
-        self, context: TaskContext, spec: ops.ForeignKeySubscribe, serdes: JoinSerdes
+        self, context: NodeContext, spec: ops.ForeignKeySubscribe, serdes: JoinSerdes
     ) -> None:
         super().__init__(context)
         self._extract = spec.extractor
@@ -55,7 +55,7 @@ class Subscribe(Operator):
         self._serdes = serdes
 
     def process(self, batch: Batch) -> Batch:
-        batch = self.context.only_newest(self.node, batch)
+        batch = self.context.only_newest(batch)
         assert batch.old_values is not None, "the left table was asked for old values"
         rows: list[int] = []
         foreign_keys: list[object] = []
@@ -72,7 +72,7 @@ class Subscribe(Operator):
                 rows.append(row)
                 foreign_keys.append(foreign_key)
                 subscriptions.append(
-                    SubscriptionWrapper(row_hash, instruction, key, self.context.partition)
+                    SubscriptionWrapper(row_hash, instruction, key, self.current.partition)
                 )
         return batch.take(rows).with_keys(foreign_keys).with_values(subscriptions)
 
@@ -95,7 +95,7 @@ class Subscribe(Operator):
         before, after = self._foreign_key(key, old), self._foreign_key(key, new)
         if after is None:
             if new is not None:
-                self.context.drop(self.node, DropReason.NULL_FOREIGN_KEY, row)
+                self.context.drop(DropReason.NULL_FOREIGN_KEY, row)
             return [] if before is None else [(before, Instruction.DELETE_AND_ANSWER)]
         if before is not None and self._differs(after, before):
             # There may be a result of the old foreign key: the answer must come whether the new one is found or not.
@@ -117,7 +117,7 @@ class ReceiveSubscription(Operator):
     """SubscriptionReceive: keeps the subscription, or forgets it, and passes it on."""
 
     def __init__(
-        self, context: TaskContext, store: TimestampedKeyValueStore, serdes: JoinSerdes
+        self, context: NodeContext, store: TimestampedKeyValueStore, serdes: JoinSerdes
     ) -> None:
         super().__init__(context)
         self._store = store
@@ -127,7 +127,7 @@ class ReceiveSubscription(Operator):
         kept: list[bool] = []
         rows = zip(batch.keys, batch.values, batch.timestamps, batch.headers, strict=True)
         for key, value, timestamp, headers in rows:
-            self.context.record_headers = headers
+            self.current.record.headers = headers
             assert isinstance(value, SubscriptionWrapper), "the topic holds subscriptions"
             instruction = value.instruction
             kept.append(key is not None or instruction is Instruction.ANSWER_ALWAYS)
@@ -136,7 +136,7 @@ class ReceiveSubscription(Operator):
                 self._store.put(self._key(key, value), None if is_over else value, timestamp)
         if all(kept):
             return batch
-        return self.context.without(self.node, DropReason.NULL_FOREIGN_KEY, batch, kept)
+        return self.context.without(DropReason.NULL_FOREIGN_KEY, batch, kept)
 
     def _key(self, foreign_key: object, subscription: SubscriptionWrapper) -> bytes:
         serdes = self._serdes
@@ -148,7 +148,7 @@ class ReceiveSubscription(Operator):
 class AnswerSubscription(Operator):
     """SubscriptionJoin: the right row, as it is now, for a left row that asks."""
 
-    def __init__(self, context: TaskContext, lookup: Lookup) -> None:
+    def __init__(self, context: NodeContext, lookup: Lookup) -> None:
         super().__init__(context)
         self._lookup = lookup
 
@@ -190,21 +190,21 @@ class AnswerSubscribers(Operator):
     """ForeignTableJoin: a right row has changed; all left rows that subscribe to it are answered."""
 
     def __init__(
-        self, context: TaskContext, store: TimestampedKeyValueStore, serdes: JoinSerdes
+        self, context: NodeContext, store: TimestampedKeyValueStore, serdes: JoinSerdes
     ) -> None:
         super().__init__(context)
         self._store = store
         self._serdes = serdes
 
     def process(self, batch: Batch) -> Batch:
-        batch = self.context.only_newest(self.node, batch)
+        batch = self.context.only_newest(batch)
         rows: list[int] = []
         keys: list[object] = []
         answers: list[object] = []
         for row, (foreign_key, value) in enumerate(zip(batch.keys, batch.values, strict=True)):
             if foreign_key is None:
                 row_at = batch.ordinals[row], batch.timestamps[row]
-                self.context.drop(self.node, DropReason.NULL_KEY, row_at)
+                self.context.drop(DropReason.NULL_KEY, row_at)
                 continue
             for asked in self._subscribers(foreign_key):
                 rows.append(row)
@@ -223,7 +223,7 @@ class ResolveResponse(Operator):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         spec: ops.ForeignKeyResolve,
         lookup: Lookup,
         left_value: Serde[Any],  # Any: tables of any type
@@ -247,5 +247,5 @@ class ResolveResponse(Operator):
                 has_result = answer.value is not None or (self._is_left and row is not None)
                 joined.append(self._joiner(left, answer.value) if has_result else None)
         if not all(kept):
-            batch = self.context.without(self.node, DropReason.STALE_ANSWER, batch, kept)
+            batch = self.context.without(DropReason.STALE_ANSWER, batch, kept)
         return batch.with_values(joined)

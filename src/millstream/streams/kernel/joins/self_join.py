@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.joins.stream_stream import JoinWindowOperator
 from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.state.window.plain import PlainWindowStore
@@ -21,7 +21,7 @@ class SelfJoinOperator(RowByRow):
     A record that came later than the store keeps records, less 1 ms, does not meet itself (measured).
     """
 
-    def __init__(self, context: TaskContext, spec: ops.SelfJoin, store: PlainWindowStore) -> None:
+    def __init__(self, context: NodeContext, spec: ops.SelfJoin, store: PlainWindowStore) -> None:
         super().__init__(context)
         self._spec = spec
         self._store = store
@@ -44,7 +44,7 @@ class SelfJoinOperator(RowByRow):
         key, value, at = batch.keys[row], batch.values[row], batch.timestamps[row]
         if key is None or value is None:
             row_at = batch.ordinals[row], at
-            self.context.drop(self.node, DropReason.NULL_KEY_OR_VALUE, row_at)
+            self.context.drop(DropReason.NULL_KEY_OR_VALUE, row_at)
             return
         times = self._store.times
         stream_time = times[_STREAM_TIME] = max(times.get(_STREAM_TIME, -1), at)

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.emit_interval import EmitInterval
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator, RowByRow
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.streams.state.buffers.unmatched import Unmatched, UnmatchedStore
@@ -23,13 +22,13 @@ class JoinWindowOperator(Operator):
     """KStreamJoinWindow: keeps a side's records; null keys pass without being kept."""
 
     def __init__(
-        self, context: TaskContext, _spec: ops.JoinWindow, store: PlainWindowStore
+        self, context: NodeContext, _spec: ops.JoinWindow, store: PlainWindowStore
     ) -> None:
         super().__init__(context)
         self._store = store
 
     def process(self, batch: Batch) -> Batch:
-        context = self.context
+        record = self.current.record
         for key, value, at, headers, ordinal in zip(
             batch.keys,
             batch.values,
@@ -39,8 +38,7 @@ class JoinWindowOperator(Operator):
             strict=True,
         ):
             if key is not None:
-                context.record_timestamp, context.record_headers = at, headers
-                context.ordinal = ordinal
+                record.timestamp, record.headers, record.ordinal = at, headers, ordinal
                 self._store.put(key, value, at)
         return batch
 
@@ -50,7 +48,7 @@ class StreamJoinOperator(RowByRow):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         spec: ops.StreamJoin,
         other: PlainWindowStore,
         unmatched: UnmatchedStore | None,
@@ -60,9 +58,7 @@ class StreamJoinOperator(RowByRow):
         self._other = other
         self._unmatched = unmatched
         self._no_times: dict[str, int] = {}  # an inner join has nothing to remember
-        self._interval = context.emit_intervals.setdefault(
-            spec.tracker, EmitInterval(context.config.join_emit_interval_ms)
-        )
+        self._interval = context.emit_interval(spec.tracker)
         self._time, self._oldest = f"{spec.tracker} time", f"{spec.tracker} oldest unmatched"
 
     def process(self, batch: Batch) -> Batch:
@@ -84,13 +80,14 @@ class StreamJoinOperator(RowByRow):
             return
         if key is None or value is None:
             row_at = batch.ordinals[row], at
-            self.context.drop(self.node, DropReason.NULL_KEY_OR_VALUE, row_at)
+            self.context.drop(DropReason.NULL_KEY_OR_VALUE, row_at)
             return
         if at == stream_time and self._unmatched is not None:
             self._give_out(batch, row, out)
         first, last = max(0, at - spec.before_ms), max(0, at + spec.after_ms)
         found = self._other.rows_of_key(key, first, last)
-        self.context.record_timestamp, self.context.record_headers = at, batch.headers[row]
+        record = self.current.record
+        record.timestamp, record.headers = at, batch.headers[row]
         for other_at, other in found:
             if self._unmatched is not None:
                 self._unmatched.remove_known(Unmatched(other_at, not spec.is_left, key))
@@ -110,8 +107,8 @@ class StreamJoinOperator(RowByRow):
         stream_time = times[self._time]
         if not self._must_look(times.get(self._oldest), stream_time):
             return
-        self.context.record_timestamp = batch.timestamps[row]
-        self.context.record_headers = batch.headers[row]
+        record = self.current.record
+        record.timestamp, record.headers = batch.timestamps[row], batch.headers[row]
         times[self._oldest] = MAX_TIMESTAMP
         open_sides: set[bool] = set()
         given: dict[Unmatched, None] = {}
@@ -140,7 +137,7 @@ class StreamJoinOperator(RowByRow):
             is_early = oldest + wait >= stream_time
         if is_early:
             return False
-        return self._interval.is_over(self.context.wall_clock_ms) and oldest != MAX_TIMESTAMP
+        return self._interval.is_over(self.current.wall_clock_ms) and oldest != MAX_TIMESTAMP
 
     def _append_unmatched(
         self, batch: Batch, row: int, out: Batch, unmatched: tuple[Unmatched, object]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.joins.table_reader import AsOf, Row, TableReader
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.turns import RowsInTurn, Turn
@@ -17,7 +17,7 @@ class StreamTableJoinOperator(Operator):
     """KStreamKTableJoin. Null keys and values are dropped; a left join lets a null key meet null."""
 
     def __init__(
-        self, context: TaskContext, spec: ops.StreamTableJoin, tables: TableReader
+        self, context: NodeContext, spec: ops.StreamTableJoin, tables: TableReader
     ) -> None:
         super().__init__(context)
         self._as_of = AsOf() if tables.is_versioned(spec.view) else None
@@ -64,7 +64,7 @@ class StreamTableJoinOperator(Operator):
             value is not None and (left or key is not None)
             for key, value in zip(keys, batch.values, strict=True)
         ]
-        kept = self.context.without(self.node, DropReason.NULL_KEY_OR_VALUE, batch, mask)
+        kept = self.context.without(DropReason.NULL_KEY_OR_VALUE, batch, mask)
         return kept, [key for key, keep in zip(keys, mask, strict=True) if keep]
 
 
@@ -74,7 +74,7 @@ class BufferedStreamTableJoin(Operator):
     """
 
     def __init__(
-        self, context: TaskContext, join: StreamTableJoinOperator, buffer: JoinBuffer
+        self, context: NodeContext, join: StreamTableJoinOperator, buffer: JoinBuffer
     ) -> None:
         super().__init__(context)
         self._join = join
@@ -87,7 +87,7 @@ class BufferedStreamTableJoin(Operator):
         for row, key in enumerate(keys):
             value, ordinal = batch.values[row], batch.ordinals[row]
             headers = batch.headers[row]
-            came = self.context.record_context(ordinal, batch.timestamps[row], headers)
+            came = self.current.record_context(ordinal, batch.timestamps[row], headers)
             if key is None or not self._buffer.put(key, value, came):
                 ready.append(BufferedRecord(key, value, came))
             ready.extend(self._buffer.take_due())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.joins.table_reader import Lookup
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.tables.operators import RowStore, stored
@@ -16,7 +16,7 @@ _NEVER = -1
 class TableJoinOperator(Operator):
     """One side. Inner: no partner, nothing at all. Left and outer: see `_applies`."""
 
-    def __init__(self, context: TaskContext, spec: ops.TableJoin, lookup: Lookup) -> None:
+    def __init__(self, context: NodeContext, spec: ops.TableJoin, lookup: Lookup) -> None:
         super().__init__(context)
         self._lookup = lookup
         self._joiner = spec.joiner
@@ -26,7 +26,7 @@ class TableJoinOperator(Operator):
         self._send_old = spec.send_old_values
 
     def process(self, batch: Batch) -> Batch:
-        batch = self.context.only_newest(self.node, batch)
+        batch = self.context.only_newest(batch)
         old_values = batch.old_values or [None] * len(batch)
         rows: list[int] = []
         joined: list[object] = []
@@ -35,7 +35,7 @@ class TableJoinOperator(Operator):
         for row, key in enumerate(batch.keys):
             if key is None:
                 row_at = batch.ordinals[row], batch.timestamps[row]
-                self.context.drop(self.node, DropReason.NULL_KEY, row_at)
+                self.context.drop(DropReason.NULL_KEY, row_at)
                 continue
             other, other_time = self._lookup(key) or (None, _NEVER)
             new, old = batch.values[row], old_values[row]
@@ -68,7 +68,7 @@ class TableJoinMergeOperator(Operator):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         spec: ops.TableJoinMerge,
         store: RowStore | None,
     ) -> None:

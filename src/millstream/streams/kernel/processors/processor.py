@@ -16,7 +16,7 @@ from millstream.streams.arguments import check_headers, check_kind
 from millstream.streams.config import with_prefix
 from millstream.streams.errors import InvalidStoreError, ProcessingError, StreamsError
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.punctuation import Punctuation, checked_schedule
 from millstream.streams.metrics import StreamsMetrics
@@ -30,32 +30,33 @@ class ProcessorContextImpl:
     """The context of one processor in one task."""
 
     def __init__(
-        self, task: TaskContext, node: str, stores: Mapping[str, object], fixed_key: bool
+        self, context: NodeContext, stores: Mapping[str, object], *, fixed_key: bool
     ) -> None:
-        self.application_id = task.config.application_id
-        self.task_id = task.task_id
-        self._task = task
-        self.node = node
+        self.application_id = context.config.application_id
+        self.task_id = context.facts.task_id
+        self.node = context.node
+        self._context = context
+        self._record = context.current.record
         self._stores = stores
         self._fixed_key = fixed_key
-        self._current: Batch | None = None
+        self._rows: Batch | None = None
         self._is_called = False
         self.emit: Callable[[Batch, str | None], None] | None = None
 
     @property
     def key_serde(self) -> Serde[Any]:  # Any: default serdes of any type
         """The application's default serde of keys. Raises ConfigError where it has none."""
-        return self._default(self._task.config.default_key, "default_key")
+        return self._default(self._context.config.default_key, "default_key")
 
     @property
     def value_serde(self) -> Serde[Any]:  # Any: default serdes of any type
         """The application's default serde of values. Raises ConfigError where it has none."""
-        return self._default(self._task.config.default_value, "default_value")
+        return self._default(self._context.config.default_value, "default_value")
 
     @property
     def state_dir(self) -> str:
         """The directory of the task. Raises StreamsError where the runner keeps everything in memory."""
-        directory = self._task.state_dir()
+        directory = self._context.facts.state_dir()
         if directory is None:
             raise StreamsError(
                 f"task {self.task_id} has no state directory: its stores are in memory"
@@ -65,7 +66,7 @@ class ProcessorContextImpl:
     @property
     def metrics(self) -> StreamsMetrics:
         """The metrics of the task, to which a processor may add its own."""
-        return self._task.metrics
+        return self._context.facts.metrics
 
     def _default(self, serde: Serde[Any] | None, name: str) -> Serde[Any]:  # Any: as above
         if serde is None:
@@ -78,18 +79,18 @@ class ProcessorContextImpl:
             raise StreamsError(
                 f"{self.node} can forward only while it processes a record or punctuates"
             )
-        current, task = self._current, self._task
-        check_record(self.node, record, task.record_headers)
-        if self._fixed_key and current is not None and record.key != current.keys[0]:
+        rows, own = self._rows, self._record
+        check_record(self.node, record, own.headers)
+        if self._fixed_key and rows is not None and record.key != rows.keys[0]:
             raise StreamsError(f"{self.node} must keep the key of its records: use process instead")
-        own = task.record_timestamp, task.record_headers, task.origin
+        before = own.timestamp, own.headers, own.origin
         self.emit(self.rows_of(record, self.ordinal), child)
-        task.record_timestamp, task.record_headers, task.origin = own
+        own.timestamp, own.headers, own.origin = before
 
     @property
     def ordinal(self) -> int:
         """The ordinal of the row being processed; 0 in a punctuation, which is a run of its own."""
-        return 0 if self._current is None else self._current.ordinals[0]
+        return 0 if self._rows is None else self._rows.ordinals[0]
 
     def rows_of(
         self,
@@ -124,11 +125,12 @@ class ProcessorContextImpl:
         On stream time that is at once, on the wall clock after an interval; with `start_ms` then, or where that has
         passed, the next time that is as many intervals later.
         """
-        if self._task.is_global:
+        if self._context.facts.is_global:
             raise StreamsError(f"{self.node} fills a global store, which has no punctuations")
         every_ms, kind = checked_schedule(self.node, interval, kind, callback, start_ms)
         follows_records = kind is PunctuationType.STREAM_TIME
-        now_ms = self._task.stream_time if follows_records else self._task.wall_clock_ms
+        current = self._context.current
+        now_ms = current.stream_time if follows_records else current.wall_clock_ms
         if start_ms is None:
             first_ms = 0 if follows_records else now_ms + every_ms
             punctuation = Punctuation(self.node, first_ms, every_ms, callback)
@@ -136,32 +138,32 @@ class ProcessorContextImpl:
             punctuation = Punctuation(self.node, start_ms, every_ms, callback)
             if start_ms < now_ms:
                 punctuation.skip(now_ms)
-        self._task.punctuations[kind].append(punctuation)
+        self._context.parts.schedule.punctuations[kind].append(punctuation)
         return punctuation
 
     def record_metadata(self) -> RecordContext | None:
         """Returns topic, partition and offset of the record being processed."""
-        current, task = self._current, self._task
-        if current is None:
-            return task.record_context(0, task.record_timestamp, ())
-        return task.record_context(current.ordinals[0], current.timestamps[0], current.headers[0])
+        rows, current = self._rows, self._context.current
+        if rows is None:
+            return current.record_context(0, self._record.timestamp, ())
+        return current.record_context(rows.ordinals[0], rows.timestamps[0], rows.headers[0])
 
     def current_stream_time_ms(self) -> int:
         """Returns the largest timestamp that the task has processed, -1 at first."""
-        if self._task.is_global:
+        if self._context.facts.is_global:
             raise StreamsError(f"{self.node} fills a global store, which has no stream time")
-        return self._task.stream_time
+        return self._context.current.stream_time
 
     def current_system_time_ms(self) -> int:
-        return self._task.wall_clock_ms
+        return self._context.current.wall_clock_ms
 
     def commit(self) -> None:
         """Ask for a commit soon."""
-        self._task.commit_requested = True
+        self._context.parts.schedule.commit_requested = True
 
     def app_configs(self) -> Mapping[str, object]:
         """Returns the application's settings by Kafka's names, and its own."""
-        return self._task.config.as_settings()
+        return self._context.config.as_settings()
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
         """Returns the settings whose names begin so, without the prefix."""
@@ -169,10 +171,10 @@ class ProcessorContextImpl:
 
     def begin(self, rows: Batch | None, timestamp: int) -> None:
         """Sets the record that is processed from now on, or None for a punctuation."""
-        self._current = rows
+        self._rows = rows
         self._is_called = True
-        self._task.record_timestamp = timestamp
-        self._task.record_headers = () if rows is None else rows.headers[0]
+        self._record.timestamp = timestamp
+        self._record.headers = () if rows is None else rows.headers[0]
 
     def end(self) -> None:
         """The call is over: what the processor keeps of its context can no longer forward."""
@@ -184,12 +186,11 @@ class ProcessOperator(Operator):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         supplier: ProcessorSupplier,
         processor_context: ProcessorContextImpl,
     ) -> None:
         super().__init__(context)
-        self._node = processor_context.node
         self.processor_context = processor_context
         self._processor = supplier()
 
@@ -206,7 +207,7 @@ class ProcessOperator(Operator):
         except StreamsError:
             raise
         except Exception as error:
-            raise ProcessingError(f"init of {self._node} failed: {error!r}") from error
+            raise ProcessingError(f"init of {self.node} failed: {error!r}") from error
 
     def close(self) -> None:
         """Called once. Raises ProcessingError where the processor's own close fails."""
@@ -218,7 +219,7 @@ class ProcessOperator(Operator):
         except StreamsError:
             raise
         except Exception as error:
-            raise ProcessingError(f"close of {self._node} failed: {error!r}") from error
+            raise ProcessingError(f"close of {self.node} failed: {error!r}") from error
 
     def process(self, batch: Batch) -> Batch:
         for one in batch.each():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors.processor import ProcessOperator, ProcessorContextImpl
 from millstream.streams.kernel.turns import RowsInTurn, deliver_in_turn
@@ -28,7 +28,7 @@ class _OperatorContext(ProcessorContextImpl):
         """Give what the operator makes of a record to `forward`."""
         rows, inner = self.rows_of(record, self.ordinal), self.inner
         if self.is_cached:
-            self._task.origin = self._task.origin_of(rows)
+            self._record.origin = self._context.current.origin_of(rows)
             inner.process(rows)
             return
         routed = inner.route(rows)
@@ -39,7 +39,9 @@ class _OperatorContext(ProcessorContextImpl):
             return
         made = inner.process(rows)
         if isinstance(made, RowsInTurn):
-            deliver_in_turn(self._task, made, lambda one: forward(self.record_of(one), None))
+            deliver_in_turn(
+                self._context.current, made, lambda one: forward(self.record_of(one), None)
+            )
             return
         for one in made.each():
             forward(self.record_of(one), None)
@@ -67,15 +69,14 @@ class WrappedOperator(ProcessOperator):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         spec: ops.Wrapped,
-        node: str,
         stores: Mapping[str, Any],  # Any: stores of every kind
         inner: Operator,
         *,
         is_cached: bool,
     ) -> None:
-        own = _OperatorContext(context, node, stores, fixed_key=False)
+        own = _OperatorContext(context, stores, fixed_key=False)
         own.inner = inner
         own.children = tuple(name for _, name in spec.branches or ())
         own.is_cached = is_cached

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from millstream.streams.dropped_records import DropReason
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.state.key_value.store import TimestampedKeyValueStore
 from millstream.streams.state.key_value.versioned import (
@@ -25,7 +25,7 @@ RowStore = TimestampedKeyValueStore | VersionedKeyValueStore
 class TableSourceOperator(Operator):
     """KTableSource: null keys are dropped, the latest record wins even when its timestamp is older."""
 
-    def __init__(self, context: TaskContext, spec: ops.TableSource, store: RowStore | None) -> None:
+    def __init__(self, context: NodeContext, spec: ops.TableSource, store: RowStore | None) -> None:
         super().__init__(context)
         self._store = store
         self._send_old = spec.send_old_values
@@ -33,7 +33,7 @@ class TableSourceOperator(Operator):
     def process(self, batch: Batch) -> Batch:
         if None in batch.keys:
             kept = [key is not None for key in batch.keys]
-            batch = self.context.without(self.node, DropReason.NULL_KEY, batch, kept)
+            batch = self.context.without(DropReason.NULL_KEY, batch, kept)
         if self._store is None:
             return batch
         if self._send_old:
@@ -44,7 +44,7 @@ class TableSourceOperator(Operator):
 class TableFilterOperator(Operator):
     """KTable.filter: a row that fails goes on as a tombstone, even the first of its key."""
 
-    def __init__(self, context: TaskContext, spec: ops.TableFilter, store: RowStore | None) -> None:
+    def __init__(self, context: NodeContext, spec: ops.TableFilter, store: RowStore | None) -> None:
         super().__init__(context)
         self._predicate = spec.predicate
         self._negate = spec.negate
@@ -87,7 +87,7 @@ class TableMapValuesOperator(Operator):
     """KTable.mapValues: null stays null."""
 
     def __init__(
-        self, context: TaskContext, spec: ops.TableMapValues, store: RowStore | None
+        self, context: NodeContext, spec: ops.TableMapValues, store: RowStore | None
     ) -> None:
         super().__init__(context)
         self._mapper = spec.mapper

@@ -13,21 +13,21 @@ from millstream.streams.kernel.turns import RowsInTurn
 
 
 class KeepsRecordHeaders(Operator):
-    """The operator inside, with the task's `record_headers` as they are for each row."""
+    """The operator inside, with the headers of the record being processed as they are for each row."""
 
     def __init__(self, inside: Operator) -> None:
         super().__init__(inside.context)
         self._inside = inside
 
     def process(self, batch: Batch) -> Batch | RowsInTurn:
-        context = self.context
+        current, record = self.current, self.current.record
         if not any(batch.headers):
-            context.record_headers = NO_HEADERS
+            record.headers = NO_HEADERS
             return self._inside.process(batch)
         given = []
         for one in batch.each():
-            context.record_headers = one.headers[0]
-            context.origin = context.origin_of(one)  # a cache keeps it until the row is logged
+            record.headers = one.headers[0]
+            record.origin = current.origin_of(one)  # a cache keeps it until the row is logged
             made = self._inside.process(one)
             if isinstance(made, RowsInTurn):
                 assert len(batch) == 1, "rows go on in turn only where records come one by one"

@@ -10,7 +10,7 @@ from typing import Final
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.serdes.windowed import Windowed
@@ -24,12 +24,12 @@ _EMIT: Final = "suppression-emit"
 class SuppressOperator(Operator):
     """KTableSuppressProcessor."""
 
-    def __init__(self, context: TaskContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:
+    def __init__(self, context: NodeContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:
         super().__init__(context)
         self._store = store
         self._spec = spec
         self._time = context.node
-        context.counts[self._time, _EMIT] = 0  # there before the first row
+        context.counts.by_node[context.node, _EMIT] = 0  # there before the first row
 
     def process(self, batch: Batch) -> RowsInTurn:
         store, spec = self._store, self._spec
@@ -38,14 +38,14 @@ class SuppressOperator(Operator):
         for row, key in enumerate(batch.keys):
             at = batch.timestamps[row]
             stream_time = store.times[self._time] = max(store.times.get(self._time, -1), at)
-            context = self.context.record_context(batch.ordinals[row], at, batch.headers[row])
+            context = self.current.record_context(batch.ordinals[row], at, batch.headers[row])
             time = at
             if spec.until_window_closes:
                 assert isinstance(key, Windowed), "the DSL found a window above"
                 time = key.end_ms
             store.put(time, key, (batch.values[row], old_values[row]), context)
             self._give_out(stream_time, batch.ordinals[row], out)
-        self.context.counts[self._time, _EMIT] += len(out.turns)
+        self.context.counts.by_node[self.node, _EMIT] += len(out.turns)
         return out
 
     def _give_out(self, stream_time: int, ordinal: int, out: RowsInTurn) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors.processor import ProcessorContextImpl
 from millstream.streams.kernel.punctuation import Punctuation
@@ -33,17 +33,17 @@ class TransformerContext(ProcessorContextImpl):
 
 
 def open_transformer(
-    context: TaskContext, supplier: ops.UserFunction, stores: Mapping[str, object]
+    context: NodeContext, supplier: ops.UserFunction, stores: Mapping[str, object]
 ) -> tuple[Transform, TransformerContext]:
     """Returns a new transformer, ready to be called; it is closed with the task."""
     transformer = supplier()
-    own = TransformerContext(context, context.node, stores, fixed_key=True)
+    own = TransformerContext(context, stores, fixed_key=True)
     init = getattr(transformer, "init", None)
     if init is not None:
         init(own)
     close = getattr(transformer, "close", None)
     if close is not None:
-        context.closers.append(close)
+        context.parts.closers.append(close)
     return transformer.transform, own
 
 
@@ -52,7 +52,7 @@ class TableTransformValuesOperator(Operator):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         spec: ops.TableTransformValues,
         store: RowStore | None,
         stores: Mapping[str, object],

@@ -16,7 +16,7 @@ from operator import attrgetter
 from millstream.streams.errors import ProcessingError, ProcessorStateError, SerializationError
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import written_column
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.current_run import CurrentRun, Run
 from millstream.streams.kernel.task.traversal import Traversal
 from millstream.streams.state.store import FlushedChanges, StateStore, TableBelow
 from millstream.streams.topology.execution_plan import ExecutionPlan, table_operator, table_store
@@ -28,14 +28,14 @@ class TaskCaches:
         self,
         plan: ExecutionPlan,
         stores: Mapping[str, StateStore],
-        context: TaskContext,
+        current: CurrentRun,
         begin_at: Callable[[str], Traversal],
         end_run: Callable[[], None],
     ) -> None:
         """`begin_at` gives the way of rows from a table on; `end_run` is called after each batch of a flush,
         whose rows are numbered from 0 on.
         """
-        self._context = context
+        self._current = current
         self._end_run = end_run
         self._stores = [store for store in stores.values() if store.cache is not None]
         for name in plan.tables:
@@ -69,17 +69,19 @@ class TaskCaches:
         self, way: Traversal, store: StateStore, changes: FlushedChanges, at_once: bool
     ) -> None:
         """Send changes through what is below their table; `at_once`: in the middle of a record that goes on then."""
-        context, rows = self._context, _batch(store, changes)
+        current, rows = self._current, _batch(store, changes)
         if not at_once:
             first = 0
             for topic, run in groupby(changes.origins, key=attrgetter("topic")):
                 origins = list(run)
                 end = first + len(origins)
-                context.begin(
-                    topic,
-                    [origin.offset for origin in origins],
-                    [origin.raw_key for origin in origins],
-                    [origin.raw_value for origin in origins],
+                current.begin(
+                    Run(
+                        topic,
+                        [origin.offset for origin in origins],
+                        [origin.raw_key for origin in origins],
+                        [origin.raw_value for origin in origins],
+                    )
                 )
                 part = rows.part(first, end)
                 part.ordinals = list(range(len(part)))
@@ -87,11 +89,11 @@ class TaskCaches:
                 self._end_run()
                 first = end
             return
-        with context.elsewhere():
+        with current.elsewhere():
             for row, origin in enumerate(changes.origins):
-                context.begin_record(origin.topic, origin.offset, origin.raw_key, origin.raw_value)
+                current.begin_record(origin.topic, origin.offset, origin.raw_key, origin.raw_value)
                 part = rows.part(row, row + 1)
-                part.ordinals = [context.ordinal]
+                part.ordinals = [current.record.ordinal]
                 way.run(part)
 
 

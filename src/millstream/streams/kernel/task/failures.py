@@ -22,10 +22,12 @@ from millstream.streams.handlers import (
     SerializationOrigin,
     dead_letter,
 )
-from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
-from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.dropped import DropPlace
+from millstream.streams.kernel.columns.batch import Batch, Headers, RawBatch, SinkBatch
+from millstream.streams.kernel.context import TaskFacts, error_context
+from millstream.streams.kernel.counts import DroppedTally, DropPlace
+from millstream.streams.kernel.current_run import CurrentRun
 from millstream.streams.processor import Record
+from millstream.streams.timestamps import ConsumedRecord
 
 StreamsErrorT = TypeVar("StreamsErrorT", bound=StreamsError)
 WRONG_TYPE = (TypeError, StructError)
@@ -36,10 +38,16 @@ class Failures:
     """`write` takes a dead letter, with the ordinal of its row, or None where it belongs to no run."""
 
     def __init__(
-        self, context: TaskContext, write: Callable[[SinkBatch, int | None], None]
+        self,
+        facts: TaskFacts,
+        current: CurrentRun,
+        dropped: DroppedTally,
+        write: Callable[[SinkBatch, int | None], None],
     ) -> None:
-        self._context = context
-        self._config: StreamsConfig = context.config
+        self._facts = facts
+        self._config: StreamsConfig = facts.config
+        self._current = current
+        self._dropped = dropped
         self._write = write
 
     @property
@@ -57,14 +65,14 @@ class Failures:
         self, node: str, topic: str, raw: RawBatch, row: int, error: Exception, *, serdes: str
     ) -> None:
         """A record whose bytes its serdes, named so, cannot read."""
-        context, config = self._context, self._config
+        partition, task_id = self._current.partition, self._facts.task_id
         key, value, timestamp = raw.keys[row], raw.values[row], raw.timestamps[row]
         headers = () if raw.headers is None else raw.headers[row]
         offset = raw.offsets[row]
         place = ErrorContext(
-            topic, context.partition, offset, headers, node, context.task_id, timestamp, key, value
+            topic, partition, offset, headers, node, task_id, timestamp, key, value
         )
-        handler = config.on_deserialization_error
+        handler = self._config.on_deserialization_error
         if isinstance(handler, OnError):
             response = self._built_in(handler, place, error)
         else:
@@ -74,40 +82,36 @@ class Failures:
         if response.action is not OnError.CONTINUE:
             raise _final(
                 SerializationError(
-                    f"{topic}-{context.partition} offset {offset} cannot be read with serdes {serdes}: {error}; "
+                    f"{topic}-{partition} offset {offset} cannot be read with serdes {serdes}: {error}; "
                     "set on_deserialization_error to skip such records"
                 )
             ) from error
-        context.drop_at(
-            node,
-            DropReason.UNREADABLE,
-            DropPlace(topic, context.partition, offset),
-            (timestamp, context.stream_time),
-            error=repr(error),
-        )
+        times = timestamp, self._current.stream_time
+        dropped_at = DropPlace(topic, partition, offset)
+        self._dropped.add_at(node, DropReason.UNREADABLE, dropped_at, times, error=repr(error))
+
+    def handle_negative_timestamp(self, node: str, record: ConsumedRecord) -> None:
+        """A record that its timestamp extractor wants to be left out."""
+        place = DropPlace(record.topic, record.partition, record.offset)
+        times = record.timestamp, self._current.stream_time
+        self._dropped.add_at(node, DropReason.NEGATIVE_TIMESTAMP, place, times)
 
     def handle_processing_failure(self, node: str, rows: Batch, error: Exception) -> None:
         """A processor raised, or a sink below it did."""
         if isinstance(error, StreamsError) and error.is_final:
             raise error
-        context, config = self._context, self._config
-        if context.is_global and not config.handle_global_errors:
+        if self._facts.is_global and not self._config.handle_global_errors:
             self._stop(node, rows, error)
         ordinal, timestamp, headers = rows.ordinals[0], rows.timestamps[0], rows.headers[0]
-        place = context.error_context(node, ordinal, timestamp, headers)
+        place = self._place(node, ordinal, timestamp, headers)
         record = Record(rows.keys[0], rows.values[0], timestamp, headers)
         response = self._ask_processing(place, record, _raised_by_user(error))
         if len(rows) == 1:  # of several it is not known which it was; built-in FAIL alone gets here
             self._write_letters(response, ordinal)
         if response.action is not OnError.CONTINUE:
             self._stop(node, rows, error)
-        context.drop(
-            node,
-            DropReason.FAILED,
-            (ordinal, timestamp),
-            records=len(rows),
-            error=repr(_raised_by_user(error)),
-        )
+        row_at, raised = (ordinal, timestamp), repr(_raised_by_user(error))
+        self._dropped.add(node, DropReason.FAILED, row_at, records=len(rows), error=raised)
 
     def handle_given_up(
         self, node: str, row: Batch, error: Exception, letter: OutgoingRecord | None
@@ -120,7 +124,7 @@ class Failures:
             return
         self._write_letters(Response(OnError.CONTINUE, (letter,)), row.ordinals[0])
         row_at = row.ordinals[0], row.timestamps[0]
-        self._context.drop(node, DropReason.GIVEN_UP, row_at, error=repr(error))
+        self._dropped.add(node, DropReason.GIVEN_UP, row_at, error=repr(error))
 
     def at_source(self, node: str, rows: Batch, error: Exception) -> NoReturn:
         """A sink right below a source raised. No processor did, so no handler is asked, as in Kafka Streams."""
@@ -132,7 +136,7 @@ class Failures:
         """A punctuation raised."""
         if isinstance(error, StreamsError) and error.is_final:
             raise error
-        place = self._context.error_context(node, 0, time_ms, ())
+        place = self._place(node, 0, time_ms, ())
         response = self._ask_processing(place, None, _raised_by_user(error))
         self._write_letters(response, 0)
         if response.action is not OnError.CONTINUE:
@@ -140,7 +144,7 @@ class Failures:
                 ProcessingError(f"punctuation of {node} at {time_ms} failed: {error!r}")
             ) from error
         raised = repr(_raised_by_user(error))
-        self._context.drop(node, DropReason.FAILED_PUNCTUATION, (0, time_ms), error=raised)
+        self._dropped.add(node, DropReason.FAILED_PUNCTUATION, (0, time_ms), error=raised)
 
     def handle_serialization_failure(
         self, node: str, topic: str, row: Batch, origin: SerializationOrigin, error: Exception
@@ -154,24 +158,28 @@ class Failures:
         if isinstance(error, WRONG_TYPE):
             raise refused from error
         timestamp, headers, ordinal = row.timestamps[0], row.headers[0], row.ordinals[0]
-        place = self._context.error_context(node, ordinal, timestamp, headers)
+        place = self._place(node, ordinal, timestamp, headers)
         record = OutgoingRecord(topic, row.keys[0], row.values[0], timestamp, headers)
         response = self._ask_production(place, record, error, origin)
         self._write_letters(response, ordinal)
         if response.action is not OnError.CONTINUE:
             raise refused from error
         row_at = ordinal, timestamp
-        self._context.drop(node, DropReason.UNWRITABLE, row_at, error=repr(error))
+        self._dropped.add(node, DropReason.UNWRITABLE, row_at, error=repr(error))
 
-    def unsent(self, record: OutgoingRecord, error: Exception) -> OnError:
-        """A record that the broker refused: CONTINUE or RETRY."""
+    def handle_production_failure(self, record: OutgoingRecord, error: Exception) -> OnError:
+        """A record of this task that the broker refused: CONTINUE without it, or RETRY.
+
+        Dead letters of the application's handler are part of the next output. Raises StreamsError where the task
+        must stop. `error` has an attribute `retriable`, as `KafkaError` does, or counts as one that will not pass.
+        """
         place = ErrorContext(
             None,
             -1,
             -1,
             record.headers,
             "",
-            self._context.task_id,
+            self._facts.task_id,
             record.timestamp,
             record.key if isinstance(record.key, bytes) else None,
             record.value if isinstance(record.value, bytes) else None,
@@ -182,14 +190,14 @@ class Failures:
             return OnError.RETRY
         if response.action is not OnError.CONTINUE:
             raise _final(StreamsError(f"topic {record.topic} refused a record: {error}")) from error
-        self._context.drop_at(
-            f"sink of {record.topic}",
-            DropReason.REFUSED,
-            DropPlace(None, -1, -1),
-            (record.timestamp, self._context.stream_time),
-            error=str(error),
-        )
+        times = record.timestamp, self._current.stream_time
+        nowhere, sink = DropPlace(None, -1, -1), f"sink of {record.topic}"
+        self._dropped.add_at(sink, DropReason.REFUSED, nowhere, times, error=str(error))
         return OnError.CONTINUE
+
+    def _place(self, node: str, ordinal: int, timestamp: int, headers: Headers) -> ErrorContext:
+        record = self._current.record_context(ordinal, timestamp, headers)
+        return error_context(node, self._facts.task_id, record)
 
     def _ask_processing(
         self, place: ErrorContext, record: Record[object, object] | None, error: Exception
@@ -218,7 +226,7 @@ class Failures:
         return Response(action, () if topic is None else (dead_letter(topic, place, error),))
 
     def _write_letters(self, response: Response, ordinal: int | None) -> None:
-        if self._context.is_global:
+        if self._facts.is_global:
             return  # as in Kafka Streams: who fills global stores writes nothing
         for letter in response.dead_letters:
             key, value = letter.key, letter.value
@@ -237,7 +245,7 @@ class Failures:
     def _stop(self, node: str, rows: Batch, error: Exception) -> NoReturn:
         if isinstance(error, ProcessingError | SerializationError):
             raise _final(error)  # it names its place already
-        place = self._context.place_of(rows)
+        place = self._current.place_of(rows)
         raise _final(ProcessingError(f"node {node} failed on {place}: {error!r}")) from error
 
 

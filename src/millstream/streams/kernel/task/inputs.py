@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.config import StreamsConfig
+from millstream.streams.kernel.current_run import CurrentRun
 from millstream.streams.kernel.resolved_serdes import source_serdes
 from millstream.streams.kernel.task.failures import Failures
 from millstream.streams.kernel.task.partition_group import AlignedGroup, PartitionGroup
 from millstream.streams.kernel.task.queues import RecordQueue, SourceReader
 from millstream.streams.kernel.task.upstreams import DoneBehind, UpstreamMerge
+from millstream.streams.queries.result import Position
 from millstream.streams.topology.alignment import NOTHING_ALIGNED, AlignedTopics
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.patterns import source_matching
@@ -42,11 +44,14 @@ class Inputs:
         self,
         sources: Iterable[SourceNode],
         topology: Topology,
-        context: TaskContext,
+        config: StreamsConfig,
+        current: CurrentRun,
         failures: Failures,
+        *,
         topics: TaskTopics,
     ) -> None:
-        self._context = context
+        self._config = config
+        self._current = current
         self._failures = failures
         self._sources = {source.name: source for source in sources}
         self._patterns = topology.patterns
@@ -61,11 +66,22 @@ class Inputs:
         )
         for source in self._sources.values():
             for topic in source.topics:
-                name = topology.decorated(topic, context.config.application_id)
+                name = topology.decorated(topic, config.application_id)
                 if topics.named is None or name in topics.named:
                     self._read(source, name)
         for topic in topics.matched:
             self.maybe_read(topic)
+
+    @property
+    def queued(self) -> dict[str, int]:
+        """By topic, how many records wait."""
+        return {topic: len(queue) for topic, queue in self.group.queues.items()}
+
+    @property
+    def position(self) -> Position:
+        """By topic and partition, the offset of the last record taken, for all stores of the task alike."""
+        partition = self._current.partition
+        return {topic: {partition: offset - 1} for topic, offset in self.next_offsets.items()}
 
     @property
     def next_offsets(self) -> dict[str, int]:
@@ -113,14 +129,13 @@ class Inputs:
         return True
 
     def _read(self, source: SourceNode, topic: str) -> None:
-        config = self._context.config
-        key, value = source_serdes(source, config)
-        timestamps = source.timestamps or config.default_timestamps
+        key, value = source_serdes(source, self._config)
+        timestamps = source.timestamps or self._config.default_timestamps
         reader = SourceReader(source.name, topic, key, value, timestamps)
         aligned = self._aligned
         self.group.queues[topic] = RecordQueue(
             reader,
-            self._context,
+            self._current,
             self._failures,
             upstreams=UpstreamMerge() if topic in aligned.read else None,
             knows_origins=bool(aligned.read or aligned.written),

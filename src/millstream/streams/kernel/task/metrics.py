@@ -9,23 +9,23 @@ and why; `thread-id` is the runner's tag as well.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import TaskParts
+from millstream.streams.kernel.counts import TaskCounts
 from millstream.streams.kernel.task.queues import RecordQueue
+from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.kernel.task.traversal import RunningNode
 from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic, metric_name
-from millstream.streams.state.store import StateStore
 from millstream.streams.topology.nodes import SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreKind, StoreSpec
 
 PROCESS = "process"
 PUNCTUATE = "punctuate"
 ENFORCED_PROCESSING = "enforced-processing"
-RESTORE = "restore"
-_OF_TASKS = (PROCESS, PUNCTUATE, ENFORCED_PROCESSING, RESTORE)
+_OF_TASKS = (PROCESS, PUNCTUATE, ENFORCED_PROCESSING)
 _OF_GLOBAL_TASKS = (PROCESS,)
 _TASK, _NODE = "stream-task-metrics", "stream-processor-node-metrics"
 _TOPIC, _STATE = "stream-topic-metrics", "stream-state-metrics"
@@ -47,14 +47,18 @@ class TaskMetrics:
 
     def __init__(
         self,
-        context: TaskContext,
+        parts: TaskParts,
         nodes: Collection[RunningNode],
-        ask_database: Callable[[], Mapping[str, int]],
+        queues: Mapping[str, RecordQueue],
+        state: TaskState,
     ) -> None:
-        """`ask_database` gives RocksDB's properties, by Kafka Streams' names."""
-        self._context = context
-        self._ask_database = ask_database
-        self._task = ("task-id", context.task_id)
+        """`queues` by topic, those included that come while the task runs."""
+        self._facts = facts = parts.facts
+        self._current = parts.current
+        self._counts = counts = parts.counts
+        self._queues = queues
+        self._state = state
+        self._task = ("task-id", facts.task_id)
         self._latencies: list[tuple[Sensor, list[int]]] = []
         self._lateness: Sensor | None = None
         self._rates: dict[tuple[str, str], Sensor] | None = None
@@ -63,16 +67,16 @@ class TaskMetrics:
         """What the rates have taken of the counts."""
         self._database: Mapping[str, int] = {}
         self._database_ms: int | None = None
-        context.dropped.rate = self._sensor(
+        counts.dropped.rate = self._sensor(
             _TASK, "dropped-records", {"rate": Statistic.RATE_OF_SUM}, ()
         )
-        if context.is_global:
+        if facts.is_global:
             return
-        if context.config.metrics_recording_level is RecordingLevel.DEBUG:
+        if facts.config.metrics_recording_level is RecordingLevel.DEBUG:
             statistics = {"avg": Statistic.AVG, "max": Statistic.MAX}
             self._lateness = self._sensor(_TASK, "record-lateness", statistics, ())
-            self._rates = {each: self._rate_of(*each) for each in _rated(context, nodes)}
-        context.sole_sinks = _sole_sinks(context, nodes)
+            self._rates = {each: self._rate_of(*each) for each in _rated(counts, nodes)}
+        counts.sole_sinks = _sole_sinks(counts, nodes)
         for each in nodes:
             if not each.children or isinstance(each.plan.node, SourceNode):
                 each.arrivals = []
@@ -85,18 +89,18 @@ class TaskMetrics:
         """
         if self._lateness is None:
             return
-        newest = self._context.stream_time
+        newest = self._current.stream_time
         for timestamp in timestamps:
             newest = max(newest, timestamp)
             self._lateness.record(newest - timestamp)
 
-    def record_round(self, queues: Collection[RecordQueue]) -> None:
+    def record_round(self) -> None:
         """Takes how old the records are that have passed the ends of the task since this was last called, and at DEBUG
         how many have passed its nodes.
         """
         if self._rates is not None:
-            self._record_rates(self._rates, queues)
-        now_ms = self._context.wall_clock_ms
+            self._record_rates(self._rates)
+        now_ms = self._current.wall_clock_ms
         for sensor, arrivals in self._latencies:
             if arrivals:
                 count = len(arrivals)
@@ -104,44 +108,42 @@ class TaskMetrics:
                 sensor.record_several(count, total, now_ms - max(arrivals), now_ms - min(arrivals))
                 arrivals.clear()
 
-    def values(
-        self, queues: Collection[RecordQueue], stores: Mapping[str, StateStore]
-    ) -> dict[MetricName, float]:
-        """Returns totals of the task, its nodes, topics and stores, and what processors have added."""
-        context = self._context
-        self.record_round(queues)
-        found = self._of_task(queues) | self._of_nodes(queues)
-        if not context.is_global:
-            found |= self._of_topics(queues) | self._of_stores(stores)
-        return {**found, **context.metrics.metrics()}
+    def values(self) -> dict[MetricName, float]:
+        """Returns totals by Kafka Streams' names, of the task, its nodes, topics and stores, and what processors
+        have added.
+        """
+        self.record_round()
+        found = self._of_task() | self._of_nodes()
+        if not self._facts.is_global:
+            found |= self._of_topics() | self._of_stores()
+        return {**found, **self._facts.metrics.metrics()}
 
-    def _of_task(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
-        context = self._context
-        counted = _OF_GLOBAL_TASKS if context.is_global else _OF_TASKS
-        values = {f"{name}-total": context.counts["", name] for name in counted}
-        values["dropped-records-total"] = context.dropped_records
-        if not context.is_global:
-            values["active-buffer-count"] = sum(map(len, queues))
+    def _of_task(self) -> dict[MetricName, float]:
+        is_global, counts = self._facts.is_global, self._counts
+        counted = _OF_GLOBAL_TASKS if is_global else _OF_TASKS
+        values = {f"{name}-total": counts.by_node["", name] for name in counted}
+        values["dropped-records-total"] = counts.dropped.total
+        if not is_global:
+            values["restore-total"] = self._state.restored
+            values["active-buffer-count"] = sum(map(len, self._queues.values()))
         return {_name(_TASK, name, self._task): float(value) for name, value in values.items()}
 
-    def _of_nodes(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
+    def _of_nodes(self) -> dict[MetricName, float]:
         return {
             _name(_NODE, f"{name}-total", self._task, ("processor-node-id", node)): float(value)
-            for (node, name), value in self._counts(queues).items()
+            for (node, name), value in self._by_node().items()
             if node
         }
 
-    def _counts(self, queues: Collection[RecordQueue]) -> Counter[tuple[str, str]]:
+    def _by_node(self) -> Counter[tuple[str, str]]:
         """Returns all counts, those of sources included, which their queues know."""
-        counts = Counter(self._context.counts)
-        for queue in queues:
+        counts = Counter(self._counts.by_node)
+        for queue in self._queues.values():
             counts[queue.reader.node, PROCESS] += queue.taken
         return counts
 
-    def _record_rates(
-        self, rates: Mapping[tuple[str, str], Sensor], queues: Collection[RecordQueue]
-    ) -> None:
-        counts = self._counts(queues)
+    def _record_rates(self, rates: Mapping[tuple[str, str], Sensor]) -> None:
+        counts = self._by_node()
         for each, sensor in rates.items():
             if counts[each] > self._rated[each]:
                 sensor.record(counts[each] - self._rated[each])
@@ -153,14 +155,14 @@ class TaskMetrics:
             return self._sensor(_TASK, name, statistics, ())
         return self._sensor(_NODE, name, statistics, tags)
 
-    def _of_topics(self, queues: Collection[RecordQueue]) -> dict[MetricName, float]:
+    def _of_topics(self) -> dict[MetricName, float]:
         consumed: dict[tuple[str, str], tuple[int, int]] = {}
-        for queue in queues:
+        for queue in self._queues.values():
             consumed[queue.reader.node, queue.reader.topic] = queue.taken, queue.taken_bytes
-        context = self._context
+        counts = self._counts
         produced = {
-            each: (records, context.produced_bytes[each])
-            for each, records in context.produced.items()
+            each: (records, counts.produced_bytes[each])
+            for each, records in counts.produced.items()
         }
         found = {}
         for verb, topics in (("consumed", consumed), ("produced", produced)):
@@ -170,15 +172,15 @@ class TaskMetrics:
                 found[_name(_TOPIC, f"bytes-{verb}-total", *tags)] = float(size_bytes)
         return found
 
-    def _of_stores(self, stores: Mapping[str, StateStore]) -> dict[MetricName, float]:
+    def _of_stores(self) -> dict[MetricName, float]:
         found = {}
-        for name, store in stores.items():
+        for name, store in self._state.stores.items():
             tag, keys = _tag_in_memory(store.spec), store.rows.keys_in_memory
             if tag is not None and keys is not None:
                 found[_name(_STATE, "num-keys", self._task, (tag, name))] = float(keys)
-        now_ms = self._context.wall_clock_ms
+        now_ms = self._current.wall_clock_ms
         if self._database_ms is None or now_ms - self._database_ms >= _DATABASE_EVERY_MS:
-            self._database, self._database_ms = self._ask_database(), now_ms
+            self._database, self._database_ms = self._state.database_properties(), now_ms
         tags = self._task, ("rocksdb-state-id", _ALL_STORES)
         return found | {
             _name(_STATE, name, *tags): float(value) for name, value in self._database.items()
@@ -195,25 +197,25 @@ class TaskMetrics:
         statistics: Mapping[str, Statistic],
         tags: tuple[tuple[str, str], ...],
     ) -> Sensor:
-        sensor = self._context.metrics.add_sensor(" ".join((name, *(tag for _, tag in tags))))
+        sensor = self._facts.metrics.add_sensor(" ".join((name, *(tag for _, tag in tags))))
         for ending, statistic in statistics.items():
             sensor.add(f"{name}-{ending}", group, statistic, dict((self._task, *tags)))
         return sensor
 
 
-def _rated(context: TaskContext, nodes: Collection[RunningNode]) -> set[tuple[str, str]]:
+def _rated(counts: TaskCounts, nodes: Collection[RunningNode]) -> set[tuple[str, str]]:
     """Returns what has a rate, by node: what sources process and what operators count."""
     sources = {(each.name, PROCESS) for each in nodes if isinstance(each.plan.node, SourceNode)}
-    return sources | {each for each in context.counts if each[0]} | {("", ENFORCED_PROCESSING)}
+    return sources | {each for each in counts.by_node if each[0]} | {("", ENFORCED_PROCESSING)}
 
 
-def _sole_sinks(context: TaskContext, nodes: Collection[RunningNode]) -> dict[str, str]:
+def _sole_sinks(counts: TaskCounts, nodes: Collection[RunningNode]) -> dict[str, str]:
     """Returns the sinks of the topics that one alone writes to; none where a sink chooses its topics."""
     sinks = [each.plan.node for each in nodes if isinstance(each.plan.node, SinkNode)]
     if not all(isinstance(each.topic, str) for each in sinks):
         return {}
-    topics = Counter(topic for _, topic in context.produced)
-    return {topic: sink for sink, topic in context.produced if topics[topic] == 1}
+    topics = Counter(topic for _, topic in counts.produced)
+    return {topic: sink for sink, topic in counts.produced if topics[topic] == 1}
 
 
 def _tag_in_memory(spec: StoreSpec) -> str | None:

@@ -8,7 +8,7 @@ from typing import Final
 from millstream.streams.kernel.columns.batch import RawBatch
 from millstream.streams.kernel.columns.origins import OriginBatch
 from millstream.streams.kernel.priority_queue import PriorityQueue
-from millstream.streams.kernel.task.queues import RecordQueue, Run
+from millstream.streams.kernel.task.queues import RecordQueue, TakenRows
 
 _ORDERED_ALONE_MAX: Final = 2
 """Among so few others, taking and offering a queue again leaves them in their order."""
@@ -31,7 +31,7 @@ class PartitionGroup:
             queue.is_waiting = True
             self._unplaced.append(queue)
 
-    def take(self, rows_max: int) -> Run | None:
+    def take(self, rows_max: int) -> TakenRows | None:
         """The next run: rows of one topic that no other topic's head comes before."""
         while self._unplaced:
             self._place(self._unplaced[0])
@@ -40,13 +40,13 @@ class PartitionGroup:
         if not order:
             return None
         queue = order.poll()
-        run = queue.take(rows_max, order.smallest)
+        taken = queue.take(rows_max, order.smallest)
         if len(order) > _ORDERED_ALONE_MAX:  # as if the rows had been taken one by one
-            for timestamp in run.batch.timestamps[1:]:
+            for timestamp in taken.batch.timestamps[1:]:
                 order.offer(timestamp, queue)
                 order.poll()
         self._unplaced.append(queue)
-        return run
+        return taken
 
     @property
     def stream_time(self) -> int:
@@ -86,7 +86,7 @@ class AlignedGroup:
         """Queues records of a topic, in the order of offsets."""
         self.queues[topic].add(records)
 
-    def take(self, rows_max: int) -> Run | None:
+    def take(self, rows_max: int) -> TakenRows | None:
         """The next run: rows of one topic before which no other topic has one, nor can get one from
         an upstream task.
         """

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.streams.dropped_records import DropReason
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import (
     NO_HEADERS,
@@ -24,8 +23,7 @@ from millstream.streams.kernel.columns.batch import (
 )
 from millstream.streams.kernel.columns.column import source_column
 from millstream.streams.kernel.columns.origins import OriginBatch, never_back
-from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.dropped import DropPlace
+from millstream.streams.kernel.current_run import CurrentRun, Run
 from millstream.streams.kernel.task.failures import Failures
 from millstream.streams.kernel.task.upstreams import AT_ITS_END, UpstreamMerge
 from millstream.streams.serdes.serde import Serde
@@ -50,19 +48,16 @@ class SourceReader:
 
 
 @dataclass(slots=True)
-class Run:
-    """Rows of one topic that are processed together, and the offset of each."""
+class TakenRows:
+    """Rows of one topic that are processed together, and the source that they belong to.
+
+    `newest`: the largest timestamp of the rows.
+    """
 
     node: str
-    topic: str
     batch: Batch
-    offsets: Sequence[int]
-    raw_keys: Sequence[bytes | None]
-    raw_values: Sequence[bytes | None]
     newest: int
-    """The largest timestamp of the rows."""
-    origin_times: Numbers | None = None
-    """Of each row; None where nobody asks for them."""
+    run: Run
 
 
 class RecordQueue:
@@ -71,7 +66,7 @@ class RecordQueue:
     def __init__(
         self,
         reader: SourceReader,
-        context: TaskContext,
+        current: CurrentRun,
         failures: Failures,
         *,
         as_lists: bool = False,
@@ -99,7 +94,7 @@ class RecordQueue:
         self._committed_time = -1
         self.is_waiting = False
         """Whether it has a place in the order of its group, or is about to take it."""
-        self._context = context
+        self._current = current
         self._raw: deque[RawBatch] = deque()
         self._rows = Batch([], [], [], [], [])
         self._newest_row: int | None = None
@@ -155,7 +150,7 @@ class RecordQueue:
         assert self._origin_times is not None, "the queues of such a task know them"
         return int(self._origin_times[self._at])
 
-    def take(self, rows_max: int, before: int | None) -> Run:
+    def take(self, rows_max: int, before: int | None) -> TakenRows:
         """The head row, and following ones whose timestamps are smaller than `before`."""
         first, timestamps = self._at, self._rows.timestamps
         end = min(len(timestamps), first + rows_max)
@@ -163,7 +158,7 @@ class RecordQueue:
             end = next((i for i in range(first + 1, end) if timestamps[i] >= before), end)
         return self._take(end)
 
-    def take_by_origin(self, rows_max: int, before: int | None) -> Run:
+    def take_by_origin(self, rows_max: int, before: int | None) -> TakenRows:
         """The head row, and following ones whose origin times are smaller than `before`."""
         first = self._at
         end = min(len(self._rows), first + rows_max)
@@ -172,30 +167,29 @@ class RecordQueue:
             end = first + 1 + int(self._origin_times[first + 1 : end].searchsorted(before))
         return self._take(end)
 
-    def _take(self, end: int) -> Run:
+    def _take(self, end: int) -> TakenRows:
         first, timestamps = self._at, self._rows.timestamps
         self._at = end
         self.taken += end - first
         batch = self._rows.part(first, end)
-        batch.ordinals = list(range(end - first))
+        batch.ordinals = ordinals = list(range(end - first))
         newest = self._newest_from(first, end)
         self.taken_time = max(self.taken_time, newest)
         run = Run(
-            self.reader.node,
             self.reader.topic,
-            batch,
             rows_of(self._offsets, first, end),
             rows_of(self._raw_keys, first, end),
             rows_of(self._raw_values, first, end),
-            newest,
             None if self._origin_times is None else self._origin_times[first:end],
+            batch.timestamps,
+            ordinals,
         )
         if end == len(timestamps) and self._error is None:
             self._note_done(self._raw_rows, self._end_offset)
         else:
             row = end - 1 if self._kept is None else self._kept[end - 1]
             self._note_done(row + 1, run.offsets[-1] + 1)
-        return run
+        return TakenRows(self.reader.node, batch, newest, run)
 
     def _newest_from(self, first: int, end: int) -> int:
         """Returns the largest timestamp of rows first to end."""
@@ -339,13 +333,13 @@ class RecordQueue:
         try:
             record = ConsumedRecord(
                 reader.topic,
-                self._context.partition,
+                self._current.partition,
                 raw.offsets[row],
                 raw.timestamps[row],
                 None if key is None else reader.key.decode(key),
                 None if value is None else reader.value.decode(value),
                 NO_HEADERS if raw.headers is None else raw.headers[row],
-                self._context.wall_clock_ms,
+                self._current.wall_clock_ms,
             )
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
             serdes = f"{reader.key.name} for the key and {reader.value.name} for the value"
@@ -355,9 +349,7 @@ class RecordQueue:
             return None
         record.timestamp = self._timestamp_of(record)
         if record.timestamp < 0:
-            place = DropPlace(record.topic, record.partition, record.offset)
-            times = record.timestamp, self._context.stream_time
-            self._context.drop_at(reader.node, DropReason.NEGATIVE_TIMESTAMP, place, times)
+            self._failures.handle_negative_timestamp(reader.node, record)
             return None
         return record
 

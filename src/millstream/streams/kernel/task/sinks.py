@@ -12,7 +12,7 @@ from millstream.streams.handlers import SerializationOrigin
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import Batch, SinkBatch, concatenate
 from millstream.streams.kernel.columns.column import Data, written_as_it_came
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.task.failures import Failures
 from millstream.streams.serdes.serde import Serde
@@ -71,7 +71,7 @@ class Sink(Operator):
 
     def __init__(
         self,
-        context: TaskContext,
+        context: NodeContext,
         node: SinkNode,
         serdes: tuple[Serde[Any], Serde[Any]],  # Any: a sink of any type
         records: SinkRecords,
@@ -90,7 +90,7 @@ class Sink(Operator):
         self._topic_name = topic_name
         self._topic = topic_name(node.topic) if isinstance(node.topic, str) else None
         if self._topic is not None:
-            context.produced[node.name, self._topic] = 0
+            context.counts.produced[self.node, self._topic] = 0
 
     def process(self, batch: Batch) -> Batch:
         if not len(batch):
@@ -111,12 +111,10 @@ class Sink(Operator):
     def _extracted(self, batch: Batch) -> list[str]:
         extract = self._node.topic
         assert not isinstance(extract, str), "a fixed topic is not extracted"
-        context = self.context
+        record_context = self.current.record_context
         try:
             return [
-                _checked_topic(
-                    extract(key, value, context.record_context(ordinal, timestamp, headers))
-                )
+                _checked_topic(extract(key, value, record_context(ordinal, timestamp, headers)))
                 for key, value, ordinal, timestamp, headers in zip(
                     batch.keys,
                     batch.values,
@@ -164,7 +162,7 @@ class Sink(Operator):
                 append(row)
                 one = batch.take((row,))
                 self._failures.handle_serialization_failure(
-                    self._node.name, topics[row], one, origin, error
+                    self.node, topics[row], one, origin, error
                 )
             else:
                 keys.append(raw_key)
@@ -181,13 +179,13 @@ class Sink(Operator):
         elif self._key.inner is not None:
             records.partition_keys = self._inner_keys(batch, keys)
         if topic in self._aligned:
-            records.origin_times = self.context.origin_times_of(ordinals)
-        self.context.count_produced(self._node.name, records)
+            records.origin_times = self.current.origin_times_of(ordinals)
+        self.context.counts.count_produced(self.node, records)
         self._records.append(ordinals, records)
 
     def _failed(self, what: str, batch: Batch, error: Exception) -> ProcessingError:
-        place = self.context.place_of(batch)
-        return ProcessingError(f"the {what} of sink {self._node.name} failed on {place}: {error!r}")
+        place = self.current.place_of(batch)
+        return ProcessingError(f"the {what} of sink {self.node} failed on {place}: {error!r}")
 
     def _partitioned(self, records: SinkBatch, batch: Batch) -> tuple[list[int], SinkBatch]:
         """The records with the partitions that the user's partitioner gives, and the ordinal of each.
@@ -208,7 +206,7 @@ class Sink(Operator):
                     rows.append(row)
                 if not several:
                     row_at = batch.ordinals[row], batch.timestamps[row]
-                    self.context.drop(self._node.name, DropReason.NO_PARTITION, row_at)
+                    self.context.drop(DropReason.NO_PARTITION, row_at)
         except Exception as error:
             raise self._failed("partitioner", batch, error) from error
         records = records.take(rows)

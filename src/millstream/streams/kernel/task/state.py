@@ -7,16 +7,14 @@ from contextlib import closing
 
 from millstream.model import TopicPartition
 from millstream.streams.kernel.columns.batch import NO_HEADERS, RawBatch, SinkBatch
-from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.resolved_serdes import store_serdes
-from millstream.streams.kernel.task.metrics import RESTORE
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom, RecordCache
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.opening import open_store
 from millstream.streams.state.storage.task_stores import TaskStores
 from millstream.streams.state.storage.transaction import TransactionalRows
-from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.store import OwningTask, StateStore, StoreParts
 from millstream.streams.topology.stores import StoreSpec
 from millstream.streams.topology.topology import SubTopology, Topology
 
@@ -32,16 +30,20 @@ class TaskState:
         topology: Topology,
         group: SubTopology,
         byte_stores: TaskStores,
-        context: TaskContext,
+        partition: int,
+        owner: OwningTask,
         *,
         listener: StateRestoreListener | None,
         cache_room: CacheRoom,
     ) -> None:
         self._byte_stores = byte_stores
-        self._context = context
+        self._partition = partition
+        self._owner = owner
         self._listener = listener
         self._restored: dict[str, int] = {}
-        config = context.config
+        self.restored = 0
+        """How many records the stores have been given of changelogs."""
+        config = owner.config
         self._caches = config.cache_max_bytes > 0
         self._cache_room = cache_room
         specs = topology.stores_of(group)
@@ -123,34 +125,42 @@ class TaskState:
                 taken[topic] = SinkBatch(topic, keys, values, timestamps, headers)
         return taken
 
+    def marker_of(self, store: str) -> str | None:
+        """Returns the marker of the store's last commit."""
+        return self.stores[store].rows.metadata.marker
+
     def restore_positions(self) -> dict[str, int | None]:
-        """By changelog topic, the offset to restore from; None means from the beginning."""
+        """Returns, by changelog topic, the offset to restore from; None means from the beginning.
+
+        A topic that is a source of the task too, a table's own, must be restored up to the task's committed
+        offset of it and no further: what comes after is still to be processed.
+        """
         return {
             topic: self.stores[name].rows.metadata.changelog_offset
             for name, topic in self.changelogs.items()
         }
 
     def start_restore(self, topic: str, starting_offset: int, ending_offset: int) -> None:
-        """Say that records of a changelog will come."""
+        """Tells the listener that records of a changelog topic will come."""
         self._restored[topic] = 0
         for listener, changelog, store in self._told(topic):
             listener.on_restore_start(changelog, store.name, starting_offset, ending_offset)
 
     def restore(self, topic: str, raw: RawBatch) -> None:
-        """Apply records of a changelog to its store and commit them."""
+        """Applies records of a changelog topic to its store and commits them, at once."""
         if not len(raw):
             return
         last_offset = raw.offsets[-1]
         for store in self._restored_from(topic):
             store.restore(raw.keys, raw.values, raw.timestamps, last_offset + 1, raw.headers)
-            self._context.counts["", RESTORE] += len(raw)
+            self.restored += len(raw)
         if topic in self._restored:
             self._restored[topic] += len(raw)
             for listener, changelog, store in self._told(topic):
                 listener.on_batch_restored(changelog, store.name, last_offset, len(raw))
 
     def end_restore(self, topic: str) -> None:
-        """Say that a changelog's records have all been restored."""
+        """Tells the listener that a store is complete."""
         total = self._restored.pop(topic, 0)
         for listener, changelog, store in self._told(topic):
             listener.on_restore_end(changelog, store.name, total)
@@ -166,15 +176,13 @@ class TaskState:
                 store.close()
 
     def _open(self, spec: StoreSpec) -> StateStore:
-        context = self._context
-        key, value = store_serdes(spec, context.config)
+        owner = self._owner
+        key, value = store_serdes(spec, owner.config)
         rows = TransactionalRows(self._byte_stores.open(spec))
         changelog = Changelog(self.changelogs[spec.name]) if spec.logging else None
         cache = RecordCache(self._cache_room) if self._caches and spec.is_cacheable else None
-        other_value = spec.other_value or context.config.default_value
-        return open_store(
-            StoreParts(spec, rows, key, value, changelog, context, other_value, cache)
-        )
+        other_value = spec.other_value or owner.config.default_value
+        return open_store(StoreParts(spec, rows, key, value, changelog, owner, other_value, cache))
 
     def _restored_from(self, topic: str) -> Iterator[StateStore]:
         return (self.stores[name] for name, each in self.changelogs.items() if each == topic)
@@ -185,6 +193,6 @@ class TaskState:
         """The listener, if there is one, with each store that is restored from this topic."""
         if self._listener is None:
             return
-        changelog = TopicPartition(topic, self._context.partition)
+        changelog = TopicPartition(topic, self._partition)
         for store in self._restored_from(topic):
             yield self._listener, changelog, store

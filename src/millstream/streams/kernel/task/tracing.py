@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.streams.kernel.columns.batch import Batch
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.current_run import CurrentRun
 from millstream.streams.kernel.task.traversal import DepthFirst, OnFailure, RunningNode
 from millstream.streams.tracing import OnTrace, RecordTrace, TracedRow, TraceStep
 
@@ -15,9 +15,15 @@ class Tracer(DepthFirst):
     """
 
     def __init__(
-        self, context: TaskContext, on_failure: OnFailure, every: int, on_trace: OnTrace
+        self,
+        current: CurrentRun,
+        task_id: str,
+        on_failure: OnFailure,
+        every: int,
+        on_trace: OnTrace,
     ) -> None:
-        super().__init__(context, self._handle_error)
+        super().__init__(current, self._handle_error)
+        self._task_id = task_id
         self._raise_or_skip = on_failure
         self._every = every
         self._on_trace = on_trace
@@ -36,12 +42,12 @@ class Tracer(DepthFirst):
 
     def trace(self, start: RunningNode, one: Batch) -> None:
         """Sends a record through the nodes from its source on, and gives its trace out, also where it fails."""
-        context = self.context
-        assert context.topic is not None, "records have a topic"
+        current, run = self.current, self.current.run
+        assert run.topic is not None, "records have a topic"
         self._passed = 0
-        context.ordinal = one.ordinals[0]
-        offset = context.offsets[one.ordinals[0]]
-        trace = RecordTrace(context.task_id, context.topic, context.partition, offset)
+        current.record.ordinal = one.ordinals[0]
+        offset = run.offsets[one.ordinals[0]]
+        trace = RecordTrace(self._task_id, run.topic, current.partition, offset)
         self._trace = trace
         try:
             self.deliver(start, one)

@@ -11,7 +11,7 @@ from typing import Final
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch, merge_by_ordinal
-from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.current_run import CurrentRun
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.turns import RowsInTurn, deliver_in_turn
 from millstream.streams.topology.execution_plan import NodePlan, SourcePlan
@@ -80,7 +80,7 @@ class Traversal:
             if self._plan.reads_all_columns:
                 batch = batch.as_lists()
             for one in batch.each():
-                self._depth_first.context.ordinal = one.ordinals[0]
+                self._depth_first.current.record.ordinal = one.ordinals[0]
                 self._depth_first.deliver(self._nodes[0], one)
         else:
             self._run_batch(batch)
@@ -107,7 +107,7 @@ class Traversal:
                     given = given.at_once() if isinstance(given, RowsInTurn) else given
                     routed = [given] * len(each.children)
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-                found = _narrowed(each, rows, error, self._depth_first.context.failed_ordinal)
+                found = _narrowed(each, rows, error, self._depth_first.current.failed_ordinal)
                 self._on_failure(each.name, *found)
                 continue
             for child, given in zip(each.children, routed, strict=True):
@@ -125,14 +125,14 @@ class Traversal:
 class DepthFirst:
     """Record at a time: a row runs through all nodes below before the next one starts."""
 
-    def __init__(self, context: TaskContext, on_failure: OnFailure) -> None:
-        self.context = context
+    def __init__(self, current: CurrentRun, on_failure: OnFailure) -> None:
+        self.current = current
         self._on_failure = on_failure
 
     def note_origin(self, rows: Batch) -> None:
         """For caches: where the last of the rows comes from, and its ordinal, should one have to make room."""
-        context = self.context
-        context.origin, context.ordinal = context.origin_of(rows), rows.ordinals[-1]
+        current, record = self.current, self.current.record
+        record.origin, record.ordinal = current.origin_of(rows), rows.ordinals[-1]
 
     def deliver(self, each: RunningNode, rows: Batch) -> None:
         """One row into a node, and what comes of it, row by row, into its children.
@@ -172,7 +172,7 @@ class DepthFirst:
             for child in each.children:
                 self.deliver(child, one)
 
-        deliver_in_turn(self.context, made, deliver_to_children)
+        deliver_in_turn(self.current, made, deliver_to_children)
 
     def forward(self, each: RunningNode, rows: Batch, child: str | None) -> None:
         """One row from a node to all its children, or to the one named."""

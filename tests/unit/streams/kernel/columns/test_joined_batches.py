@@ -104,5 +104,5 @@ def test_a_record_that_cannot_be_read_is_found_among_joined_ones() -> None:
     task.add("in", arrow([good], 0))
     task.add("in", arrow([b"bad", good], 1))
     assert list(task.process(0).sinks["out"].values) == [good, good]
-    assert task.dropped_records == 1
+    assert task.dropped.total == 1
     assert task.prepare_commit().offsets == {"in": 3}
