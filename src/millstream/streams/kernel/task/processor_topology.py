@@ -44,6 +44,7 @@ class ProcessorTopology:
         operators = {name: each.operator for name, each in self._nodes.items()}
         self.processors = {n: o for n, o in operators.items() if isinstance(o, ProcessOperator)}
         config = parts.facts.config
+        self._rows_max = 1 if self.processors else config.batch_records_max
         self.trace(config.trace_every, config.on_trace)
 
     @property
@@ -76,8 +77,8 @@ class ProcessorTopology:
     @property
     def rows_max(self) -> int:
         """The largest number of rows that may be run together."""
-        rows_max = 1 if self.processors else self._parts.facts.config.batch_records_max
-        return rows_max if self._tracer is None else min(rows_max, max(1, self._tracer.untraced))
+        tracer, rows_max = self._tracer, self._rows_max
+        return rows_max if tracer is None else min(rows_max, max(1, tracer.untraced))
 
     def run(self, source: str, rows: Batch) -> None:
         """Sends rows from a source through everything below it."""

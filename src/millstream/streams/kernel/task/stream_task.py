@@ -35,7 +35,6 @@ from millstream.streams.kernel.task.metrics import (
 from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
 from millstream.streams.kernel.task.processor_topology import ProcessorTopology
 from millstream.streams.kernel.task.questions import ask_store
-from millstream.streams.kernel.task.queues import TakenRows
 from millstream.streams.kernel.task.sinks import Sink, SinkRecords
 from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.kernel.task.upstreams import DoneBehind
@@ -222,8 +221,18 @@ class StreamTask:
             taken = self._group.take(rows_max if left < 0 else min(rows_max, left))
             if taken is None:
                 break
-            self._process(taken)
-            rows = len(taken.batch)
+            run, rows = taken.run, len(taken.batch)
+            if run.origin_times is not None:
+                run.origin_times = never_back(run.origin_times, current.origin_time)
+            run.time_before = current.stream_time
+            current.begin(run)
+            self.metrics.record_lateness(run.timestamps)
+            current.stream_time = max(current.stream_time, taken.newest)
+            self._topology.run(taken.node, taken.batch)
+            if run.origin_times is not None:
+                current.origin_time = int(run.origin_times[-1])
+            self._punctuate(PunctuationType.STREAM_TIME, current.stream_time)
+            self._records.end_run()
             processed += rows
             left -= rows
         self.metrics.record_round()
@@ -328,20 +337,6 @@ class StreamTask:
         return PassThroughOperator(context)
 
     # Running.
-
-    def _process(self, taken: TakenRows) -> None:
-        current, run = self.current, taken.run
-        if run.origin_times is not None:
-            run.origin_times = never_back(run.origin_times, current.origin_time)
-        run.time_before = current.stream_time
-        current.begin(run)
-        self.metrics.record_lateness(run.timestamps)
-        current.stream_time = max(current.stream_time, taken.newest)
-        self._topology.run(taken.node, taken.batch)
-        if run.origin_times is not None:
-            current.origin_time = int(run.origin_times[-1])
-        self._punctuate(PunctuationType.STREAM_TIME, current.stream_time)
-        self._records.end_run()
 
     def _punctuate(self, kind: PunctuationType, time_ms: int) -> None:
         """Fire what is due; on stream time nothing is before the first record."""
