@@ -23,12 +23,11 @@ from millstream.streams.kernel.joins import (
     table_reader,
     table_table,
 )
-from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.operator import KeepsRecordHeaders, Operator
 from millstream.streams.kernel.processors import processor, wrapped
 from millstream.streams.kernel.resolved_serdes import resolve
 from millstream.streams.kernel.tables import operators as tables
 from millstream.streams.kernel.tables import suppress, transform_values
-from millstream.streams.kernel.tables.record_headers import KeepsRecordHeaders
 from millstream.streams.queries.views import read_only
 from millstream.streams.state.buffers.join import JoinBuffer
 from millstream.streams.state.buffers.unmatched import UnmatchedStore

@@ -12,8 +12,7 @@ from millstream.streams.handlers import ErrorContext, OutgoingRecord
 from millstream.streams.kernel.columns.batch import Batch, Headers
 from millstream.streams.kernel.counts import TaskCounts
 from millstream.streams.kernel.current_run import CurrentRun
-from millstream.streams.kernel.emit_interval import EmitInterval
-from millstream.streams.kernel.punctuation import Schedule
+from millstream.streams.kernel.schedule import EmitInterval, Schedule
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.topology.operators import AsyncCaller, AsyncCalls

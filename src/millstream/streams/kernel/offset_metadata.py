@@ -19,6 +19,7 @@ from struct import error as StructError  # noqa: N812 - a class, though struct w
 _TIME = Struct(">q")
 _COUNT = Struct(">i")
 _WITHOUT_PROCESSORS, _LATEST = 1, 2
+"""The first byte, the versions of Kafka Streams' TopicPartitionMetadata."""
 
 
 @dataclass(frozen=True, slots=True)

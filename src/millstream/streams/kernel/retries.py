@@ -24,6 +24,7 @@ from millstream.streams.state.buffers.retries import FirstRecord, RetryStore
 from millstream.streams.topology import operators as ops
 
 _ERROR_CHARACTERS_MAX: Final = 1_000
+"""Of the text of an error: it is kept with its record in the store and in the changelog, once for each that waits."""
 _Attempt = Callable[[int], ops.Outcome | None]
 """The outcome for a row; None: it waits behind another one."""
 

@@ -59,6 +59,7 @@ _BYTES: Final = 4
 _ORIGINS_PER_ROW_MAX: Final = 2
 """Of rows that wait; rows that are written again and again leave origins of nothing behind."""
 _ORIGINS_MIN: Final = 1_000
+"""Up to so many origins nobody looks for those of nothing: that goes through all that waits."""
 _COLUMNS: Final = tuple(map(itemgetter, range(4)))
 _bytes_of: Final = itemgetter(_BYTES)
 NOT_CACHED: Final = b"\x00not cached"

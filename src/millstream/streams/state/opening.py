@@ -12,11 +12,13 @@ from millstream.streams.state.buffers.unmatched import UnmatchedStore
 from millstream.streams.state.custom import CustomStore
 from millstream.streams.state.headers import adopt_headers
 from millstream.streams.state.key_value.lru import LruKeyValueStore, LruTimestampedKeyValueStore
-from millstream.streams.state.key_value.store import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.key_value.store import (
+    KeyValueStore,
+    TimestampedKeyValueStore,
+    TimestampedKeyValueStoreWithHeaders,
+)
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
-from millstream.streams.state.key_value.with_headers import TimestampedKeyValueStoreWithHeaders
-from millstream.streams.state.session.store import SessionStore
-from millstream.streams.state.session.with_headers import SessionStoreWithHeaders
+from millstream.streams.state.session.store import SessionStore, SessionStoreWithHeaders
 from millstream.streams.state.store import StateStore, StoreParts
 from millstream.streams.state.untimed_tables import UntimedTableStore, UntimedWindowTableStore
 from millstream.streams.state.window.plain import PlainWindowStore

@@ -24,8 +24,6 @@ from millstream.streams.state.headers import split_headers
 from millstream.streams.state.storage.transaction import TransactionalRows, overlaid
 from millstream.streams.topology.stores import StoreSpec
 
-DECODED_ROWS_MAX = 100_000
-
 
 def _count_nowhere(_store: str, _late: Lateness, _origin: ProcessorRecordContext | None) -> None:
     """Does nothing: the task counts nothing that is dropped."""

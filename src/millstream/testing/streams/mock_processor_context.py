@@ -17,8 +17,8 @@ from millstream.streams.arguments import check_kind
 from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel.processors.processor import check_record
-from millstream.streams.kernel.punctuation import checked_schedule
 from millstream.streams.kernel.resolved_serdes import store_serdes
+from millstream.streams.kernel.schedule import checked_schedule
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import Headers, PunctuationType, Record

@@ -15,7 +15,7 @@ from millstream.streams.kernel.context import NodeContext, TaskFacts, TaskParts
 from millstream.streams.kernel.counts import TaskCounts
 from millstream.streams.kernel.current_run import CurrentRun
 from millstream.streams.kernel.operator import RowByRow
-from millstream.streams.kernel.punctuation import Schedule
+from millstream.streams.kernel.schedule import Schedule
 from millstream.streams.metrics import StreamsMetrics
 
 

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, TimeWindows, Topology
+from millstream.streams import (
+    Materialized,
+    OnError,
+    StreamsBuilder,
+    StreamsConfig,
+    TimeWindows,
+    Topology,
+)
 from millstream.streams.errors import ProcessorStateError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import long, string, time_windowed
@@ -155,6 +162,17 @@ def test_a_full_cache_goes_on_before_the_commit() -> None:
     late = len(task.prepare_commit().output.sinks["out"])
     assert early > 0
     assert early + late == 100
+
+
+def test_a_row_behind_one_that_made_room_is_dropped_at_its_own_stream_time() -> None:
+    """Rows that go one by one came one after the other, whatever went on between two of them."""
+    one_by_one = replace(CACHED, cache_max_bytes=1, on_processing_error=OnError.CONTINUE)
+    task = StreamTask(counts(), 0, 0, in_memory_stores(), one_by_one)
+    rows = RawBatch([b"a", b"b", None, b"c"], [b"x"] * 4, [10, 20, 30, 100], range(4))
+    task.add("in", rows)
+    task.process(0)
+    (left_out,) = task.dropped.take()
+    assert (left_out.timestamp_ms, left_out.stream_time_ms) == (30, 30)
 
 
 def test_a_rolled_back_batch_leaves_nothing_in_the_cache() -> None:

@@ -16,8 +16,8 @@ from millstream.streams.kernel.aggregation.stream import bytes_of_keys
 from millstream.streams.kernel.aggregation.window_updates import Updates
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.context import NodeContext
-from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import RowByRow
+from millstream.streams.kernel.schedule import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.turns import RowsInTurn
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.rows.running import RowKeys

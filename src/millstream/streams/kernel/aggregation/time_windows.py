@@ -31,8 +31,8 @@ from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.columns.column import Column
 from millstream.streams.kernel.context import NodeContext
-from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import RowByRow
+from millstream.streams.kernel.schedule import FINAL_EMIT, EmitInterval
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, time_windowed
 from millstream.streams.state.rows.running import (
     AnyRows,

@@ -31,6 +31,7 @@ from millstream.streams.state.storage.byte_store import end_of_prefix
 from millstream.streams.topology import operators as ops
 
 _NO_ROW: Final = (None, -1)
+"""Value and timestamp where the right side has no row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from millstream.streams.kernel.tables.operators import RowStore, stored
 from millstream.streams.topology import operators as ops
 
 _NEVER = -1
+"""The time of a row that is not there: any other is later."""
 
 
 class TableJoinOperator(Operator):

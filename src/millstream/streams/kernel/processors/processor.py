@@ -18,7 +18,7 @@ from millstream.streams.errors import InvalidStoreError, ProcessingError, Stream
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.punctuation import Punctuation, checked_schedule
+from millstream.streams.kernel.schedule import Punctuation, checked_schedule
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import Headers, ProcessorSupplier, PunctuationType, Record

@@ -10,7 +10,7 @@ from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors.processor import ProcessorContextImpl
-from millstream.streams.kernel.punctuation import Punctuation
+from millstream.streams.kernel.schedule import Punctuation
 from millstream.streams.kernel.tables.operators import RowStore, stored
 from millstream.streams.processor import PunctuationType
 from millstream.streams.topology import operators as ops

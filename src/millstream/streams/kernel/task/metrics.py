@@ -224,6 +224,6 @@ def _tag_in_memory(spec: StoreSpec) -> str | None:
     return "in-memory-lru-state-id" if spec.entries_max else _TAGS_IN_MEMORY.get(spec.kind)
 
 
-@lru_cache(100_000)
+@lru_cache(100_000)  # which every report asks for: of a thousand tasks a hundred each
 def _name(group: str, name: str, *tags: tuple[str, str]) -> MetricName:
     return metric_name(group, name, dict(tags))

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.streams.config import StreamsConfig
-from millstream.streams.kernel.task.questions import ask_store
 from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.queries.result import Position, QueryResult, StateQueryRequest
 from millstream.streams.state.cache import CacheRoom
-from millstream.streams.state.storage.task_stores import StoreFactory
+from millstream.streams.state.storage.byte_store import StoreFactory
 from millstream.streams.state.store import OwningTask
 from millstream.streams.topology.topology import Topology
 
@@ -42,7 +41,7 @@ class StandbyStores:
         )
 
     def query(self, request: StateQueryRequest, position: Position) -> QueryResult:
-        return ask_store(self.id, self.state.stores, request, position)
+        return self.state.ask(self.id, request, position)
 
     def commit(
         self,

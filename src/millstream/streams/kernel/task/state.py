@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 
 from millstream.model import TopicPartition
+from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel.columns.batch import NO_HEADERS, RawBatch, SinkBatch
 from millstream.streams.kernel.resolved_serdes import store_serdes
+from millstream.streams.queries.answers import answer
+from millstream.streams.queries.result import (
+    FailureReason,
+    Position,
+    QueryResult,
+    StateQueryRequest,
+    is_up_to,
+)
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom, RecordCache
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.opening import open_store
-from millstream.streams.state.storage.task_stores import TaskStores
+from millstream.streams.state.storage.byte_store import TaskStores
 from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import OwningTask, StateStore, StoreParts
 from millstream.streams.topology.stores import StoreSpec
@@ -71,6 +81,9 @@ class TaskState:
         A store whose changelog is a source topic is complete up to what the task has read of it.
         """
         offsets = {**input_offsets, **changelog_offsets}
+        # One write for all: a crash leaves every store at this commit or every one at the last, for the marker and the
+        # offsets of one are believed of all. Each store forgets its overlay as it comes to its turn, before the write
+        # is made: whoever sees that fail has no stores that are whole in memory, and closes the task.
         with self._byte_stores.together():
             for name, store in self.stores.items():
                 topic = self.changelogs.get(name)
@@ -128,6 +141,25 @@ class TaskState:
     def marker_of(self, store: str) -> str | None:
         """Returns the marker of the store's last commit."""
         return self.stores[store].rows.metadata.marker
+
+    def ask(self, task_id: str, request: StateQueryRequest, position: Position) -> QueryResult:
+        """Returns what a store answers that has seen its input up to `position`.
+
+        Raises InvalidStoreError for a store that is not here.
+        """
+        store = self.stores.get(request.store)
+        if store is None:
+            raise InvalidStoreError(
+                f"there is no store {request.store}; there are {sorted(self.stores)}"
+            )
+        if not is_up_to(position, request.position_bound):
+            return QueryResult(
+                failure=FailureReason.NOT_UP_TO_BOUND,
+                message=f"store {request.store} is at {position}, not yet at {request.position_bound}",
+                position=position,
+            )
+        info = (f"task {task_id}: {type(store).__name__}",) if request.execution_info else ()
+        return replace(answer(store, request.query), position=position, execution_info=info)
 
     def restore_positions(self) -> dict[str, int | None]:
         """Returns, by changelog topic, the offset to restore from; None means from the beginning.

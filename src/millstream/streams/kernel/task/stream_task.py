@@ -19,8 +19,8 @@ from millstream.streams.kernel.context import NodeContext, TaskFacts, TaskParts
 from millstream.streams.kernel.counts import TaskCounts
 from millstream.streams.kernel.current_run import PUNCTUATION, CurrentRun
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.punctuation import Schedule
 from millstream.streams.kernel.resolved_serdes import source_serdes
+from millstream.streams.kernel.schedule import Schedule
 from millstream.streams.kernel.stateless import PassThroughOperator
 from millstream.streams.kernel.task.caches import TaskCaches
 from millstream.streams.kernel.task.failures import Failures
@@ -34,7 +34,6 @@ from millstream.streams.kernel.task.metrics import (
 )
 from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
 from millstream.streams.kernel.task.processor_topology import ProcessorTopology
-from millstream.streams.kernel.task.questions import ask_store
 from millstream.streams.kernel.task.sinks import Sink, SinkRecords
 from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.kernel.task.upstreams import DoneBehind
@@ -43,7 +42,7 @@ from millstream.streams.processor import PunctuationType
 from millstream.streams.queries.result import Position, QueryResult, StateQueryRequest
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom
-from millstream.streams.state.storage.task_stores import StoreFactory
+from millstream.streams.state.storage.byte_store import StoreFactory
 from millstream.streams.state.store import OwningTask, StateStore
 from millstream.streams.topology.execution_plan import ExecutionPlan, NodePlan, plan_execution
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
@@ -54,7 +53,9 @@ _ALL_TOPICS: Final = TaskTopics()
 _ID_WITHOUT_OWNER: Final = "-1_-1"
 """What Kafka Streams calls a task that fills global stores where processors and metrics see it."""
 _TIMER_MS: Final = 100
-"""An operator's retries come to an end after so long, and go on with the next call: commits and other tasks wait meanwhile."""
+"""An operator's retries come to an end after so long, and go on with the next call: commits and other tasks wait meanwhile.
+It is Kafka Streams' commit interval with exactly once.
+"""
 
 
 class StreamTask:
@@ -143,7 +144,7 @@ class StreamTask:
         of the inputs.
         """
         known = self.inputs.position if position is None else position
-        return ask_store(self.id, self.stores, request, known)
+        return self.state.ask(self.id, request, known)
 
     def resume(
         self,
@@ -272,6 +273,8 @@ class StreamTask:
         `changelog_offsets`: by changelog topic, the offset after the last changelog record written.
         `marker`: kept with the rows, for instance a batch id; `state.marker_of` gives it back.
         """
+        # Outputs and offsets are safe by now. Where this write fails, the stores stay as the commit before has left them,
+        # and the task must be thrown away: the next one restores what they lack from the changelogs.
         self.state.commit(marker, changelog_offsets or {}, self.inputs.next_offsets)
         self._group.commit()
         self.schedule.commit_requested = False
@@ -297,6 +300,7 @@ class StreamTask:
         All of them are closed, also where some fail; the last failure is raised. What a processor raises is a ProcessingError.
         """
         with ExitStack() as last_first:
+            # Processors may still read their stores in `close`, so these go last.
             for close in (self.state.close, *reversed(self._topology.closers)):
                 last_first.callback(close)
 

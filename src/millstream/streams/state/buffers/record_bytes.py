@@ -12,6 +12,7 @@ from millstream.streams.options import RecordContext
 _INT: Final = Struct(">i")
 _TIMES: Final = Struct(">qq")
 _NULL: Final = -1
+"""The length of a null, as Kafka Streams writes it."""
 
 
 def written_value(data: bytes | None) -> bytes:

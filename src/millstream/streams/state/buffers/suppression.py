@@ -27,10 +27,13 @@ from millstream.streams.state.store import ChangelogRecord, StateStore, StorePar
 from millstream.streams.topology.java_order import hash_order_of_bytes
 
 CHANGELOG_HEADERS = (("v", b"\x03"),)
+"""The version of the layout, by which Kafka Streams tells those of its releases apart."""
 NO_TIMESTAMP = -1
+"""Of changelog records: Kafka Streams gives them none, so the producer stamps them."""
 _INT = Struct(">i")
 _LONG = Struct(">q")
 _SAME_AS_PRIOR = -2
+"""A length that stands for an old value which is the prior one: Kafka Streams writes such bytes once."""
 
 
 @dataclass(slots=True)

@@ -8,10 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import NOT_CACHED
 from millstream.streams.state.changelog import Headers
+from millstream.streams.state.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
 from millstream.streams.state.rows.running import EncodedRows, RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time
-from millstream.streams.state.rows.timestamped import Row, TimestampedRows
+from millstream.streams.state.rows.timestamped import (
+    Row,
+    TimestampedRows,
+    TimestampedRowsWithHeaders,
+)
 from millstream.streams.state.storage.byte_store import end_of_prefix
 from millstream.streams.state.store import StateStore
 
@@ -226,3 +231,33 @@ class KeyValueStore(OrderedRows):
         self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
     ) -> None:
         self.rows.put(key, value)
+
+
+class TimestampedKeyValueStoreWithHeaders(TimestampedRowsWithHeaders, TimestampedKeyValueStore):
+    """Rows are ValueTimestampHeaders: Kafka Streams' store of this name (KIP-1271)."""
+
+    def get(self, key: object) -> ValueTimestampHeaders | None:
+        return as_row(super().get(key))
+
+    def put(self, key: object, value: object, timestamp: int, headers: Headers = ()) -> None:
+        """Set the row of a key; a None value deletes it."""
+        data, written = self.encoded(key, value)
+        row = None if written is None else ValueTimestampHeaders(value, timestamp, headers)
+        self.note_row(data, row)
+        stored = None if written is None else self.row_bytes(written, timestamp, headers)
+        self.put_row(data, stored, timestamp)
+
+    def put_if_absent(
+        self, key: object, value: object, timestamp: int, headers: Headers = ()
+    ) -> ValueTimestampHeaders | None:
+        """Set the row of a key that has none; gives the row it had."""
+        known = self.get(key)
+        if known is None:
+            self.put(key, value, timestamp, headers)
+        return known
+
+    def put_all(self, rows: Iterable[tuple[object, tuple[object, int]]]) -> None:
+        """Set the rows of several keys, given as `all` gives them, or as pairs without headers."""
+        for key, row in rows:
+            value, timestamp = row
+            self.put(key, value, timestamp, getattr(row, "headers", ()))

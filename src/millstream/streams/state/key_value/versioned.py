@@ -24,6 +24,7 @@ NOT_PUT: Final = -(2**63)
 
 _VERSION: Final = Struct(">qi")
 _DELETED: Final = -1
+"""The length of a version that deletes the key."""
 _OBSERVED: Final = "observed"
 """The largest timestamp put so far, among the store's times."""
 

@@ -25,6 +25,7 @@ _pack_end = Struct(">Q").pack
 """Of a time and one millisecond: behind the last time there is one more, in the same order."""
 unpack_time = _LONG.unpack_from
 _SEGMENT_MS_MIN = 60_000
+"""Kafka Streams': a segment is half of the retention, but never less than a minute."""
 _BY_TIME = b"\x00"
 """Kafka Streams' mark of a row that is found by its time."""
 _EARLIEST = pack_time(0)

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
+
+from millstream.streams.topology.stores import StoreSpec
 
 
 class ByteStore(Protocol):
@@ -27,6 +30,31 @@ class ByteStore(Protocol):
     def metadata(self) -> bytes | None: ...
 
     def close(self) -> None: ...
+
+
+class TaskStores(Protocol):
+    """The storage of the stores of one task, as the task sees it; `factory` makes such places."""
+
+    def open(self, spec: StoreSpec) -> ByteStore: ...
+
+    def directory(self) -> str | None:
+        """Returns the task's directory, which is there from now on; None where everything is in memory."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Makes what is written to any of the stores inside permanent at the end, all of it or nothing."""
+        ...
+
+    def properties(self) -> Mapping[str, int]:
+        """Returns RocksDB's properties of the rows by the names of Kafka Streams' metrics; none of
+        what is in memory.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+StoreFactory = Callable[[str], TaskStores]
+"""Task id → its stores. A task id is `<sub-topology>_<partition>`."""
 
 
 class MemoryByteStore:
@@ -60,6 +88,7 @@ class MemoryByteStore:
         if deleted_before:
             self._delete_before(deleted_before)
         order, mine = self._order, self._rows
+        # Many rows at once are sorted with the next scan; few are put in their places, which moves what is behind them.
         if order is not None and len(rows) > len(order) // 8 + 8:
             order = self._order = None
         for key, value in rows.items():

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ConfigError
 from millstream.streams.rocksdb_options import RocksDBOptions
-from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore, StoreFactory
 from millstream.streams.state.storage.directories import make_state_directory
-from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.topology.stores import StoreSpec
 
 if TYPE_CHECKING:

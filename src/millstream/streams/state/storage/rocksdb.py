@@ -25,7 +25,11 @@ from millstream.streams.state.storage.rocksdb_memory import (
 
 _DEFAULT = RocksDBOptions()
 _PAGE_ROWS = 1024
+"""A scan takes so many rows at a time: an iterator that is left alone holds the lock of its database until it is
+collected.
+"""
 _SORTED_ROWS = 8192
+"""So many rows are put in order at a time; they stay in the processor's cache meanwhile."""
 _PROPERTIES = (
     "num-immutable-mem-table", "cur-size-active-mem-table", "cur-size-all-mem-tables", "size-all-mem-tables",
     "num-entries-active-mem-table", "num-entries-imm-mem-tables", "num-deletes-active-mem-table",
@@ -137,6 +141,8 @@ class RocksDatabase:
         Checkpoint(self.rows).create_checkpoint(path)
 
     def _write(self, batch: WriteBatch) -> None:
+        # Logged, and not synced: a kill of the process loses nothing. A loss of power may take the last commits, whole
+        # ones and the newest first, and the stores are behind their changelogs, as a restore takes them.
         self.rows.write(batch)
         if self._memory.is_short_of_write_buffers:
             self.rows.flush(wait=False)
@@ -165,6 +171,8 @@ class RocksByteStore:
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         skip = len(self._data)
+        # The next page is read when the one before has been gone through. Commits alone write rows, and none comes in
+        # the middle of a record; an iterator that outlives one sees what it has changed from its next page on.
         low = self._data + low
         end = self._data_end if high is None else self._data + high
         while page := self._page(low, end, reverse=reverse):

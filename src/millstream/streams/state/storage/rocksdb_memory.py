@@ -50,7 +50,10 @@ class RocksMemory:
 
     @property
     def is_short_of_write_buffers(self) -> bool:
-        """RocksDB flushes whoever writes next. A database that is not written to again would keep what it has."""
+        """RocksDB flushes whoever writes next. A database that is not written to again would keep what it has.
+
+        Seven eighths are RocksDB's own limit of what is still written to.
+        """
         return self._write_buffers.get_usage() > self._write_buffers.get_buffer_size() * 7 // 8
 
     def apply_to(self, options: Options) -> None:

@@ -132,6 +132,8 @@ class TransactionalRows:
             return rows
         order = self._ordered()
         end = len(order) if high is None else bisect_left(order, high)
+        # Who scans may write meanwhile, and even commit: rows are taken from this overlay as it is when they are come
+        # to, and a commit or a rollback begins another one and leaves this as it was.
         ours = order[bisect_left(order, low) : end]
         if reverse:
             ours.reverse()
@@ -141,6 +143,8 @@ class TransactionalRows:
     def commit(self, metadata: StoreMetadata) -> None:
         """Apply what was written and the metadata in one write."""
         if self.pending or self._deleted_before or metadata != self.metadata:
+            # Where the stores of a task are committed together this is written later, all of it or, after a failure,
+            # nothing; the overlay is gone in either case, and with a failure the task (kernel/task/state.py).
             self._rows.write(self.pending, metadata.encode(), self._deleted_before)
             self.discard()
             self.metadata = metadata

@@ -14,8 +14,11 @@ from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.rows.running import EncodedRows, RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
-from millstream.streams.state.rows.timestamped import Row, TimestampedRows
-from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
+from millstream.streams.state.rows.timestamped import (
+    Row,
+    TimestampedRows,
+    TimestampedRowsWithHeaders,
+)
 from millstream.streams.state.window.rows import NO_SEQUENCE, WindowRows
 
 Found = TypeVar("Found")

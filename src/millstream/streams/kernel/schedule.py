@@ -1,4 +1,6 @@
-"""Punctuations: callbacks of processors on stream time or wall-clock time.
+"""The times at which a task does what no record asks for: punctuations, retries, results that wait for stream time.
+
+Punctuations are callbacks of processors on stream time or wall-clock time.
 
 A punctuation fires at most once per check, even after a jump, and then aligns to its interval again.
 """
@@ -7,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from millstream.streams.arguments import check_kind, member
 from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.processor import PunctuationType
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import to_ms
+
+FINAL_EMIT: Final = "window-aggregate-final-emit"
+"""What the metric of rows given out on window close is called."""
 
 
 class Punctuation:
@@ -126,3 +131,29 @@ def checked_schedule(
         raise ValueError(f"{node} schedules from {start_ms} ms on: give 0 or more")
     check_arity(node, "the callback of a punctuation", callback, "time_ms")
     return interval_ms, member(f"{node}: the kind of a punctuation", kind, PunctuationType)
+
+
+class EmitInterval:
+    """The pace of results that wait for stream time, of one operator or of the two sides of a join: once an interval of
+    the wall clock.
+
+    Looking for closed windows costs a scan of a store; Kafka Streams' threads look once a second. An interval of 0 is
+    always over.
+    """
+
+    __slots__ = ("_interval_ms", "_next_ms")
+
+    def __init__(self, interval_ms: int) -> None:
+        self._interval_ms = interval_ms
+        self._next_ms = 0
+
+    @property
+    def is_always_over(self) -> bool:
+        return self._interval_ms == 0
+
+    def is_over(self, now_ms: int) -> bool:
+        """Whether the time to look has come; the next interval then begins."""
+        if now_ms < self._next_ms:
+            return False
+        self._next_ms = now_ms + self._interval_ms
+        return True
