@@ -60,16 +60,17 @@ class NodesBelow(Protocol):
 class NodeContext:
     """Of the operators of one node in one task."""
 
-    __slots__ = ("below", "config", "counts", "current", "facts", "node", "parts")
+    __slots__ = ("_parts", "below", "config", "counts", "current", "facts", "node", "schedule")
 
     def __init__(self, node: str, parts: TaskParts, below: NodesBelow) -> None:
         self.node = node
-        self.parts = parts
         self.below = below
         self.facts = parts.facts
         self.config = parts.facts.config
         self.current = parts.current
         self.counts = parts.counts
+        self.schedule = parts.schedule
+        self._parts = parts
 
     def drop(
         self,
@@ -105,14 +106,18 @@ class NodeContext:
     def emit_interval(self, shared: str) -> EmitInterval:
         """Returns the pace of a join, whose other side shares it by this name."""
         interval_ms = self.config.join_emit_interval_ms
-        return self.parts.emit_intervals.setdefault(shared, EmitInterval(interval_ms))
+        return self._parts.emit_intervals.setdefault(shared, EmitInterval(interval_ms))
+
+    def call_at_end(self, close: Callable[[], object]) -> None:
+        """Has this called when the task is closed."""
+        self._parts.closers.append(close)
 
     def open_caller(self, calls: AsyncCalls) -> AsyncCaller:
         """Returns what calls async functions for the task, which is made once and closed with it."""
-        parts = self.parts
+        parts = self._parts
         if parts.async_caller is None:
             parts.async_caller = calls.open(self.facts.task_id)
-            parts.closers.append(parts.async_caller.close)
+            self.call_at_end(parts.async_caller.close)
         return parts.async_caller
 
 

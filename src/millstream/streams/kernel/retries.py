@@ -43,7 +43,7 @@ class MapValuesWithRetriesOperator(Operator):
         self._with_key = spec.with_key
         self._calls = spec.calls
         self._caller = None if spec.calls is None else context.open_caller(spec.calls)
-        context.parts.schedule.timers.append(self)
+        context.schedule.timers.append(self)
 
     def process(self, batch: Batch) -> Batch:
         attempt = self._attempts(batch)

@@ -138,7 +138,7 @@ class ProcessorContextImpl:
             punctuation = Punctuation(self.node, start_ms, every_ms, callback)
             if start_ms < now_ms:
                 punctuation.skip(now_ms)
-        self._context.parts.schedule.punctuations[kind].append(punctuation)
+        self._context.schedule.punctuations[kind].append(punctuation)
         return punctuation
 
     def record_metadata(self) -> RecordContext | None:
@@ -159,7 +159,7 @@ class ProcessorContextImpl:
 
     def commit(self) -> None:
         """Ask for a commit soon."""
-        self._context.parts.schedule.commit_requested = True
+        self._context.schedule.commit_requested = True
 
     def app_configs(self) -> Mapping[str, object]:
         """Returns the application's settings by Kafka's names, and its own."""

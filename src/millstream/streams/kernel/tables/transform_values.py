@@ -43,7 +43,7 @@ def open_transformer(
         init(own)
     close = getattr(transformer, "close", None)
     if close is not None:
-        context.parts.closers.append(close)
+        context.call_at_end(close)
     return transformer.transform, own
 
 
