@@ -49,6 +49,14 @@ _NOT_FOUND: Final = frozenset(
     }
 )
 _TIMED_OUT: Final = frozenset({"BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"})
+_OF_REGISTRIES: Final = {
+    "SubjectNotFound": NOT_FOUND,
+    "VersionNotFound": NOT_FOUND,
+    "SchemaNotFound": NOT_FOUND,
+    "RegistryAccessDenied": NOT_AUTHORIZED,
+    "SchemaRegistryUnavailable": TIMED_OUT,
+}
+"""Errors of a schema registry, by name: other verbs do not import them."""
 
 
 class TerminationRequested(KeyboardInterrupt):
@@ -165,7 +173,7 @@ def exit_code(error: Exception) -> int:
     if isinstance(error, ConfigError):
         return USAGE
     if not isinstance(error, KafkaError):
-        return FAILED
+        return _OF_REGISTRIES.get(type(error).__name__, FAILED)
     if error.name in _NOT_FOUND:
         return NOT_FOUND
     if error.name in _TIMED_OUT:

@@ -21,7 +21,13 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
 from millstream.cli.completion.names import group_names, topic_names
 from millstream.cli.near_names import topics_not_there
-from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of, shower
+from millstream.cli.records.value_formats import (
+    FORMATS,
+    REGISTRY_VARIABLE,
+    WINDOWED,
+    format_of,
+    shower,
+)
 from millstream.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -174,6 +180,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option(
     "--schema-registry",
     metavar="URL",
+    envvar=REGISTRY_VARIABLE,
     help="Address of the schema registry, for the formats avro and json-schema.",
 )
 @click.option(

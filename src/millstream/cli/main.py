@@ -70,6 +70,11 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
             "millstream.cli.security.quotas", "quotas", "List, set and remove quotas of clients."
         ),
         "records": Verb("millstream.cli.records.command", "records", "Delete records of topics."),
+        "registry": Verb(
+            "millstream.cli.registry.command",
+            "registry",
+            "List, show, register, check and delete schemas.",
+        ),
         "server": Verb("millstream.cli.server.command", "server", "Start a node."),
         "storage": Verb("millstream.cli.storage.command", "storage", "Format data directories."),
         "streams": Verb(

@@ -24,7 +24,7 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.completion.names import topic_names, topic_then_files
-from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of
+from millstream.cli.records.value_formats import FORMATS, REGISTRY_VARIABLE, WINDOWED, format_of
 from millstream.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option(
     "--schema-registry",
     metavar="URL",
+    envvar=REGISTRY_VARIABLE,
     help="Address of the schema registry, for the formats avro and json-schema.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Do not print the number of records.")

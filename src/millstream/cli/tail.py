@@ -15,7 +15,13 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, admin_beside, cluster_options
 from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
 from millstream.cli.completion.names import topic_names
-from millstream.cli.records.value_formats import FORMATS, WINDOWED, format_of, shower
+from millstream.cli.records.value_formats import (
+    FORMATS,
+    REGISTRY_VARIABLE,
+    WINDOWED,
+    format_of,
+    shower,
+)
 from millstream.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -57,7 +63,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str) -> str
     "--value-format", default="string", callback=_format, show_default=True, metavar="FORMAT",
     help="How the bytes of a value are read; formats as for --key-format.",
 )  # fmt: skip
-@click.option("--schema-registry", metavar="URL", help="Address of the schema registry, for the formats avro and json-schema.")  # fmt: skip
+@click.option("--schema-registry", metavar="URL", envvar=REGISTRY_VARIABLE, help="Address of the schema registry, for the formats avro and json-schema.")  # fmt: skip
 def tail(
     topics: tuple[str, ...],
     *,

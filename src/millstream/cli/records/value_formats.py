@@ -21,6 +21,8 @@ FORMATS: Final = (
 )  # fmt: skip
 WINDOWED: Final = ("windowed:FORMAT[:SIZE]", "session-windowed:FORMAT")
 _WITH_REGISTRY: Final = {"avro", "json-schema"}
+REGISTRY_VARIABLE: Final = "MILLSTREAM_SCHEMA_REGISTRY"
+"""The variable of the environment that says where the registry is."""
 
 Datum: TypeAlias = Any  # Any: what the format holds
 Read = Callable[[str, bytes, "Headers"], Datum]
@@ -127,7 +129,9 @@ def _registry_serde(
     from millstream.clients.serdes.registry import SchemaRegistry, confluent_avro, confluent_json
 
     if url is None:
-        raise click.UsageError(f"the format {name} needs --schema-registry URL")
+        raise click.UsageError(
+            f"the format {name} needs --schema-registry URL, or ${REGISTRY_VARIABLE}"
+        )
     make = confluent_avro if name == "avro" else confluent_json
     return make(SchemaRegistry(url), schema, is_key=is_key, use_latest_version=schema is None)
 

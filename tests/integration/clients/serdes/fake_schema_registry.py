@@ -36,6 +36,9 @@ class Contents:
 
     schemas: list[dict[str, Any]] = field(default_factory=list)
     subjects: dict[str, list[int]] = field(default_factory=dict)
+    deleted: set[tuple[str, int]] = field(default_factory=set)
+    """Versions that are deleted; those that are so permanently are `gone`, too."""
+    gone: set[tuple[str, int]] = field(default_factory=set)
     levels: dict[str, str] = field(default_factory=dict)
     faults: deque[int] = field(default_factory=deque)
     requests: list[str] = field(default_factory=list)
@@ -43,18 +46,23 @@ class Contents:
     tells_guids: bool = True
     login_needed: str | None = None
 
-    def answer(self, method: str, path: str, body: Any) -> Any:
+    def answer(self, method: str, path: str, body: Any, query: str = "") -> Any:
+        permanent = "permanent=true" in query
         match [method, *map(unquote, path.strip("/").split("/"))]:
             case ["GET", "subjects"]:
-                return list(self.subjects)
+                away = self.gone if "deleted=true" in query else self.deleted
+                return [name for name in self.subjects if self.numbers(name, away)]
             case ["POST", "subjects", subject, "versions"]:
                 return self.register(subject, essence(body))
             case ["POST", "subjects", subject]:
                 return self.look_up(subject, essence(body))
             case ["DELETE", "subjects", subject]:
-                return list(range(1, len(self.subjects.pop(subject)) + 1))
+                return self.delete(subject, self.numbers(subject, self.gone), permanent)
+            case ["DELETE", "subjects", subject, "versions", version]:
+                return self.delete(subject, [int(version)], permanent)[0]
             case ["GET", "subjects", subject, "versions"]:
-                return list(range(1, len(self.of(subject)) + 1))
+                self.of(subject)
+                return self.numbers(subject, self.deleted)
             case ["GET", "subjects", subject, "versions", version]:
                 return self.version(subject, version)
             case ["GET", "schemas", "ids", schema_id]:
@@ -74,16 +82,34 @@ class Contents:
                     "messages": [] if fits else ["a field has no default"],
                 }
             case ["GET", "config", *subject]:
-                return {"compatibilityLevel": self.levels.get("".join(subject), "BACKWARD")}
+                every = self.levels.get("", "BACKWARD")
+                return {"compatibilityLevel": self.levels.get("".join(subject), every)}
+            case ["DELETE", "config", subject]:
+                return {"compatibilityLevel": self.levels.pop(subject)}
             case ["PUT", "config", *subject]:
                 self.levels["".join(subject)] = body["compatibility"]
                 return body
         raise Refused(404, 404, "HTTP 404 Not Found")
 
     def of(self, subject: str) -> list[int]:
-        if subject not in self.subjects:
+        if not self.numbers(subject, self.deleted):
             raise Refused(404, 40401, f"Subject '{subject}' not found.")
         return self.subjects[subject]
+
+    def numbers(self, subject: str, away: set[tuple[str, int]]) -> list[int]:
+        """The versions of a subject without those that are away."""
+        count = len(self.subjects.get(subject, ()))
+        return [each for each in range(1, count + 1) if (subject, each) not in away]
+
+    def delete(self, subject: str, versions: list[int], permanent: bool) -> list[int]:
+        wanted = {(subject, each) for each in versions}
+        if permanent and not wanted <= self.deleted:
+            raise Refused(404, 40405, f"Subject '{subject}' was not deleted first before being permanently deleted")  # fmt: skip
+        if not permanent:
+            self.of(subject)
+        self.deleted |= wanted
+        self.gone |= wanted if permanent else set()
+        return versions
 
     def register(self, subject: str, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("schemaType", "AVRO") != "PROTOBUF":
@@ -91,7 +117,7 @@ class Contents:
                 json.loads(body["schema"])
             except ValueError as error:
                 raise Refused(422, 42201, f"Invalid schema: {error}") from error
-        if "incompatible" in body["schema"] and subject in self.subjects:
+        if "incompatible" in body["schema"] and self.numbers(subject, self.deleted):
             raise Refused(
                 409, 409, "Schema being registered is incompatible with an earlier schema"
             )
@@ -99,21 +125,24 @@ class Contents:
             self.schemas.append(body)
         schema_id = self.schemas.index(body) + 1
         versions = self.subjects.setdefault(subject, [])
-        if schema_id not in versions:
+        there = [versions[each - 1] for each in self.numbers(subject, self.deleted)]
+        if schema_id not in there:
             versions.append(schema_id)
         return {"id": schema_id} | ({"guid": self.guid(body)} if self.tells_guids else {})
 
     def look_up(self, subject: str, body: dict[str, Any]) -> dict[str, Any]:
         versions = self.of(subject)
-        for number, schema_id in enumerate(versions, 1):
+        for number in self.numbers(subject, self.deleted):
+            schema_id = versions[number - 1]
             if self.schemas[schema_id - 1] == body:
                 return {"subject": subject, "id": schema_id, "version": number} | body
         raise Refused(404, 40403, "Schema not found")
 
     def version(self, subject: str, version: str) -> dict[str, Any]:
         versions = self.of(subject)
-        number = len(versions) if version == "latest" else int(version)
-        if not 0 < number <= len(versions):
+        there = self.numbers(subject, self.deleted)
+        number = there[-1] if version == "latest" else int(version)
+        if number not in there:
             raise Refused(404, 40402, f"Version {version} not found.")
         schema_id = versions[number - 1]
         return {"subject": subject, "id": schema_id, "version": number} | self.schemas[
@@ -152,7 +181,8 @@ class FakeSchemaRegistry:
                 if contents.login_needed not in {None, self.headers.get("Authorization")}:
                     return 401, {"error_code": 401, "message": "Unauthorized"}
                 try:
-                    return 200, contents.answer(self.command, urlsplit(self.path).path, body)
+                    asked = urlsplit(self.path)
+                    return 200, contents.answer(self.command, asked.path, body, asked.query)
                 except Refused as refused:
                     return refused.status, {"error_code": refused.code, "message": str(refused)}
 

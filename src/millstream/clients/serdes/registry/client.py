@@ -111,9 +111,10 @@ class SchemaRegistry:
             found.setdefault(reference.name, target)
         return found
 
-    async def subjects(self) -> list[str]:
-        """Returns the names of all subjects that are not deleted."""
-        return await self._ask("GET", "/subjects", lambda answer: [str(name) for name in answer])
+    async def subjects(self, *, with_deleted: bool = False) -> list[str]:
+        """Returns the names of all subjects; of deleted ones too, if wanted, until they are deleted permanently."""
+        path = "/subjects?deleted=true" if with_deleted else "/subjects"
+        return await self._ask("GET", path, lambda answer: [str(name) for name in answer])
 
     async def versions(self, subject: str) -> list[int]:
         """Returns the versions of the subject that are not deleted.
@@ -150,9 +151,19 @@ class SchemaRegistry:
             "PUT", _config_path(subject), lambda _: None, {"compatibility": level.upper()}
         )
 
+    async def remove_compatibility_level(self, subject: str) -> None:
+        """Takes the level of a subject away, so that the one of all subjects counts."""
+        await self._ask("DELETE", _config_path(subject), lambda _: None)
+
+    async def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> None:
+        """Deletes one version. It must be deleted once before it can be deleted permanently."""
+        path = f"/subjects/{quote(subject, safe='')}/versions/{version}{_permanently(permanent)}"
+        await self._ask("DELETE", path, int)
+        self._known.clear()
+
     async def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Returns the versions deleted. A subject must be deleted once before it can be deleted permanently."""
-        path = f"/subjects/{quote(subject, safe='')}" + ("?permanent=true" if permanent else "")
+        path = f"/subjects/{quote(subject, safe='')}{_permanently(permanent)}"
         deleted = await self._ask("DELETE", path, lambda answer: [int(number) for number in answer])
         self._known.clear()
         return deleted
@@ -185,6 +196,10 @@ def _config_path(subject: str | None) -> str:
 
 def _normalized(normalize: bool) -> str:
     return "?normalize=true" if normalize else ""
+
+
+def _permanently(permanent: bool) -> str:
+    return "?permanent=true" if permanent else ""
 
 
 def _body(schema: Schema) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""`millstream registry`: the schemas of a schema registry that speaks Confluent's REST API."""
