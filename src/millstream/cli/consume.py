@@ -105,8 +105,8 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 )
 @click.option(
     "--offset", "-o", "offsets", multiple=True,
-    metavar="beginning|end|stored|N|-N|@TIME|s@TIME|e@TIME",
-    help="Where to start (default: end). e@TIME is where to stop. TIME: milliseconds since 1970, or ISO 8601.",
+    metavar="beginning|end|stored|N|N:END|-N|@TIME|s@TIME|e@TIME",
+    help="Where to start (default: end). e@TIME is where to stop, :END the offset to stop before. TIME: milliseconds since 1970, or ISO 8601.",
 )  # fmt: skip
 @click.option("--from-beginning", is_flag=True, help="Same as -o beginning.")
 @click.option(
@@ -280,7 +280,8 @@ def _check_grouping(options: _Options, bounds: Bounds) -> None:
         raise click.UsageError(
             "--partition cannot be used with --group: the group assigns the partitions"
         )
-    if bounds.stop_ms is not None or kind in {"offset", "tail", "time"}:
+    stops = bounds.stop_ms is not None or bounds.stop_offset is not None
+    if stops or kind in {"offset", "tail", "time"}:
         raise click.UsageError("with --group, -o can only be beginning, end or stored")
 
 

@@ -48,6 +48,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
             "Get, set and explain settings of a cluster.",
         ),
         "console": Verb("millstream.cli.console", "console", "Serve the web console."),
+        "copy": Verb("millstream.cli.copy.command", "copy", "Copy records of a topic to another."),
         "demo": Verb("millstream.cli.demo.command", "demo", "Run an example from end to end."),
         "dump": Verb("millstream.cli.dump.command", "dump", "Print the files of a log."),
         "groups": Verb(

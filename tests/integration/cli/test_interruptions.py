@@ -59,6 +59,7 @@ def told_line(verb: subprocess.Popen[str]) -> str:
         ("consume", "t", "-G", "g"),
         ("perf", "consume", "t"),
         ("topics", "list"),
+        ("copy", "a", "b"),
     ],
 )
 def test_a_cluster_that_does_not_answer_keeps_nobody(

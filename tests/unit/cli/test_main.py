@@ -223,6 +223,7 @@ ARGUMENTS = {
     "configs set": "topic:a k=1",
     "configs unset": "topic:a k",
     "consume": "a",
+    "copy": "a b",
     "groups delete": "a",
     "groups delete-offsets": "a --topic a",
     "groups describe": "a",

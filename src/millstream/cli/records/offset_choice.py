@@ -19,6 +19,7 @@ _WORDS: Final[Mapping[str, StartKind]] = {
     "end": "end", "latest": "end", "largest": "end", "stored": "stored",
 }  # fmt: skip
 _UNIT_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_RANGE: Final = re.compile(r"(?P<start>\d*):(?P<stop>\d+)")
 _ISO_DURATION: Final = re.compile(
     r"P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
 )
@@ -34,10 +35,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The offset to start at and the timestamp (ms) to stop at; None where the user gave none."""
+    """The offset to start at, and the timestamp (ms) or the offset to stop at; None where the user gave none."""
 
     start: Start | None = None
     stop_ms: int | None = None
+    stop_offset: int | None = None
 
 
 def parse_bounds(items: Iterable[str], since: str | None, now_ms: int) -> Bounds:
@@ -46,14 +48,22 @@ def parse_bounds(items: Iterable[str], since: str | None, now_ms: int) -> Bounds
     if since is not None:
         start = Start("time", max(0, now_ms - duration_ms(since)))
     stop_ms: int | None = None
+    stop_offset: int | None = None
     for item in items:
         if item.startswith("e@"):
             stop_ms = timestamp_ms(item[2:])
-        elif start is not None:
+            continue
+        if (found := _RANGE.fullmatch(item)) is not None:
+            stop_offset = _int64(int(found["stop"]), "an offset", "-o")
+            item = found["start"]
+            if not item:
+                continue
+        if start is not None:
             raise click.BadParameter("the start is given twice", param_hint="-o")
-        else:
-            start = _start(item)
-    return Bounds(start, stop_ms)
+        start = _start(item)
+    if stop_ms is not None and stop_offset is not None:
+        raise click.BadParameter("the end is given twice", param_hint="-o")
+    return Bounds(start, stop_ms, stop_offset)
 
 
 def _start(item: str) -> Start:
@@ -67,7 +77,7 @@ def _start(item: str) -> Start:
             return Start("tail", -number)
         return Start("offset", _int64(number, "an offset", "-o"))
     raise click.BadParameter(
-        f"{item!r} is not one of beginning, end, stored, OFFSET, -COUNT, @TIME, s@TIME, e@TIME",
+        f"{item!r} is not one of beginning, end, stored, OFFSET, OFFSET:END, -COUNT, @TIME, s@TIME, e@TIME",
         param_hint="-o",
     )
 

@@ -59,14 +59,7 @@ def seek(
 ) -> dict[TopicPartition, int] | None:
     """Assigns the partitions and moves to their starts. Gives the offset to end before in each, if there is an end."""
     consumer.assign(partitions)
-    ask = Lookups(
-        consumer.beginning_offsets,
-        consumer.end_offsets,
-        lambda asked, time_ms: {
-            tp: None if found is None else found.offset
-            for tp, found in consumer.offsets_for_times(dict.fromkeys(asked, time_ms)).items()
-        },
-    )
+    ask = lookups(consumer)
     start = bounds.start or Start("end")
     for partition, offset in start_offsets(start, partitions, ask).items():
         consumer.seek(partition, offset)
@@ -74,7 +67,23 @@ def seek(
             _tell_of_absence(partition, offset, ask)
     if bounds.stop_ms is not None:
         return dict(offsets_at(bounds.stop_ms, partitions, ask))
+    if bounds.stop_offset is not None:
+        ends = ask.end(partitions) if until_end else {}
+        return {
+            each: min(bounds.stop_offset, ends.get(each, bounds.stop_offset)) for each in partitions
+        }
     return dict(ask.end(partitions)) if until_end else None
+
+
+def lookups(consumer: Consumer) -> Lookups:
+    return Lookups(
+        consumer.beginning_offsets,
+        consumer.end_offsets,
+        lambda asked, time_ms: {
+            tp: None if found is None else found.offset
+            for tp, found in consumer.offsets_for_times(dict.fromkeys(asked, time_ms)).items()
+        },
+    )
 
 
 def _tell_of_absence(partition: TopicPartition, offset: int, ask: Lookups) -> None:

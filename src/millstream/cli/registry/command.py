@@ -29,6 +29,7 @@ from millstream.cli.rows import (
 
 if TYPE_CHECKING:
     from millstream.clients.serdes.registry import RegisteredSchema, Schema, SchemaRegistry
+    from millstream.clients.serdes.registry.values import Version
 
 _SHOWN: Final = ("subject", "version", "id", "type", "versions")
 _REGISTERED: Final = ("subject", "id", "version", "result")
@@ -36,20 +37,12 @@ _CHECKED: Final = ("subject", "version", "compatible", "reasons")
 _DELETED: Final = ("subject", "version", "result")
 
 
-class _Version(click.ParamType):
-    """A number from 1 on, or latest."""
-
-    name = "version"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> object:
-        text = str(value)
-        if text == "latest":
-            return text
-        if not text.isascii() or not text.isdigit() or int(text) == 0:
-            self.fail(f"{text!r} is not a version: a number from 1 on, or latest", param, ctx)
-        return int(text)
+def _version(_context: click.Context, _option: click.Parameter, text: str) -> Version:
+    if text == "latest":
+        return "latest"
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise click.BadParameter(f"{text!r} is not a version: a number from 1 on, or latest")
+    return int(text)
 
 
 _subject = click.argument("subject", shell_complete=subject_names)
@@ -93,13 +86,13 @@ def list_command(
 @registry.command()
 @registry_options
 @output_option
-@click.option("--version", type=_Version(), default="latest", show_default=True, help="A version of the subject.")  # fmt: skip
+@click.option("--version", callback=_version, default="latest", show_default=True, help="A version of the subject.")  # fmt: skip
 @click.option("--id", "schema_id", type=click.IntRange(1), help="The schema of this id, as records name it, whatever its subject.")  # fmt: skip
 @click.option("--raw", is_flag=True, help="Only the text of the schema, as the registry has it.")
 @click.argument("subject", required=False, shell_complete=subject_names)
 def show(
     subject: str | None, *, url: str | None, ca_file: str | None, output: str,
-    version: int, schema_id: int | None, raw: bool,
+    version: Version, schema_id: int | None, raw: bool,
 ) -> None:  # fmt: skip
     """Show a schema: of a SUBJECT, or of an id."""
     if (subject is None) == (schema_id is None):
@@ -162,11 +155,11 @@ def register(
 @registry.command()
 @registry_options
 @output_option
-@click.option("--version", type=_Version(), default="latest", show_default=True, help="The version that it is to be compatible with.")  # fmt: skip
+@click.option("--version", callback=_version, default="latest", show_default=True, help="The version that it is to be compatible with.")  # fmt: skip
 @_subject
 @schema_options
 def check(
-    subject: str, file: str, *, url: str | None, ca_file: str | None, output: str, version: int,
+    subject: str, file: str, *, url: str | None, ca_file: str | None, output: str, version: Version,
     kind: str | None, references: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Check whether SUBJECT would take the schema in FILE, by its compatibility level. Exits with 1 where not."""
@@ -215,7 +208,7 @@ def delete(
         return await with_near_subjects(registry, subject, find(registry))
 
     there = ask_registry(url, ca_file, ask)
-    shown = there or ([version] if version is not None else [None])
+    shown: list[int | None] = [*there] or [version]
     how = " permanently" if permanent else ""
     if dry_run:
         result = f"would be deleted{how}"

@@ -28,6 +28,9 @@ CLUSTER = Lookups(
     [
         ([], Bounds()),
         (["beginning"], Bounds(Start("beginning"))),
+        (["5:10"], Bounds(Start("offset", 5), stop_offset=10)),
+        ([":10"], Bounds(stop_offset=10)),
+        (["end", ":10"], Bounds(Start("end"), stop_offset=10)),
         (["earliest"], Bounds(Start("beginning"))),
         (["end"], Bounds(Start("end"))),
         (["stored"], Bounds(Start("stored"))),
