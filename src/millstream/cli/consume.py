@@ -21,6 +21,7 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave, leaving_soon
 from millstream.cli.completion.names import group_names, topic_names
 from millstream.cli.near_names import topics_not_there
+from millstream.cli.progress import at_terminal
 from millstream.cli.records.value_formats import (
     FORMATS,
     REGISTRY_VARIABLE,
@@ -223,6 +224,9 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
         else:
             _subscribe(consumer, settings, names, pattern)
         out = sys.stdout.buffer
+        progress = at_terminal(
+            lambda: clock.now().monotonic_ms, quiet=options.quiet, prints_records=True
+        )
         loop = ConsumeLoop(
             consumer,
             emit=lambda record: out.write(write(show(record))),
@@ -233,10 +237,14 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
             count_max=options.count_max,
             silence_max_ms=options.silence_max_ms,
             skip_errors=options.skip_message_on_error,
+            tell=lambda count: progress.tell(count, options.count_max, "records"),
         )
         out.write(head)
-        with interruptible(consumer) as asked:
-            loop.run(asked)
+        try:
+            with interruptible(consumer) as asked:
+                loop.run(asked)
+        finally:
+            progress.clear()
         out.write(tail)
         out.flush()
         if asked.signal is not None:

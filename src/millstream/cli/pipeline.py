@@ -15,7 +15,7 @@ from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.completion.names import group_names, topic_names
 from millstream.cli.near_names import with_near_topics
-from millstream.cli.rows import note, output_option, print_rows
+from millstream.cli.rows import dry_run_option, note, output_option, print_rows
 from millstream.quoting import some_of
 
 if TYPE_CHECKING:
@@ -120,8 +120,9 @@ def queries(topic: str, *, cluster: ClusterOptions, output: str, records_max: in
 @pipeline.command()
 @cluster_options
 @output_option
+@dry_run_option
 @_application
-def pause(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
+def pause(application_id: str, *, cluster: ClusterOptions, output: str, dry_run: bool) -> None:
     """Have an application begin no more micro-batches, wherever it runs, until it is resumed.
 
     It notices within two seconds and finishes what is under way. A topic says so while it is there:
@@ -132,24 +133,30 @@ def pause(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
 
     with cluster.admin() as admin:
         require_application(admin, application_id)
-        if pause_topic(application_id) not in admin.list_topics():
-            admin.create_topics([NewTopic(pause_topic(application_id), 1)]).raise_errors()
-    print_rows([{"application": application_id, "state": "paused"}], output, _STATE_COLUMNS)
+        is_paused = pause_topic(application_id) in admin.list_topics()
+        if not is_paused:
+            new = NewTopic(pause_topic(application_id), 1)
+            admin.create_topics([new], validate_only=dry_run).raise_errors()
+    state = "would be paused" if dry_run and not is_paused else "paused"
+    print_rows([{"application": application_id, "state": state}], output, _STATE_COLUMNS)
 
 
 @pipeline.command()
 @cluster_options
 @output_option
+@dry_run_option
 @_application
-def resume(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
+def resume(application_id: str, *, cluster: ClusterOptions, output: str, dry_run: bool) -> None:
     """Let an application go on that was paused."""
     from millstream.streams.runtime.reset import pause_topic
 
     with cluster.admin() as admin:
         require_application(admin, application_id)
-        if pause_topic(application_id) in admin.list_topics():
+        is_paused = pause_topic(application_id) in admin.list_topics()
+        if is_paused and not dry_run:
             admin.delete_topics([pause_topic(application_id)]).raise_errors()
-    print_rows([{"application": application_id, "state": "resumed"}], output, _STATE_COLUMNS)
+    state = "would be resumed" if dry_run and is_paused else "resumed"
+    print_rows([{"application": application_id, "state": state}], output, _STATE_COLUMNS)
 
 
 pipeline.add_command(reset)

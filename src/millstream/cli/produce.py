@@ -24,17 +24,16 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.completion.names import topic_names, topic_then_files
+from millstream.cli.progress import at_terminal
 from millstream.cli.records.value_formats import FORMATS, REGISTRY_VARIABLE, WINDOWED, format_of
-from millstream.cli.terminal import printable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
     from millstream.cli.records.lines import Headers, Line, Parse
-    from millstream.cli.records.sending import Convert, LinePlace, Placed
+    from millstream.cli.records.sending import Convert, Placed
 
 _READER_PREFIXES = ("parse.", "key.separator", "headers.", "null.marker", "ignore.error")
-_TO_END_OF_LINE: Final = "\x1b[K"
 _SIGNAL_CHECK_S: Final = 0.2
 _BUFFER_BYTES: Final = 65_536
 
@@ -198,7 +197,8 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         settings.setdefault("enable_idempotence", False)
     sender: RecordSender | None = None
     is_interrupted = False
-    is_told = bool(files) and not options.quiet and sys.stderr.isatty()
+    types = not files and sys.stdin.isatty()  # lines would stand between what is typed
+    progress = at_terminal(_now_ms, quiet=options.quiet or types)
     try:
         with Producer(**settings) as producer, leaving_soon(producer):
             check_reachable(settings)
@@ -210,9 +210,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
                 waits=options.sync,
                 is_acknowledged=str(settings.get("acks")) != "0",
             )
-            records = _lines(files, options.delimiter, parse)
-            if is_told:
-                records = told_on_the_way(records, _tell_place, _now_ms)
+            records = told_on_the_way(_lines(files, options.delimiter, parse), progress)
             if options.transactional_id is None:
                 sender.write(records)
             else:
@@ -221,14 +219,9 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         is_interrupted = True
         raise
     finally:
+        progress.clear()
         if sender is not None and not options.quiet:
-            over = _TO_END_OF_LINE if is_told else ""
-            click.echo(f"{over}{sender.summary(is_interrupted=is_interrupted)}", err=True)
-
-
-def _tell_place(place: LinePlace) -> None:
-    """Writes over what it has written before; whatever is printed next writes over that."""
-    click.echo(f"{printable(str(place))} ...{_TO_END_OF_LINE}\r", err=True, nl=False)
+            click.echo(sender.summary(is_interrupted=is_interrupted), err=True)
 
 
 def _now_ms() -> int:

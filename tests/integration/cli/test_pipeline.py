@@ -68,6 +68,9 @@ def test_an_application_is_paused_and_resumed_by_a_topic_that_status_tells_of(
     run: Run, admin: blocking.Admin
 ) -> None:
     marker = f"{APPLICATION}-millstream-paused"
+    tried = run("pipeline", "pause", APPLICATION, "--dry-run", "--output", "json")
+    assert json.loads(tried.stdout) == [{"application": APPLICATION, "state": "would be paused"}]
+    assert marker not in admin.list_topics()
     for _ in range(2):
         done = run("pipeline", "pause", APPLICATION, "--output", "json")
         assert json.loads(done.stdout) == [{"application": APPLICATION, "state": "paused"}]
@@ -76,6 +79,9 @@ def test_an_application_is_paused_and_resumed_by_a_topic_that_status_tells_of(
         f"paused: millstream pipeline resume {APPLICATION}"
         in run("pipeline", "status", APPLICATION).stderr
     )
+    tried = run("pipeline", "resume", APPLICATION, "--dry-run", "--output", "json")
+    assert json.loads(tried.stdout) == [{"application": APPLICATION, "state": "would be resumed"}]
+    assert marker in admin.list_topics()
     for _ in range(2):
         done = run("pipeline", "resume", APPLICATION, "--output", "json")
         assert json.loads(done.stdout) == [{"application": APPLICATION, "state": "resumed"}]

@@ -69,6 +69,8 @@ class ConsumeLoop:
     count_max: int | None = None
     silence_max_ms: int | None = None
     skip_errors: bool = False
+    tell: Callable[[int], object] | None = None
+    """Is told the number of records behind each poll."""
     count: int = 0
     skipped: int = 0
     _reached: set[TopicPartition] = field(default_factory=set)
@@ -89,6 +91,8 @@ class ConsumeLoop:
             for record in records:
                 self._take(record)
             self.flush()
+            if self.tell is not None:
+                self.tell(self.count)
             if records:
                 heard_ms = self.now_ms()
                 continue

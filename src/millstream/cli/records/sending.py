@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+from millstream.cli.progress import Progress, pace
 from millstream.cli.records.lines import Line, Parse, split
 from millstream.cli.terminal import printable
 from millstream.clients.core.serialization import SerializationError
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 Convert = Callable[[str, Line], Line]
 STANDARD_INPUT = "-"
-_TELLS_MS: Final = 1_000
 _LOOKS_AT_CLOCK: Final = 1_000
 """Records between two looks at the clock: one takes as long as a tenth of a record."""
 
@@ -51,16 +51,16 @@ def placed(file: str, source: IO[bytes], delimiter: bytes, parse: Parse) -> Iter
         yield place, line
 
 
-def told_on_the_way(
-    lines: Iterator[Placed], tell: Callable[[LinePlace], object], now_ms: Callable[[], int]
-) -> Iterator[Placed]:
+def told_on_the_way(lines: Iterator[Placed], progress: Progress) -> Iterator[Placed]:
     """Yields the same lines, and tells about once a second where they are."""
-    told_ms = now_ms()
     for number, (place, line) in enumerate(lines, 1):
         yield place, line
-        if number % _LOOKS_AT_CLOCK == 0 and (now := now_ms()) - told_ms >= _TELLS_MS:
-            told_ms = now
-            tell(place)
+        if number % _LOOKS_AT_CLOCK == 0:
+            progress.tell_sentence(partial(_place_and_pace, place, number))
+
+
+def _place_and_pace(place: LinePlace, count: int, elapsed_ms: int) -> str:
+    return f"{place}, {pace(count, None, elapsed_ms, 'records')}"
 
 
 class RecordSender:

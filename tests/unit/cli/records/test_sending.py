@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from millstream.cli.progress import Progress
 from millstream.cli.records.lines import Line
 from millstream.cli.records.sending import LinePlace, RecordSender, told_on_the_way
 from millstream.clients.blocking import Producer
@@ -58,12 +59,15 @@ def test_a_record_of_an_interrupted_transaction_is_not_written_whenever_it_is_ac
 
 def test_where_the_input_is_is_told_once_a_second() -> None:
     """A look at the clock comes with each thousandth record only."""
-    times = iter([0, 400, 1_000, 1_500, 2_100, 2_200])
-    told: list[LinePlace] = []
+    times = iter([400, 1_000, 1_500, 2_100, 2_200])
+    told: list[str] = []
     places = [(LinePlace("f", number), Line(None, b"v")) for number in range(1, 5_001)]
-    lines = told_on_the_way(iter(places), told.append, lambda: next(times))
+    lines = told_on_the_way(iter(places), Progress(told.append, lambda: next(times), 0, 0))
     assert list(lines) == places
-    assert [str(each) for each in told] == ["line 2000 of f", "line 4000 of f"]
+    assert told == [
+        "line 2000 of f, 2,000 records, 2,000/s ...\x1b[K\r",
+        "line 4000 of f, 4,000 records, 1,905/s ...\x1b[K\r",
+    ]
 
 
 def test_an_input_that_was_not_read_to_its_end_is_told_with_its_last_place() -> None:
