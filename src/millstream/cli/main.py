@@ -92,7 +92,9 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
             "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."
         ),
         "transactions": Verb(
-            "millstream.cli.transactions", "transactions", "List, describe and abort transactions."
+            "millstream.cli.transactions.command",
+            "transactions",
+            "List, describe and abort transactions.",
         ),
         "users": Verb(
             "millstream.cli.security.users", "users", "List, add and remove users and passwords."

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from click.testing import CliRunner
+
+from millstream.cli.main import main
+from tests.support.clients.hanging_transaction import leave_hanging
 
 
 @pytest.fixture
@@ -157,3 +161,32 @@ def test_transactions_are_produced_and_described(tool, topic, name):
         "read_committed",
     )
     assert "Processed a total of 3000 messages" in read
+
+
+def test_a_transaction_that_hangs_is_found_and_ended_as_by_our_own_verb(tool, topic, name, broker):
+    """The one that Kafka's tool has ended, `millstream transactions` finds no more, and the other way round."""
+    tool(
+        "kafka.admin.ConfigCommand", "--alter", "--entity-type", "brokers", "--entity-default",
+        "--add-config", "transaction.partition.verification.enable=false",
+    )  # fmt: skip
+    settings = {"MILLSTREAM_BOOTSTRAP_SERVERS": broker.bootstrap_servers}
+
+    def verb(*arguments: str) -> str:
+        done = CliRunner(env=settings).invoke(main, ["transactions", *arguments])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    for number in range(2):
+        leave_hanging(broker.bootstrap_servers, topic, f"{name}-{number}", age_ms=3_600_000)
+        (of_kafka,) = tool("TransactionsCommand", "find-hanging", "--topic", topic).splitlines()[1:]
+        (ours,) = json.loads(verb("find-hanging", topic, "--output", "json"))
+        found, epoch, coordinator_epoch, start, last = (int(each) for each in of_kafka.split()[2:7])
+        assert (found, epoch, start, last) == (ours["producer_id"], ours["producer_epoch"], ours["start_offset"], ours["last_timestamp_ms"])  # fmt: skip
+        assert (coordinator_epoch, ours["coordinator_epoch"]) == (-1, None)
+        assert int(of_kafka.split()[7]) == ours["open_ms"] // 60_000 == 60
+        if number == 0:
+            tool("TransactionsCommand", "abort", "--topic", topic, "--partition", "0", "--start-offset", str(start))  # fmt: skip
+            assert verb("find-hanging", topic) == ""
+        else:
+            verb("abort-hanging", topic, "--yes")
+            assert tool("TransactionsCommand", "find-hanging", "--topic", topic).splitlines()[1:] == []  # fmt: skip

@@ -188,8 +188,7 @@ def _target(
     if found is None and options.create and options.dry_run:
         return None
     if found is None and options.create:
-        create_target(admin, to_admin, described, target)
-        found = target_topic(to_admin, target)
+        found = create_target(admin, to_admin, described, target)
     if found is None:
         raise missing_target(to_admin, target)
     if (found.name, found.topic_id) == (described.name, described.topic_id) and (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 Returned = TypeVar("Returned")
 _TO_BOOTSTRAP = "--to-bootstrap"
+_LOOKS: Final = 50
+_LOOK_S: Final = 0.1
+"""A broker learns of a new topic a little later than the controller that made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +88,17 @@ def missing_target(admin: Admin, topic: str) -> UnknownTopicOrPartition:
 
     near = or_near(topic, list(admin.list_topics()))
     return UnknownTopicOrPartition(
-        f"{topic}: there is no such topic to copy to{near}; --create makes it as the source is"
+        f"{topic}: there is no such topic to copy to{near} (--create makes it as the source is)"
     )
 
 
-def create_target(source: Admin, target: Admin, described: TopicDescription, topic: str) -> None:
-    """Makes a topic with the partitions of the source, and what was set for it; replicas as its cluster has it."""
+def create_target(
+    source: Admin, target: Admin, described: TopicDescription, topic: str
+) -> TopicDescription | None:
+    """Makes a topic with the partitions of the source, and what was set for it; replicas as its cluster has it.
+
+    Returns None where no broker tells of it in time.
+    """
     from millstream.clients.admin import ConfigResource, ConfigResourceType, ConfigSource, NewTopic
 
     resource = ConfigResource(ConfigResourceType.TOPIC, described.name)
@@ -101,6 +110,12 @@ def create_target(source: Admin, target: Admin, described: TopicDescription, top
     }
     new = NewTopic(topic, len(described.partitions), configs=configs)
     target.create_topics([new]).raise_errors()
+    pause = threading.Event()
+    for _ in range(_LOOKS):
+        if (made := target_topic(target, topic)) is not None:
+            return made
+        pause.wait(_LOOK_S)
+    return None
 
 
 def check_partitions(source: TopicDescription, target: TopicDescription) -> None:

@@ -115,7 +115,7 @@ async def find_hanging_transactions(
         OpenTransaction(partition, producer)
         for partition in producers
         for producer in producers.result(partition)
-        if producer.transaction_start_offset is not None and producer.last_timestamp_ms <= oldest_ms
+        if producer.transaction_start_offset is not None and producer.last_timestamp_ms < oldest_ms
     ]
     if not suspects:
         return []

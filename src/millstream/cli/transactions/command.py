@@ -1,4 +1,4 @@
-"""`millstream transactions`: list, describe, abort."""
+"""`millstream transactions`: list, describe, abort; and those that hang."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from millstream.cli.rows import (
     print_rows,
     yes_option,
 )
+from millstream.cli.transactions.hanging import abort_hanging, find_hanging, producers
 from millstream.quoting import some_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ _ids = click.argument("transactional_ids", nargs=-1, metavar="[TRANSACTIONAL_ID]
 
 @click.group(cls=ClientGroup)
 def transactions() -> None:
-    """List, describe and abort transactions."""
+    """List, describe and abort transactions; find and end those that hang."""
+
+
+for _command in (find_hanging, abort_hanging, producers):
+    transactions.add_command(_command)
 
 
 @transactions.command("list")

@@ -1,0 +1,1 @@
+"""`millstream transactions`: of coordinators, and those that hang in a partition."""
