@@ -11,7 +11,8 @@ import pytest
 
 from millstream.cli.main import VERBS, main
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "guide" / "cli.md").read_text()
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "guide" / "cli.md").read_text()
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = sorted(
     {line for block in BLOCKS for line in block.splitlines() if line.startswith("millstream ")}
@@ -47,7 +48,7 @@ def test_the_command_exists_and_has_these_options(line: str) -> None:
 @pytest.mark.parametrize("row", [line for line in PAGE.splitlines() if "| `millstream " in line])
 def test_the_other_verbs_of_a_row_exist(row: str) -> None:
     """`millstream topics list`, `create`: the words behind the first are its neighbours."""
-    cell = row.rsplit("|", 2)[1]
+    cell = row[row.index("`millstream ") :].partition(" | ")[0]
     spans = re.findall(r"`([^`]*)`", cell)
     group: click.Command = main
     for span in spans:
@@ -57,6 +58,16 @@ def test_the_other_verbs_of_a_row_exist(row: str) -> None:
             group, _ = resolved(words[1:-1]) if len(words) > 2 else (command, [])
         elif isinstance(group, click.Group):
             assert span in group.list_commands(click.Context(group)), f"{span} of {row}"
+
+
+@pytest.mark.parametrize("row", re.findall(r"^\|.*\| `tests/.*\|$", PAGE, re.MULTILINE))
+def test_what_a_row_is_shown_by_runs_its_verb(row: str) -> None:
+    """The word behind `millstream` stands in the module, and the one behind that where it is a verb of a noun."""
+    *_, command, shown = (cell.strip() for cell in row.strip("|").split("|"))
+    module = ROOT / shown.strip("`")
+    words = command.split("`")[1].split()[1:3]
+    text = module.read_text()
+    assert [word for word in words if word.islower() and word not in text] == []
 
 
 def test_every_verb_is_on_the_page() -> None:
