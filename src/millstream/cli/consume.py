@@ -215,23 +215,17 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
         if options.group is None:
             with admin_beside(settings) as admin:
                 partitions = partitions_of(admin, names, pattern, wanted)
-            stop = seek(
-                consumer,
-                partitions,
-                _bounds_without_group(bounds, settings),
-                until_end=options.exit_at_end,
-            )
+            bounds = _bounds_without_group(bounds, settings)
+            stop = seek(consumer, partitions, bounds, until_end=options.exit_at_end)
         else:
             _subscribe(consumer, settings, names, pattern)
-        out = sys.stdout.buffer
-        progress = at_terminal(
-            lambda: clock.now().monotonic_ms, quiet=options.quiet, prints_records=True
-        )
+        out, now_ms = sys.stdout.buffer, lambda: clock.now().monotonic_ms
+        progress = at_terminal(now_ms, quiet=options.quiet, prints_records=True)
         loop = ConsumeLoop(
             consumer,
             emit=lambda record: out.write(write(show(record))),
             flush=out.flush,
-            now_ms=lambda: clock.now().monotonic_ms,
+            now_ms=now_ms,
             stop=stop,
             until_end=options.exit_at_end,
             count_max=options.count_max,
@@ -240,11 +234,8 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
             tell=lambda count: progress.tell(count, options.count_max, "records"),
         )
         out.write(head)
-        try:
-            with interruptible(consumer) as asked:
-                loop.run(asked)
-        finally:
-            progress.clear()
+        with progress, interruptible(consumer) as asked:
+            loop.run(asked)
         out.write(tail)
         out.flush()
         if asked.signal is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import click
 
@@ -16,7 +17,7 @@ _TO_END_OF_LINE: Final = "\x1b[K"
 
 
 @dataclass(slots=True)
-class Progress:
+class PaceLine:
     """Writes sentences to `write`, no more often than a person can read them; nothing where that is None."""
 
     write: Callable[[str], object] | None
@@ -40,6 +41,17 @@ class Progress:
         self.is_shown = True
         self.write(f"{printable(sentence(now_ms - self.begun_ms))} ...{_TO_END_OF_LINE}\r")
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.clear()
+
     def clear(self) -> None:
         """Takes the line away, so that what comes next stands in its place."""
         if self.is_shown and self.write is not None:
@@ -49,11 +61,11 @@ class Progress:
 
 def at_terminal(
     now_ms: Callable[[], int], *, quiet: bool = False, prints_records: bool = False
-) -> Progress:
-    """Returns one that writes nothing where no person looks, and where records that are printed would stand in between."""
+) -> PaceLine:
+    """Returns one that writes nothing where no person looks, or where records that are printed stand in between."""
     is_seen = not quiet and sys.stderr.isatty() and not (prints_records and sys.stdout.isatty())
     begun_ms = now_ms()
-    return Progress(_write if is_seen else None, now_ms, begun_ms, begun_ms)
+    return PaceLine(_write if is_seen else None, now_ms, begun_ms, begun_ms)
 
 
 def _write(text: str) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.cli.progress import Progress, pace
+from millstream.cli.progress import PaceLine, pace
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_pace_says_what_is_done_and_what_is_left(
 def test_one_line_is_written_over_once_a_second_and_taken_away() -> None:
     written: list[str] = []
     now = iter([500, 1_000, 1_400, 2_100])
-    progress = Progress(written.append, lambda: next(now), 0, 0)
+    progress = PaceLine(written.append, lambda: next(now), 0, 0)
     for done in (1, 2, 3, 4):
         progress.tell(done, None, "records")
     progress.clear()
@@ -34,6 +34,6 @@ def test_one_line_is_written_over_once_a_second_and_taken_away() -> None:
 
 
 def test_where_nobody_looks_the_clock_is_left_alone() -> None:
-    progress = Progress(None, lambda: pytest.fail("the clock was asked"), 0, 0)
+    progress = PaceLine(None, lambda: pytest.fail("the clock was asked"), 0, 0)
     progress.tell(1, None, "records")
     progress.clear()

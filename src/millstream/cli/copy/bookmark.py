@@ -1,4 +1,4 @@
-"""How far a copy has come, kept with what it has written: as offsets of a group in the cluster of the target.
+"""Keeps how far a copy has come beside what it has written: as offsets of a group in the cluster of the target.
 
 So the source is only read, and one transaction can have both the records and the place they came from. The offsets are
 those of the target's partitions, for a cluster takes offsets of topics that it has; where they point to stands in their

@@ -1,4 +1,4 @@
-"""`millstream copy SOURCE TARGET`: records of a topic to another one, keys, values, headers and timestamps as they are."""
+"""`millstream copy SOURCE TARGET`: keys, values, headers and timestamps of records stay as they are."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def copy(
 
     Without --exactly-once a copy that is begun again may write up to a second's records twice.
     """
-    from millstream.cli.copy.copying import Copying
+    from millstream.cli.copy.copying import Copying, CopyPlan
     from millstream.cli.records.offset_choice import parse_bounds
     from millstream.clients.blocking import Consumer, Producer
     from millstream.runtime.system import SystemClock
@@ -134,12 +134,14 @@ def copy(
         copying = Copying(
             consumer,
             producer,
-            target,
-            _ranges(consumer, described, bounds, noted, options),
+            CopyPlan(
+                target=target,
+                ranges=_ranges(consumer, described, bounds, noted, options),
+                noted=noted,
+                keeps_partitions=not options.repartition,
+                count_max=options.count_max,
+            ),
             _keeping(producer, to_admin, bookmark, exactly_once=options.exactly_once),
-            noted=noted,
-            keeps_partitions=not options.repartition,
-            count_max=options.count_max,
         )
         _run(copying, lambda: clock.now().monotonic_ms, target, options)
 
@@ -147,7 +149,7 @@ def copy(
 def _settings(
     cluster: ClusterOptions, other: ClusterOptions | None, to_properties: tuple[str, ...], options: _Options
 ) -> tuple[Settings, Settings]:  # fmt: skip
-    """Returns those of the consumer and those of the producer. In one cluster -X is for both, and for each what it has."""
+    """Returns those of the consumer and of the producer. In one cluster -X is for both, and for each what it has."""
     from millstream.clients.config import ConsumerConfig, ProducerConfig
 
     to = other or cluster.adding(pairs(to_properties, "--to-property"))
@@ -264,14 +266,13 @@ def _keeping(
 
 def _run(copying: Copying, now_ms: Callable[[], int], target: str, options: _Options) -> None:
     """Copies, and says how far it came, however it ended."""
-    progress = at_terminal(now_ms, quiet=options.quiet)
     total = None if options.follow else sum(each.count for each in copying.ranges.values())
     if total is not None and options.count_max is not None:
         total = min(total, options.count_max)
     try:
-        copying.run(now_ms, lambda sent: progress.tell(sent, total, "records"))
+        with at_terminal(now_ms, quiet=options.quiet) as progress:
+            copying.run(now_ms, lambda sent: progress.tell(sent, total, "records"))
     finally:
-        progress.clear()
         print_rows(_done(copying), options.output, _COPIED)
         if not options.quiet:
             copied = sum(copying.copied.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.clients import ConsumerGroupMetadata
@@ -24,7 +25,7 @@ _KEEPS_MS: Final = 1_000
 
 
 class Keeping(Protocol):
-    """How what is written is made to last, with the place in the source where it ends."""
+    """Makes what is written last, with the place in the source where it ends."""
 
     def begin(self) -> None:
         """Is called before a batch is sent."""
@@ -85,33 +86,33 @@ class Transactional:
         self._is_open = False
 
 
-class Copying:
-    """Copies ranges of one topic. `copied` and `next_offsets` are those of what is kept.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyPlan:
+    """The ranges of a topic, and where they go. What is `noted` of partitions that are not copied now stays noted."""
 
-    What is `noted` of partitions that are not copied now stays noted.
-    """
+    target: str
+    ranges: Mapping[TopicPartition, Range]
+    noted: Mapping[int, int]
+    keeps_partitions: bool
+    count_max: int | None
+
+
+class Copying:
+    """Copies ranges of one topic. `copied` and `next_offsets` are those of what is kept."""
 
     def __init__(
         self,
         consumer: Consumer,
         producer: Producer,
-        target: str,
-        ranges: Mapping[TopicPartition, Range],
+        plan: CopyPlan,
         keeping: Keeping,
-        *,
-        noted: Mapping[int, int],
-        keeps_partitions: bool,
-        count_max: int | None,
     ) -> None:
         self._consumer = consumer
         self._producer = producer
-        self._target = target
-        self.ranges = {each.partition: of for each, of in ranges.items()}
-        self._partitions = {each.partition: each for each in ranges}
+        self._plan = plan
+        self.ranges = {each.partition: of for each, of in plan.ranges.items()}
+        self._partitions = {each.partition: each for each in plan.ranges}
         self._keeping = keeping
-        self._noted = dict(noted)
-        self._keeps_partitions = keeps_partitions
-        self._count_max = count_max
         self._on_their_way: deque[BatchDelivery] = deque()
         self._sent = dict.fromkeys(self.ranges, 0)
         self._reached = {number: of.start for number, of in self.ranges.items()}
@@ -141,7 +142,7 @@ class Copying:
         """Makes last what was sent."""
         if self._is_kept:
             return
-        self._keeping.keep(self._noted | self._reached)
+        self._keeping.keep({**self._plan.noted, **self._reached})
         self._is_kept = True
         self.copied = dict(self._sent)
         self.next_offsets = dict(self._reached)
@@ -158,7 +159,7 @@ class Copying:
         return stop is not None and self._reached[number] >= stop
 
     def _is_done(self) -> bool:
-        if self._count_max is not None and self.sent >= self._count_max:
+        if self._plan.count_max is not None and self.sent >= self._plan.count_max:
             return True
         return all(map(self._is_at_stop, self.ranges))
 
@@ -169,8 +170,10 @@ class Copying:
         rows, reached = self._wanted(batch)
         if rows.num_rows:
             self._keeping.begin()
-            to = number if self._keeps_partitions else None
-            self._on_their_way.append(self._producer.send_batch(self._target, rows, partition=to))
+            to = number if self._plan.keeps_partitions else None
+            self._on_their_way.append(
+                self._producer.send_batch(self._plan.target, rows, partition=to)
+            )
         self._sent[number] += rows.num_rows
         self._reached[number] = reached
         self._is_kept = False
@@ -185,8 +188,8 @@ class Copying:
         rows, reached = batch.records, batch.next_offset
         if stop is not None and reached > stop:
             rows, reached = rows_before(rows, stop), stop
-        if self._count_max is not None and rows.num_rows > self._count_max - self.sent:
-            rows = rows.slice(0, self._count_max - self.sent)
+        if self._plan.count_max is not None and rows.num_rows > self._plan.count_max - self.sent:
+            rows = rows.slice(0, self._plan.count_max - self.sent)
             reached = rows.column("offset")[-1].as_py() + 1 if rows.num_rows else self._reached[batch.partition]  # fmt: skip
         return rows, reached
 

@@ -11,7 +11,7 @@ from millstream.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What is copied of a partition: from `start` to before `stop`; on and on where that is None."""
+    """A part of a partition, from `start` to before `stop`; on and on where that is None."""
 
     start: int
     stop: int | None

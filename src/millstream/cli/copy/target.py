@@ -1,4 +1,4 @@
-"""Where a copy goes: a cluster with settings of its own, and a topic in it."""
+"""The cluster that a copy goes to, with settings of its own, and the topic in it."""
 
 from __future__ import annotations
 

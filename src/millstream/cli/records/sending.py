@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
-from millstream.cli.progress import Progress, pace
+from millstream.cli.progress import PaceLine, pace
 from millstream.cli.records.lines import Line, Parse, split
 from millstream.cli.terminal import printable
 from millstream.clients.core.serialization import SerializationError
@@ -51,7 +51,7 @@ def placed(file: str, source: IO[bytes], delimiter: bytes, parse: Parse) -> Iter
         yield place, line
 
 
-def told_on_the_way(lines: Iterator[Placed], progress: Progress) -> Iterator[Placed]:
+def told_on_the_way(lines: Iterator[Placed], progress: PaceLine) -> Iterator[Placed]:
     """Yields the same lines, and tells about once a second where they are."""
     for number, (place, line) in enumerate(lines, 1):
         yield place, line

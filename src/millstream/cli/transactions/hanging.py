@@ -1,4 +1,4 @@
-"""Transactions that are open in a partition and that no coordinator will end (KIP-664), and the producers of partitions.
+"""Transactions that are open in a partition and that no coordinator will end (KIP-664); producers of partitions.
 
 They hold the last stable offset, so readers with read_committed wait for ever. A writer that does not have its
 partitions verified leaves them (Kafka before 3.6, or transaction.partition.verification.enable=false).
@@ -74,7 +74,9 @@ _timeout = click.option(
 def find_hanging(
     items: tuple[str, ...], *, cluster: ClusterOptions, output: str, broker_id: int | None, timeout: str
 ) -> None:  # fmt: skip
-    """Find transactions that are open in a partition though their coordinator does not know of it. Default: in all topics."""
+    """Find transactions that are open in a partition though their coordinator does not know of it: in all topics,
+    or in these.
+    """
     with cluster.admin() as admin:
         found = _hanging(admin, items, broker_id, timeout)
     now_ms = _now_ms()

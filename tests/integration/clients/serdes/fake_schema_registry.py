@@ -37,8 +37,8 @@ class Contents:
     schemas: list[dict[str, Any]] = field(default_factory=list)
     subjects: dict[str, list[int]] = field(default_factory=dict)
     deleted: set[tuple[str, int]] = field(default_factory=set)
-    """Versions that are deleted; those that are so permanently are `gone`, too."""
-    gone: set[tuple[str, int]] = field(default_factory=set)
+    """Versions that are deleted; those that are so permanently are `forgotten`, too."""
+    forgotten: set[tuple[str, int]] = field(default_factory=set)
     levels: dict[str, str] = field(default_factory=dict)
     faults: deque[int] = field(default_factory=deque)
     requests: list[str] = field(default_factory=list)
@@ -50,14 +50,14 @@ class Contents:
         permanent = "permanent=true" in query
         match [method, *map(unquote, path.strip("/").split("/"))]:
             case ["GET", "subjects"]:
-                away = self.gone if "deleted=true" in query else self.deleted
+                away = self.forgotten if "deleted=true" in query else self.deleted
                 return [name for name in self.subjects if self.numbers(name, away)]
             case ["POST", "subjects", subject, "versions"]:
                 return self.register(subject, essence(body))
             case ["POST", "subjects", subject]:
                 return self.look_up(subject, essence(body))
             case ["DELETE", "subjects", subject]:
-                return self.delete(subject, self.numbers(subject, self.gone), permanent)
+                return self.delete(subject, self.numbers(subject, self.forgotten), permanent)
             case ["DELETE", "subjects", subject, "versions", version]:
                 return self.delete(subject, [int(version)], permanent)[0]
             case ["GET", "subjects", subject, "versions"]:
@@ -108,7 +108,7 @@ class Contents:
         if not permanent:
             self.of(subject)
         self.deleted |= wanted
-        self.gone |= wanted if permanent else set()
+        self.forgotten |= wanted if permanent else set()
         return versions
 
     def register(self, subject: str, body: dict[str, Any]) -> dict[str, Any]:

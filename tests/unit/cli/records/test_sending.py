@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from millstream.cli.progress import Progress
+from millstream.cli.progress import PaceLine
 from millstream.cli.records.lines import Line
 from millstream.cli.records.sending import LinePlace, RecordSender, told_on_the_way
 from millstream.clients.blocking import Producer
@@ -62,7 +62,7 @@ def test_where_the_input_is_is_told_once_a_second() -> None:
     times = iter([400, 1_000, 1_500, 2_100, 2_200])
     told: list[str] = []
     places = [(LinePlace("f", number), Line(None, b"v")) for number in range(1, 5_001)]
-    lines = told_on_the_way(iter(places), Progress(told.append, lambda: next(times), 0, 0))
+    lines = told_on_the_way(iter(places), PaceLine(told.append, lambda: next(times), 0, 0))
     assert list(lines) == places
     assert told == [
         "line 2000 of f, 2,000 records, 2,000/s ...\x1b[K\r",
