@@ -231,7 +231,7 @@ def test_a_copy_that_follows_says_how_far_it_came(
     assert verb.returncode == code, told
     count = sum(row["records"] for row in json.loads(out))
     assert count in {30, 31}
-    assert told.splitlines()[-1] == f"{count} records copied to {source}-copy"
+    assert told.splitlines()[-1].startswith(f"{count} records copied to {source}-copy")
 
 
 def test_a_copy_that_is_killed_again_and_again_is_exact(

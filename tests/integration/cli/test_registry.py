@@ -102,6 +102,18 @@ def test_what_does_not_fit_is_refused_before_and_at_the_registration(
     assert (near.returncode, near.stderr) == (3, "error: flight-value: there is no such subject; did you mean flights-value?\n")  # fmt: skip
 
 
+@pytest.mark.parametrize("is_apicurio", [False, True])
+def test_a_subject_that_is_new_takes_anything_and_is_told_where_it_is_checked(
+    server: FakeSchemaRegistry, files: Path, *, is_apicurio: bool
+) -> None:
+    server.contents.is_apicurio = is_apicurio
+    file = str(files / "first.avsc")
+    tried = registry(server, "register", "flights-value", file, "--dry-run")
+    assert (tried.returncode, "would be registered" in tried.stdout) == (0, True)
+    checked = registry(server, "check", "flights-value", file)
+    assert (checked.returncode, checked.stderr) == (3, "error: flights-value: there is no such subject\n")  # fmt: skip
+
+
 def test_what_is_deleted_can_be_had_back_until_it_is_deleted_permanently(
     server: FakeSchemaRegistry, files: Path
 ) -> None:

@@ -275,8 +275,19 @@ def _run(copying: Copying, now_ms: Callable[[], int], target: str, options: _Opt
     finally:
         print_rows(_done(copying), options.output, _COPIED)
         if not options.quiet:
-            copied = sum(copying.copied.values())
-            click.echo(f"{counted(copied, 'record')} copied to {printable(target)}", err=True)
+            click.echo(_summary(copying, target, options), err=True)
+
+
+def _summary(copying: Copying, target: str, options: _Options) -> str:
+    """Returns how much is there for good, and how much more may be, where the copy was stopped early."""
+    copied = sum(copying.copied.values())
+    told = f"{counted(copied, 'record')} copied to {printable(target)}"
+    more = copying.sent - copied
+    if not more:
+        return told
+    if options.exactly_once:
+        return f"{told}, {more} in a transaction that was not committed"
+    return f"{told}, {more} more were on their way, and may be there"
 
 
 def _planned(ranges: Mapping[TopicPartition, Range]) -> list[Row]:

@@ -43,7 +43,7 @@ def plan_ranges(
         stops = offsets_at(bounds.stop_ms, partitions, ask)
     elif bounds.stop_offset is not None:
         stops = {each: min(bounds.stop_offset, end[each]) for each in partitions}
-    ranges = {}
+    ranges: dict[TopicPartition, Range] = {}
     for each in partitions:
         start = noted.get(each.partition, starts[each])
         if start < first[each]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -68,7 +68,7 @@ def seek(
     if bounds.stop_ms is not None:
         return dict(offsets_at(bounds.stop_ms, partitions, ask))
     if bounds.stop_offset is not None:
-        ends = ask.end(partitions) if until_end else {}
+        ends: Mapping[TopicPartition, int] = ask.end(partitions) if until_end else {}
         return {
             each: min(bounds.stop_offset, ends.get(each, bounds.stop_offset)) for each in partitions
         }

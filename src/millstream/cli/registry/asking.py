@@ -80,17 +80,25 @@ def _context(ca_file: str | None) -> ssl.SSLContext | None:
 
 
 async def with_near_subjects(registry: SchemaRegistry, subject: str, answer: Awaitable[T]) -> T:
-    """Returns the answer. Raises SubjectNotFound, with the nearest subject that there is."""
-    from millstream.clients.serdes.registry import SchemaRegistryError, SubjectNotFound
+    """Returns the answer. Raises SubjectNotFound, with the nearest subject that there is.
+
+    Of a subject that is missing Apicurio says now and then that the version is.
+    """
+    from millstream.clients.serdes.registry import (
+        SchemaRegistryError,
+        SubjectNotFound,
+        VersionNotFound,
+    )
 
     try:
         return await answer
-    except SubjectNotFound as error:
+    except (SubjectNotFound, VersionNotFound) as error:
         try:
-            near = or_near(subject, await registry.subjects())
+            known = await registry.subjects()
         except SchemaRegistryError:
-            near = ""  # it is the refusal that matters
-        error.args = (f"{subject}: there is no such subject{near}",)
+            raise error from None  # it is the refusal that matters
+        if subject not in known:
+            error.args = (f"{subject}: there is no such subject{or_near(subject, known)}",)
         raise
 
 

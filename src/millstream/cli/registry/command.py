@@ -248,12 +248,16 @@ async def _known(
 
 async def _check_fit(registry: SchemaRegistry, subject: str, schema: Schema) -> None:
     """Raises IncompatibleSchema, as the registration would."""
-    from millstream.clients.serdes.registry import IncompatibleSchema, SubjectNotFound
+    from millstream.clients.serdes.registry import (
+        IncompatibleSchema,
+        SubjectNotFound,
+        VersionNotFound,
+    )
 
     try:
         fits, reasons = await registry.check_compatibility(subject, schema)
-    except SubjectNotFound:
-        return  # a subject that is new takes anything
+    except (SubjectNotFound, VersionNotFound):
+        return  # a subject that is new takes anything; Apicurio says that it has no latest version
     if not fits:
         why = "; ".join(reasons) or "the registry does not say why"
         raise IncompatibleSchema(f"{subject} would refuse it: {why}", status=409, code=409)

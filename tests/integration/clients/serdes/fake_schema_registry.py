@@ -45,6 +45,8 @@ class Contents:
     logins: list[str | None] = field(default_factory=list)
     tells_guids: bool = True
     login_needed: str | None = None
+    is_apicurio: bool = False
+    """As Apicurio 2.6.13 at /apis/ccompat/v7, where that differs."""
 
     def answer(self, method: str, path: str, body: Any, query: str = "") -> Any:
         permanent = "permanent=true" in query
@@ -75,6 +77,8 @@ class Contents:
                         return schema
                 raise Refused(404, 40403, f"Schema {guid} not found")
             case ["POST", "compatibility", "subjects", subject, "versions", _]:
+                if self.is_apicurio and not self.numbers(subject, self.deleted):
+                    raise Refused(404, 40402, f"No version 'latest' found for '{subject}'")
                 self.of(subject)
                 fits = "incompatible" not in body["schema"]
                 return {
