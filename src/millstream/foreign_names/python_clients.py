@@ -100,7 +100,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "remove_group_members": "remove_members_from_consumer_group",
             "describe_topic_partitions": "describe_topics",
             "wait_for_topics": "not needed: create_topics returns when the topics are there",
-            "api_versions": "not needed: versions are agreed with each broker; describe_features has those of features",
+            "api_versions": "describe_api_versions",
             "get_broker_version_data": "not needed: versions are agreed with each broker",
             "start": _OPENED,
             "stop": _CLOSED,

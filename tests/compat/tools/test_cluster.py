@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
+from click.testing import CliRunner
+
+from millstream.cli.main import main
+
 
 def test_the_cluster_tells_its_id_and_endpoints(tool, broker):
     assert f"Cluster ID: {broker.cluster_id}" in tool(
@@ -17,8 +24,18 @@ def test_the_cluster_tells_its_id_and_endpoints(tool, broker):
     assert "127.0.0.1" in listed
 
 
-def test_api_versions_are_those_of_kafka(tool):
+def test_api_versions_are_those_of_kafka_and_of_our_own_verb(tool, broker):
     printed = tool("BrokerApiVersionsCommand")
+    ours = CliRunner().invoke(
+        main,
+        ["cluster", "brokers", "api-versions", "-b", broker.bootstrap_servers, "--output", "json"],
+    )
+    of_kafka = re.findall(r"\((\d+)\): (\d+)(?: to (\d+))? \[usable: (\d+)\]", printed)
+    assert [
+        (row["api"], row["min"], row["max"], row["usable"]) for row in json.loads(ours.stdout)
+    ] == [
+        (int(api), int(low), int(high or low), int(usable)) for api, low, high, usable in of_kafka
+    ]
     assert "Produce(0): 0 to 13 [usable: 13]" in printed
     assert "Fetch(1): 4 to 18 [usable: 18]" in printed
     assert "ConsumerGroupHeartbeat(68): 0 to 1 [usable: 1]" in printed

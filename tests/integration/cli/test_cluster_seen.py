@@ -94,6 +94,17 @@ def test_brokers_and_features(world: World) -> None:
     assert (refused.exit_code, refused.stderr.startswith("error: share.version: ")) == (1, True)
 
 
+def test_versions_of_apis(world: World) -> None:
+    """A node of ours takes what Kafka 4.3 takes, and our client the same: Produce from 3 on since Kafka 4.0."""
+    by_name = {row["name"]: row for row in world.told("brokers", "api-versions")}
+    assert by_name["PRODUCE"] == {"broker": 1, "api": 0, "name": "PRODUCE", "min": 0, "max": 13, "usable": 13}  # fmt: skip
+    assert by_name["FETCH"]["usable"] == 18
+    alone = world.run("brokers", "api-versions", "--broker", "9")
+    assert (alone.exit_code != 0, "9" in alone.stderr) == (True, True)
+    refused = world.run("brokers", "api-versions", of_controllers=True)
+    assert refused.exit_code == 2
+
+
 def test_disks_plans_and_elections(world: World) -> None:
     (directory,) = json.loads(world.run("log-dirs", "--output", "json", "--topic-list", "t").stdout)["brokers"][0]["logDirs"]  # fmt: skip
     assert sorted(each["partition"] for each in directory["partitions"]) == ["t-0", "t-1", "t-2"]

@@ -47,6 +47,8 @@ WAITS_LONG = ("-X", f"default.api.timeout.ms={LONG_ENOUGH_S * 1000:.0f}")
         ("perf", "consume", "a", "-G", "g", *WAITS_LONG),
         ("perf", "latency", "a"),
         ("copy", "a", "b", *WAITS_LONG),
+        ("transactions", "find-hanging", *WAITS_LONG),
+        ("transactions", "producers", "a", *WAITS_LONG),
     ],
 )
 @pytest.mark.timeout(LONG_ENOUGH_S / 2)

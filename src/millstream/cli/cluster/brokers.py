@@ -18,6 +18,7 @@ from millstream.cli.rows import (
     Row,
     confirm,
     dry_run_option,
+    finish,
     for_people,
     output_option,
     print_rows,
@@ -31,11 +32,14 @@ if TYPE_CHECKING:
         ClusterDescription,
         LogDirDescription,
         LogDirs,
+        Results,
         TopicDescription,
     )
+    from millstream.protocol.api import ApiVersionRange
 
 ANSWER_MS: Final = 3_000
 """A broker that died just now is not fenced yet, and does not answer."""
+_VERSION_COLUMNS: Final = ("broker", "api", "name", "min", "max", "usable")
 _COLUMNS: Final = ("id", "host", "port", "rack", "state", "leads", "replicas", "log_dirs")
 
 
@@ -82,6 +86,42 @@ def unregister(broker_id: int, *, asked: AskedNodes, yes: bool, dry_run: bool) -
     with asked.admin() as admin:
         admin.unregister_broker(broker_id)
     click.echo(f"broker {broker_id} is no longer registered")
+
+
+@brokers.command("api-versions")
+@whom_to_ask
+@output_option
+@click.option("--broker", "--broker-id", "broker_id", type=click.IntRange(0), metavar="ID", help="Ask this broker, in place of all.")  # fmt: skip
+def api_versions(*, asked: AskedNodes, output: str, broker_id: int | None) -> None:
+    """Show the versions of each API that each broker takes, and the latest that a client of ours would use."""
+    if asked.asks_controllers:
+        raise click.UsageError("controllers list no brokers: give --bootstrap-server")
+    with asked.admin() as admin:
+        nodes = None if broker_id is None else [broker_id]
+        found = admin.describe_api_versions(nodes, timeout_ms=ANSWER_MS)
+    print_rows(version_rows(found), output, _VERSION_COLUMNS)
+    finish(found.errors(), output)
+
+
+def version_rows(found: Results[int, dict[int, range]]) -> list[Row]:
+    """Returns a row for each API of each broker that has answered."""
+    from millstream.protocol.api import VERSIONS
+
+    ours = {int(key): (key.name, versions) for key, versions in VERSIONS.items()}
+    errors = found.errors()
+    rows: list[Row] = []
+    for node_id in sorted(each for each in found if each not in errors):
+        for number, theirs in sorted(found.result(node_id).items()):
+            name, versions = ours.get(number, (None, None))
+            row = {"broker": node_id, "api": number, "name": name, "min": theirs.start, "max": theirs.stop - 1}  # fmt: skip
+            rows.append({**row, "usable": None if versions is None else _usable(theirs, versions)})
+    return rows
+
+
+def _usable(theirs: range, ours: ApiVersionRange) -> int | None:
+    """Returns the latest version that both have."""
+    highest = min(theirs.stop - 1, ours.highest)
+    return highest if highest >= max(theirs.start, ours.lowest) else None
 
 
 def check_forgettable(cluster: ClusterDescription, broker_id: int) -> None:

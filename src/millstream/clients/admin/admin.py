@@ -150,6 +150,7 @@ class Admin:
 
     describe_cluster = brokers.describe_cluster
     unregister_broker = brokers.unregister_broker
+    describe_api_versions = features.describe_api_versions
     describe_features = features.describe_features
     update_features = features.update_features
     describe_metadata_quorum = quorum.describe_metadata_quorum

@@ -60,6 +60,7 @@ class Admin(BlockingClient[client.Admin]):
     find_hanging_transactions = waits(client.Admin.find_hanging_transactions)
     describe_cluster = waits(client.Admin.describe_cluster)
     unregister_broker = waits(client.Admin.unregister_broker)
+    describe_api_versions = waits(client.Admin.describe_api_versions)
     describe_features = waits(client.Admin.describe_features)
     update_features = waits(client.Admin.update_features)
     describe_metadata_quorum = waits(client.Admin.describe_metadata_quorum)

@@ -26,6 +26,7 @@ ADMIN_CALLS: dict[str, Callable[[Admin, TopicPartition], Awaitable[object]]] = {
     "list_offsets": lambda a, tp: a.list_offsets({tp: EARLIEST_TIMESTAMP}),
     "describe_configs": lambda a, tp: a.describe_configs([topic_resource(tp)]),
     "describe_cluster": lambda a, _: a.describe_cluster(),
+    "describe_api_versions": lambda a, _: a.describe_api_versions(),
     "describe_features": lambda a, _: a.describe_features(),
     "list_groups": lambda a, _: a.list_groups(),
     "describe_groups": lambda a, tp: a.describe_groups([f"g-{tp.topic}"]),

@@ -34,6 +34,7 @@ from millstream.errors import (
 )
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
+from millstream.protocol.api import ApiKey
 from tests.patience import LONG_ENOUGH_MS, eventually
 
 NewName = Callable[[], str]
@@ -84,6 +85,14 @@ async def test_features_are_described(admin: Admin) -> None:
     same = await admin.describe_features(node_id=await node_id(admin))
     assert (same.finalized, same.supported) == (features.finalized, features.supported)
     assert same.finalized_epoch >= features.finalized_epoch
+
+
+async def test_versions_of_apis_are_described(admin: Admin) -> None:
+    (here,) = await admin.describe_api_versions()
+    assert here == await node_id(admin)
+    found = (await admin.describe_api_versions([here])).result(here)
+    assert 13 in found[ApiKey.PRODUCE]
+    assert found[ApiKey.METADATA].start == 0
 
 
 async def test_features_are_updated_all_or_none(admin: Admin) -> None:

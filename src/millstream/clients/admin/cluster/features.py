@@ -1,14 +1,14 @@
-"""Features: which levels the brokers know, which are in force, and changing them (KIP-584)."""
+"""Features: which levels the brokers know, which are in force, and changing them (KIP-584); versions of APIs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from millstream import __version__
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done
-from millstream.clients.admin.core.routes import Controller, Node
+from millstream.clients.admin.core.routes import Controller, Node, itself
 from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
@@ -74,6 +74,33 @@ async def describe_features(
         read=read,
     )
     return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
+
+
+async def describe_api_versions(
+    admin: AdminCalls, node_ids: Iterable[int] | None = None, *, timeout_ms: int | None = None
+) -> Results[int, dict[int, range]]:
+    """Describes the versions of each API that each broker takes, by the API's number; None: of all brokers."""
+
+    def read(response: ApiVersionsResponse, asked: Asked[int]) -> dict[int, dict[int, range]]:
+        check(response.error_code, "describe_api_versions")
+        found = {
+            each.api_key: range(each.min_version, each.max_version + 1)
+            for each in response.api_keys
+        }
+        return dict.fromkeys(asked.keys, found)
+
+    call = Call[int, dict[int, range], ApiVersionsResponse](
+        api=ApiKey.API_VERSIONS,
+        response=ApiVersionsResponse,
+        route=Node[int](itself),
+        build=lambda _: ApiVersionsRequest(
+            client_software_name="millstream", client_software_version=__version__
+        ),
+        read=read,
+    )
+    deadline_ms = admin._driver.deadline(timeout_ms)
+    nodes = await admin._driver.nodes(deadline_ms) if node_ids is None else node_ids
+    return await admin._driver.run(call, nodes, deadline_ms)
 
 
 async def update_features(
