@@ -95,7 +95,7 @@ def missing_target(admin: Admin, topic: str) -> UnknownTopicOrPartition:
 def create_target(
     source: Admin, target: Admin, described: TopicDescription, topic: str
 ) -> TopicDescription | None:
-    """Makes a topic with the partitions of the source, and what was set for it; replicas as its cluster has it.
+    """Makes a topic with the partitions of the source, what was set for it, and as many replicas as brokers allow.
 
     Returns None where no broker tells of it in time.
     """
@@ -108,7 +108,9 @@ def create_target(
         for name, entry in entries.items()
         if entry.source == ConfigSource.TOPIC_CONFIG
     }
-    new = NewTopic(topic, len(described.partitions), configs=configs)
+    replicas = max((len(each.replicas) for each in described.partitions), default=1)
+    replication_factor = min(replicas, len(target.describe_cluster().nodes))
+    new = NewTopic(topic, len(described.partitions), replication_factor, configs)
     target.create_topics([new]).raise_errors()
     pause = threading.Event()
     for _ in range(_LOOKS):
