@@ -85,7 +85,7 @@ oracle-connector: setup-dev  ## the same jobs through our format and through Spa
 compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page; FLAGS=--three: one of three nodes
 	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write) $(FLAGS)
 
-compat-logins: setup-dev  ## franz-go and kafkajs log in at our broker, and at Apache Kafka (MILLSTREAM_KAFKA_CLASSPATH); needs Go, Node.js and their registries
+compat-logins: setup-dev  ## clients of other people log in at our broker, and at Apache Kafka (MILLSTREAM_KAFKA_CLASSPATH); needs Go, Node.js and their registries
 	@scripts/setup-logins
 	@$(PYTHON_BIN) -m pytest -n 0 tests/compat/logins
 

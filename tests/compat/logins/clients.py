@@ -1,4 +1,4 @@
-"""The programs of franz/ and kafkajs/, which log in, write a record and read it: README.md says how they are asked."""
+"""The programs of franz/, kafkajs/ and python/, which log in, write a record and read it: README.md says how they are asked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ class OtherClient:
             capture_output=True, text=True, timeout=LONG_ENOUGH_S + _ENDS_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
+        return [line for line in done.stdout.splitlines() if line]
 
 
 FRANZ_GO: Final = OtherClient(
@@ -52,4 +53,16 @@ KAFKAJS: Final = OtherClient(
     ("node", str(_PROGRAMS / "kafkajs" / "client.js")),
     _BUILT / "node_modules" / "kafkajs",
 )
-CLIENTS: Final = (FRANZ_GO, KAFKAJS)
+
+
+def _python(name: str, program: str) -> OtherClient:
+    """It needs no building; all of its cases are run with those of the others, some always (test_python_clients.py)."""
+    path = _PROGRAMS / "python" / program
+    return OtherClient(name, (sys.executable, "-W", "ignore", str(path)), _BUILT)
+
+
+LIBRDKAFKA: Final = _python("librdkafka", "librdkafka.py")
+KAFKA_PYTHON: Final = _python("kafka-python", "kafka_python.py")
+AIOKAFKA: Final = _python("aiokafka", "aiokafka_client.py")
+IN_PYTHON: Final = (LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
+CLIENTS: Final = (FRANZ_GO, KAFKAJS, *IN_PYTHON)

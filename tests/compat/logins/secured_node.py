@@ -49,7 +49,12 @@ class SecuredNode:
 
     def settings(self, listener: str, topic: str, **more: Any) -> dict[str, Any]:
         """Those of a client of another language."""
-        settings = {"servers": self.addresses[listener], "topic": topic, **more}
+        settings = {
+            "servers": self.addresses[listener],
+            "protocol": listener,
+            "topic": topic,
+            **more,
+        }
         if listener.endswith("SSL"):
             settings = {"authority": self.path("test-authority"), **settings}
         return settings
