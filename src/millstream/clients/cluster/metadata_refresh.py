@@ -111,7 +111,8 @@ class MetadataRefresh:
         if self._connections.any_failed or otherwise in self._said:
             return
         self._said[otherwise] = now_ms
-        _LOGGER.warning("%s; still waiting", otherwise)
+        why = "" if self._last_error is None else f" ({self._last_error})"
+        _LOGGER.warning("%s%s; still waiting", otherwise, why)
 
     def raise_refusal(self) -> None:
         """Raises a refusal once, for a caller that waits for something else than metadata, and asks anew."""

@@ -100,10 +100,7 @@ def tls_failure(address: Address, error: Exception) -> KafkaError:
             f"{address} does not speak TLS; set security_protocol to PLAINTEXT or SASL_PLAINTEXT"
         )
     if "ALERT" in reason:
-        return SslAuthenticationFailed(
-            f"{address} refused the TLS handshake ({reason.replace('_', ' ').lower()}); it may want a"
-            " certificate of ours (ssl_keystore_location) that it believes, or other versions of TLS"
-        )
+        return SslAuthenticationFailed(f"{address} {_refusal_of_ours(reason)}")
     if isinstance(error, ssl.SSLError):
         return NetworkException(f"{address}: the TLS handshake failed: {error}")
     return NetworkException(
@@ -112,10 +109,29 @@ def tls_failure(address: Address, error: Exception) -> KafkaError:
     )
 
 
+def _refusal_of_ours(alert: str) -> str:
+    """Returns what to do where the broker ended a handshake with an alert. Java says of all certificates that
+    they are bad or unknown, which may mean each of these.
+    """
+    if alert.endswith("CERTIFICATE_REQUIRED"):
+        return "lets nobody in without a certificate; name ours in ssl_keystore_location"
+    if alert.endswith("CERTIFICATE_EXPIRED"):
+        return "refused our certificate, which has expired; name a new one in ssl_keystore_location"
+    if alert.endswith("UNKNOWN_CA"):
+        return (
+            "refused our certificate, whose authority is not in its trust store; name one in"
+            " ssl_keystore_location that an authority there has issued"
+        )
+    return (
+        f"refused the TLS handshake ({alert.replace('_', ' ').lower()}); it may want a"
+        " certificate of ours (ssl_keystore_location) that it believes, or other versions of TLS"
+    )
+
+
 def _certificate_fault(address: Address, error: ssl.SSLCertVerificationError) -> str:
     code, said = error.verify_code, error.verify_message
     if code == _EXPIRED:
-        return f"its certificate has expired ({said})"
+        return f"its certificate has expired ({said}), unless the clock here is wrong; whoever runs it must renew it"
     if code == _NOT_YET_VALID:
         return f"its certificate is not valid yet ({said}); is the clock right?"
     if code in _OTHER_HOST:

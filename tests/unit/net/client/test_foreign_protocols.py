@@ -27,8 +27,10 @@ def test_the_first_bytes_tell(first_bytes: bytes, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("protocol", "answers", "sentence"),
     [
-        ("PLAINTEXT", 0, "try security_protocol=SSL"),
+        ("PLAINTEXT", 0, "try security_protocol=SSL or SASL_SSL"),
+        ("SASL_PLAINTEXT", 0, "try security_protocol=SASL_SSL"),
         ("SSL", 0, "may want a certificate of ours"),
+        ("SSL", 0, "or one with a name that its ssl.principal.mapping.rules know"),
         ("PLAINTEXT", 1, "try security_protocol=SASL_PLAINTEXT"),
         ("SSL", 1, "try security_protocol=SASL_SSL"),
     ],

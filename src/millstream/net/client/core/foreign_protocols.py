@@ -22,9 +22,13 @@ def early_end(security_protocol: str, answers: int) -> str:
     """
     encrypted = security_protocol.endswith("SSL")
     if answers == 0 and encrypted:
-        return " before it answered; it may want a certificate of ours (ssl_keystore_location)"
+        return (
+            " before it answered; it may want a certificate of ours (ssl_keystore_location), or one"
+            " with a name that its ssl.principal.mapping.rules know"
+        )
     if answers == 0:
-        return " before it answered; listeners for TLS do that: try security_protocol=SSL"
+        wanted = "SASL_SSL" if security_protocol.startswith("SASL") else "SSL or SASL_SSL"
+        return f" before it answered; listeners for TLS do that: try security_protocol={wanted}"
     if answers == 1 and not security_protocol.startswith("SASL"):
         wanted = "SASL_SSL" if encrypted else "SASL_PLAINTEXT"
         return f" after ApiVersions; listeners for SASL do that: try security_protocol={wanted}"
