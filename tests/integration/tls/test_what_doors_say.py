@@ -17,7 +17,6 @@ from millstream.clients.cluster.cluster import require_listener
 from millstream.clients.config import ClientConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.errors import KafkaError
-from millstream.net.client.tls import SslAuthenticationFailed
 from millstream.security.jaas import MODULES
 from millstream.testing.node_runner import ThreadNode
 from tests.integration.clients.refusals import refusal

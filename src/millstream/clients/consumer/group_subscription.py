@@ -42,6 +42,8 @@ class GroupSubscription:
         self._scope = scope
         self._before_giving_up = before_giving_up
         self._member: Member | None = None
+        self._leaving: Member | None = None
+        """Of an unsubscribe() that has not come to its end, and never does where it is cancelled."""
         self._unsubscribe_task: asyncio.Task[None] | None = None
 
     def assign(self, wanted: Sequence[TopicPartition]) -> None:
@@ -114,8 +116,9 @@ class GroupSubscription:
     async def leave(self) -> None:
         """Leaves the group for good. Assigned partitions need no leaving."""
         await self.end_unsubscribing()
-        if self._member is not None:
-            await self._member.leave()
+        for member in (self._leaving, self._member):
+            if member is not None:
+                await member.leave()
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         if self._member is not None:
@@ -158,8 +161,9 @@ class GroupSubscription:
     async def _unsubscribe(self) -> None:
         if self._member is not None:
             await self._before_giving_up()
-            member, self._member = self._member, None
-            await member.leave()
+            self._leaving, self._member = self._member, None
+            await self._leaving.leave()
+            self._leaving = None
         self._forget()
 
     def _forget(self) -> None:

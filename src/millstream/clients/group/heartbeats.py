@@ -46,10 +46,13 @@ class Heartbeats(Generic[Request, Response]):
     """Awaited when the application has not polled for too long."""
     _wanted: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
+    _goodbye: Request | None = None
+    """Begun, and answered neither yes nor no."""
 
     def keep_beating(self, now_ms: int) -> None:
         """Starts the task where there is none, else has it say at once what is new."""
         if self._task is None or self._task.done():
+            self._goodbye = None
             self._task = self.scope.start(self._beat(), "heartbeats")
         elif self.manager.membership.heartbeat_due_ms(now_ms) == 0:
             self.wake()
@@ -66,13 +69,21 @@ class Heartbeats(Generic[Request, Response]):
             self._task = None
 
     async def say_goodbye(self, request: Request | None) -> None:
-        """Sends the last request, if any. A coordinator that cannot be told finds out when the session ends."""
-        if request is None:
+        """Sends the last request, if any. A coordinator that cannot be told finds out when the session ends.
+
+        One that was cancelled in the middle is said again: a goodbye for want of polls by `stop()`, that of an
+        `unsubscribe()` by `close()`. Kafka's client does not cancel it, its `close()` waits for it
+        (`ConsumerNetworkThread.sendUnsentRequests`). A coordinator that heard it already does not know the member, and says so.
+        """
+        if request is not None:
+            self._goodbye = request
+        if self._goodbye is None:
             return
         try:
-            await self.ask(await self._connection(), request)
+            await self.ask(await self._connection(), self._goodbye)
         except KafkaError:
             self.cluster.forget_coordinator(self.group_id)
+        self._goodbye = None
 
     async def _beat(self) -> None:
         while True:

@@ -5,7 +5,8 @@
     NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE           looked for again     after a back-off
     COORDINATOR_LOAD_IN_PROGRESS, or that of a topic     known                after a back-off
     another error: the member is fenced, or has failed   known                when the membership says
-    nothing                                              looked for again     after a back-off, if ever
+    nothing, since none could be reached                 looked for again     after a back-off
+    nothing, since a login or a certificate is refused   looked for again     when the membership says, if ever
 
 A member whose application has not polled for `max.poll.interval.ms` leaves at that moment; a session is timed by the
 coordinator alone. What is said, and what an answer means, is its membership's own. Nothing is sent or awaited here.
@@ -102,8 +103,6 @@ class HeartbeatRequestManager(Generic[Request, Response]):
     backoff: Backoff
     random: Random
     max_poll_interval_ms: int = 0
-    outlives_refusal: bool = True
-    """Somebody else tells that nothing listens anywhere."""
     poll_deadline_ms: int | None = None
     """None where nobody polls, or a poll may take as long as it likes."""
     has_lost_coordinator: bool = False
@@ -149,8 +148,8 @@ class HeartbeatRequestManager(Generic[Request, Response]):
         self.has_lost_coordinator = coordinator_may_have_moved(error)
         self.membership.handle_failure()
         self._back_off(now_ms)
-        is_refusal = isinstance(error, BrokerNotAvailable)
-        may_pass = error.retriable or (is_refusal and self.outlives_refusal)
+        # Where nothing listens, whoever polls is told by the metadata, and an application by its start; the cluster may restart.
+        may_pass = error.retriable or isinstance(error, BrokerNotAvailable)
         return None if may_pass else self.membership.fail(error)
 
     def _back_off(self, now_ms: int) -> None:

@@ -60,9 +60,7 @@ class StreamsMember:
             self._cluster,
             self._scope,
             policy.group_id,
-            HeartbeatRequestManager(
-                self.membership, self._cluster.backoff, self._cluster.random, outlives_refusal=False
-            ),
+            HeartbeatRequestManager(self.membership, self._cluster.backoff, self._cluster.random),
             heartbeat_sender(ApiKey.STREAMS_GROUP_HEARTBEAT, StreamsGroupHeartbeatResponse),
             self._on_heartbeat,
         )
