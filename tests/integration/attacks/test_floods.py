@@ -98,3 +98,17 @@ def test_newcomers_who_are_all_shut_out_are_a_fault_where_there_is_room(
     measured = Measured(calm=well, flooded={**well, "login failed": [0.0]})
     _judge(measured, FLOODS[name])
     assert measured.faults == faults
+
+
+def test_what_is_judged_has_its_limit_beside_it() -> None:
+    """Twice the calm, and 50 ms at least; logins of newcomers and the echo are told, not judged."""
+    calm = {"produce": [40.0], "fetch": [1.0], "login": [2.0]}
+    measured = Measured(calm=calm, flooded={**calm, "produce": [90.0]}, seconds=1.0)
+    _judge(measured, FLOODS["100 guessers over TLS"])
+    rows = [line.split() for line in str(measured).splitlines()[1:4]]
+    assert {row[0]: row[8] for row in rows} == {
+        "produce": "80.00",
+        "fetch": "50.00",
+        "login": "none",
+    }
+    assert measured.faults == ["produce: p99 90.0 ms, 40.0 in the calm, 80.0 allowed"]
