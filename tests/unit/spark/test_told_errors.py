@@ -96,3 +96,13 @@ def test_spark_sees_the_signature_by_which_it_tells_the_kinds_of_sources_apart()
         "start",
         "limit",
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["initialOffset", "prepareForTriggerAvailableNow", "latestOffset", "partitions", "read"],
+)
+def test_a_stream_that_may_not_read_says_so_in_one_line_wherever_spark_asks_first(
+    name: str,
+) -> None:
+    assert hasattr(getattr(StreamReader, name), "__wrapped__")

@@ -134,6 +134,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         limit = self._options.records_per_trigger_max
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
+    @in_one_line
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         self._find_cluster()
         self._last = look_up(self._options, LATEST)
