@@ -36,6 +36,8 @@ class Refusals:
     """Of the server's certificate, which the client does not believe."""
     another_host: str
     """Of the server's certificate, which is for another host."""
+    expired_server: str
+    """Of the server's certificate, which has expired."""
     write: str
     """Of a topic to which the user may not write."""
     read: str
@@ -50,6 +52,7 @@ OF: Final[dict[OtherClient, Refusals]] = {
         unmapped="broker closed the connection immediately during api versions negotiation.*",
         another_authority="unable to dial: tls: failed to verify certificate: x509: certificate signed by unknown authority.*",
         another_host="unable to dial: tls: failed to verify certificate: x509: certificate is (not )?valid for .* localhost",
+        expired_server="unable to dial: tls: failed to verify certificate: x509: certificate has expired or is not yet valid: .*",
         write="TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: .*",
         read="TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: .*",
     ),
@@ -59,6 +62,7 @@ OF: Final[dict[OtherClient, Refusals]] = {
         unmapped="KafkaJSNumberOfRetriesExceeded: Closed connection",
         another_authority="KafkaJSNumberOfRetriesExceeded: Connection error: (unable to verify the first certificate|self-signed certificate in certificate chain)",
         another_host="KafkaJSNumberOfRetriesExceeded: Connection error: .*does not match certificate's altnames.*",
+        expired_server="KafkaJSNumberOfRetriesExceeded: Connection error: certificate has expired",
         write="KafkaJSNonRetriableError: Not authorized to access topics: .*",
         read="KafkaJSNonRetriableError: Not authorized to access topics: .*",
         bearer_token="KafkaJSNonRetriableError: Request is not valid given the current SASL state",
@@ -69,6 +73,7 @@ OF: Final[dict[OtherClient, Refusals]] = {
         unmapped="(_ALL_BROKERS_DOWN: ./. brokers are down|_TRANSPORT: .*Disconnected.*)",
         another_authority="_(SSL|TRANSPORT): .*certificate verify failed.*",
         another_host="_(SSL|TRANSPORT): .*certificate verify failed.*",
+        expired_server="_(SSL|TRANSPORT): .*certificate verify failed.*",
         write="TOPIC_AUTHORIZATION_FAILED: Broker: Topic authorization failed",
         read="TOPIC_AUTHORIZATION_FAILED: .*Topic authorization failed",
     ),
@@ -78,6 +83,7 @@ OF: Final[dict[OtherClient, Refusals]] = {
         unmapped=f"KafkaConnectionError: {_CONNECTION_LOST}",
         another_authority="KafkaConnectionError: Handshake failed: .*certificate verify failed: (unable to get local issuer certificate|self-signed certificate in certificate chain).*",
         another_host="KafkaConnectionError: Handshake failed: .*certificate is not valid for 'localhost'.*",
+        expired_server="KafkaConnectionError: Handshake failed: .*certificate has expired.*",
         write=".*TopicAuthorizationFailedError: .*",
         read=".*TopicAuthorizationFailedError: .*",
     ),
@@ -87,6 +93,7 @@ OF: Final[dict[OtherClient, Refusals]] = {
         unmapped="KafkaConnectionError: .* closed",
         another_authority="KafkaConnectionError: .*certificate verify failed: (unable to get local issuer certificate|self-signed certificate in certificate chain).*",
         another_host="KafkaConnectionError: .*certificate is not valid for 'localhost'.*",
+        expired_server="KafkaConnectionError: .*certificate has expired.*",
         write="TopicAuthorizationFailedError: .*",
         read="TopicAuthorizationFailedError: .*",
         bearer_token="KafkaError: KafkaError: it knows of no broker",

@@ -34,6 +34,8 @@ WRITER, STRANGER = "writer", "stranger"
 TOPICS: Final = "topic-"
 """With what the names of topics begin that users have rights to."""
 ITS_CERTIFICATE: Final = "app-one"
+OLD: Final = "OLD"
+"""The listener with TLS whose own certificate has expired."""
 _MAPPED: Final = "one"
 """Who shows that certificate."""
 
@@ -49,13 +51,14 @@ class SecuredNode:
 
     def settings(self, listener: str, topic: str, **more: Any) -> dict[str, Any]:
         """Those of a client of another language."""
+        protocol = "SSL" if listener == OLD else listener
         settings = {
             "servers": self.addresses[listener],
-            "protocol": listener,
+            "protocol": protocol,
             "topic": topic,
             **more,
         }
-        if listener.endswith("SSL"):
+        if protocol.endswith("SSL"):
             settings = {"authority": self.path("test-authority"), **settings}
         return settings
 
@@ -104,7 +107,8 @@ def secured_node(kind: Kind, directory: Path) -> Iterator[SecuredNode]:
         (directory / name).mkdir()
         issuers.append(TokenIssuer(directory / name))
     addresses = {
-        name: f"127.0.0.1:{port}" for name, port in free_ports("SASL_PLAINTEXT", "SASL_SSL", "SSL")
+        name: f"127.0.0.1:{port}"
+        for name, port in free_ports("SASL_PLAINTEXT", "SASL_SSL", "SSL", OLD)
     }
     keys = issuers[0].keys.as_uri()
     with pytest.MonkeyPatch.context() as patch:
@@ -118,7 +122,8 @@ def secured_node(kind: Kind, directory: Path) -> Iterator[SecuredNode]:
 
 
 def _settings(directory: Path, addresses: dict[str, str], issuer: TokenIssuer) -> dict[str, str]:
-    protocols = {name: name for name in ("PLAINTEXT", *addresses)} | {"CONTROLLER": "PLAINTEXT"}
+    protocols = {name: name for name in ("PLAINTEXT", *addresses)}
+    protocols |= {"CONTROLLER": "PLAINTEXT", OLD: "SSL"}
     listeners = {"PLAINTEXT": "{client}", **addresses, "CONTROLLER": "{controller}"}
     settings = {
         "listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
@@ -131,6 +136,7 @@ def _settings(directory: Path, addresses: dict[str, str], issuer: TokenIssuer) -
         "ssl.keystore.location": str(directory / "broker.pem"),
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(directory / "test-authority.pem"),
+        "listener.name.old.ssl.keystore.location": str(directory / "expired.pem"),
         "listener.name.ssl.ssl.client.auth": "required",
         "listener.name.ssl.ssl.principal.mapping.rules": "RULE:^CN=app-(.*)$/$1/",
     }

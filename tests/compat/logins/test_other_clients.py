@@ -11,6 +11,7 @@ from tests.compat.logins import refusals
 from tests.compat.logins.clients import OtherClient
 from tests.compat.logins.secured_node import (
     ITS_CERTIFICATE,
+    OLD,
     SASL_LISTENERS,
     STRANGER,
     WRITER,
@@ -144,6 +145,13 @@ def test_a_client_that_reaches_another_host_than_the_certificate_names_does_not_
     port = settings["servers"].rpartition(":")[2]
     said = client.says({**settings, "servers": f"localhost:{port}"})
     refusals.check(said, refusals.OF[client].another_host)
+
+
+def test_a_client_that_is_shown_an_expired_certificate_does_not_log_in(
+    node: SecuredNode, client: OtherClient
+) -> None:
+    said = client.says(node.settings(OLD, "topic-any"))
+    refusals.check(said, refusals.OF[client].expired_server)
 
 
 # Rights
