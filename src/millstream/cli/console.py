@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import sys
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Final, NoReturn
 
 import click
@@ -26,7 +25,6 @@ from millstream.cli.terminal import printable
 from millstream.errors import ConfigError, KafkaError
 from millstream.net.loopback import is_loopback
 
-_NEEDED: Final = ("starlette", "uvicorn", "jinja2")
 _DEFAULT_PORT: Final = 8080
 _FIRST_LOOK_MS: Final = 1_000
 
@@ -92,8 +90,9 @@ def console(
     access rules let them see.
     """
     from millstream.clients.config import ClientConfig
+    from millstream.runtime.extras import missing_packages
 
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    missing = missing_packages("console")
     if missing:
         _fail(f"{', '.join(missing)} not installed: pip install 'millstream[console]'", code=2)
     try:

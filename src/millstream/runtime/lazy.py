@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
-def names_of(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
+def names_of(
+    package: str, modules: Mapping[str, str], *, extras: tuple[str, ...] = ()
+) -> Callable[[str], object]:
     """Returns the package's `__getattr__` (PEP 562).
 
-    `modules`: by module, relative to nothing, its names with spaces between.
+    `modules`: by module, relative to nothing, its names with spaces between. `extras`: those whose
+    packages they may need.
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
@@ -26,6 +29,11 @@ def names_of(package: str, modules: Mapping[str, str]) -> Callable[[str], object
             if instead is not None:  # `from … import …` would hide the words of an AttributeError
                 raise ImportError(instead)
             raise AttributeError(f"module {package} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        if not extras:
+            return getattr(import_module(homes[name]), name)
+        from millstream.runtime.extras import explain_missing
+
+        with explain_missing(f"{package}.{name}", *extras):
+            return getattr(import_module(homes[name]), name)
 
     return get

@@ -56,6 +56,7 @@ else:
             "millstream.spark.data_source": "FORMAT register",
             "millstream.streams.runtime.errors": "DataLoss",
         },
+        extras=("spark", "queries"),
     )
 
 __all__ = [

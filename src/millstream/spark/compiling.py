@@ -64,7 +64,7 @@ def _installed() -> str:
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise ConfigError(
-            "there is no Spark here: install pyspark, or set SPARK_HOME to an installation of Spark 4"
+            "there is no Spark here: pip install 'millstream[spark]', or set SPARK_HOME to an installation of Spark 4"
         )
     return str(Path(found.origin).parent)
 

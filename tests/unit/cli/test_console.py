@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millstream.cli import console
 from millstream.cli.main import main
 
 
 def test_a_missing_extra_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "find_spec", lambda name: None if name == "jinja2" else object())
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     result = CliRunner().invoke(main, ["console"])
     assert result.exit_code == 2
     assert (

@@ -17,6 +17,7 @@ from millstream.broker.services import BackgroundTasks, Metadata
 from millstream.errors import ConfigError
 from millstream.net.server.login_gate import LoginRules, WorkerPool
 from millstream.runtime import Clock
+from millstream.runtime.extras import MissingExtra, explain_missing
 from millstream.security.login.login import Mechanism
 from millstream.security.login.mechanism import SaslServer
 from millstream.security.login.oauthbearer_server import BearerIdentity, OAuthBearerServer
@@ -91,12 +92,11 @@ class NodeLogins:
 
     def _validate(self, bearers: BearerSettings) -> Callable[[str], BearerIdentity]:
         try:
-            from millstream.broker.login.issuer_keys import FetchedKeys
-            from millstream.broker.login.jwt_validation import TokenValidator
-        except ImportError as missing:
-            raise ConfigError(
-                f"OAUTHBEARER needs {missing.name}: pip install 'millstream[oauth]'"
-            ) from None
+            with explain_missing("OAUTHBEARER", "oauth"):
+                from millstream.broker.login.issuer_keys import FetchedKeys
+                from millstream.broker.login.jwt_validation import TokenValidator
+        except MissingExtra as missing:
+            raise ConfigError(str(missing)) from missing
         keys = FetchedKeys(bearers, self._clock)
         self._tasks.start(keys.run(), "keys of token issuers")
         return TokenValidator(bearers, keys, self._clock.wall_ms).validate

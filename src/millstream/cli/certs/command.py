@@ -63,10 +63,13 @@ def dev(directory: str, hosts: tuple[str, ...]) -> None:
     """Make an authority, a node's and a client's certificate in DIRECTORY, with a server.properties and a
     client.properties that use them.
     """
+    from millstream.runtime.extras import MissingExtra, explain_missing
+
     try:
-        from millstream.cli.certs.issuing import DevelopmentAuthority
-    except ImportError as missing:
-        _fail(f"certificates are made with {missing.name}: pip install 'millstream[tls]'")
+        with explain_missing("making certificates", "tls"):
+            from millstream.cli.certs.issuing import DevelopmentAuthority
+    except MissingExtra as missing:
+        _fail(str(missing))
     path = Path(directory).absolute()
     names = tuple(dict.fromkeys((*_HOSTS, *hosts)))
     words = {"directory": path, "hosts": ", ".join(names)}

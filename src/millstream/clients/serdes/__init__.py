@@ -3,7 +3,6 @@ Protobuf, MessagePack.
 """
 
 from millstream.clients.serdes.avro_data import avro
-from millstream.clients.serdes.extras import MissingExtra
 from millstream.clients.serdes.json_text import json
 from millstream.clients.serdes.lists import list_of
 from millstream.clients.serdes.message_pack import msgpack
@@ -21,6 +20,7 @@ from millstream.clients.serdes.primitives import (
 )
 from millstream.clients.serdes.protobuf_messages import protobuf
 from millstream.clients.serdes.serde import Serde
+from millstream.runtime.extras import MissingExtra
 
 __all__ = [
     "MissingExtra",

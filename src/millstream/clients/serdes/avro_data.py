@@ -12,9 +12,9 @@ from io import BytesIO
 from numbers import Number
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.json_text import made_with
 from millstream.clients.serdes.serde import Serde
+from millstream.runtime.extras import library
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar, overload
 
-from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.json_text import Default, Document, made_with
 from millstream.clients.serdes.serde import Serde
+from millstream.runtime.extras import library
 
 T = TypeVar("T")
 

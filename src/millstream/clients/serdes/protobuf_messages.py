@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.serde import Serde
+from millstream.runtime.extras import library
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.registry import Limits, RegisteredSchema, SchemaRegistry
 from millstream.errors import ConfigError
+from millstream.runtime.extras import library
 from millstream.spark.formats.column_formats import ColumnFormat, Registry
 from millstream.spark.named_functions import function_named
 

@@ -219,7 +219,7 @@ def test_a_format_without_its_library_names_the_command_that_installs_it(
     def nothing_there(name: str):
         raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
 
-    monkeypatch.setattr("millstream.clients.serdes.extras.import_module", nothing_there)
+    monkeypatch.setattr("millstream.runtime.extras.import_module", nothing_there)
     with pytest.raises(MissingExtra, match=rf"pip install 'millstream\[{extra}\]'"):
         make()
 
@@ -230,7 +230,7 @@ def test_a_library_that_lacks_something_of_its_own_is_not_called_missing(
     def broken(name: str):
         raise ModuleNotFoundError("No module named 'zlib'", name="zlib")
 
-    monkeypatch.setattr("millstream.clients.serdes.extras.import_module", broken)
+    monkeypatch.setattr("millstream.runtime.extras.import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="zlib"):
         avro(SCHEMA)
 

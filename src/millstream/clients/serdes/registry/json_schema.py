@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeVar, Unpack, overload
 
-from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.json_text import (
     Document,
     made_with,
@@ -17,6 +16,7 @@ from millstream.clients.serdes.json_text import (
 from millstream.clients.serdes.registry.client import SchemaRegistry
 from millstream.clients.serdes.registry.serde import RegistrySerde, SchemaUse, SchemaUseOptions
 from millstream.clients.serdes.registry.values import Schema
+from millstream.runtime.extras import library
 
 T = TypeVar("T")
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast
 
-from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.protobuf_messages import write_message
 from millstream.clients.serdes.registry.client import SchemaRegistry
 from millstream.clients.serdes.registry.serde import RegistrySerde, SchemaUse, SchemaUseOptions
 from millstream.clients.serdes.registry.values import RegisteredSchema, Schema, SchemaReference
 from millstream.clients.serdes.registry.wire_format import read_indexes
+from millstream.runtime.extras import library
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.types import DataType
 
-from millstream.clients.serdes.extras import library
+from millstream.runtime.extras import library
 from millstream.spark.formats.column_formats import ColumnFormat, RowFormat
 from millstream.spark.formats.ddl_types import type_of_text
 from millstream.spark.formats.row_types import type_of_avro, type_of_ddl, type_of_message

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pyspark.sql.types import DataType
 
-from millstream.clients.serdes.extras import MissingExtra
 from millstream.clients.serdes.registry import SchemaNotFound, SchemaRegistryError
+from millstream.runtime.extras import MissingExtra
 from millstream.spark.dead_letters import error_of
 from millstream.spark.formats.column_formats import ColumnFormat, Registry, RowFormat
 from millstream.spark.formats.schemas import function_of

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
 from millstream.clients.serdes.avro_data import avro
-from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.json_text import read_exact_json
 from millstream.clients.serdes.registry import confluent_avro, confluent_protobuf, for_topic
+from millstream.runtime.extras import library
 from millstream.spark.formats.column_formats import ColumnFormat, Registry, RowFormat
 from millstream.spark.formats.row_types import type_of_avro, type_of_ddl, type_of_message
 from millstream.spark.formats.schemas import client_of, function_of, message_class, newest_schema
