@@ -25,8 +25,19 @@ LEAVES = [
     "millstream.records.writer",
 ]
 
-ASKS_FOR_METADATA = {"egg_info", "dist_info"}
-"""Commands with which pip asks, before it builds: they need no C, which takes a while to make."""
+NEEDS_NO_C = {"egg_info", "dist_info", "sdist"}
+"""Commands with which pip asks, before it builds, and what packs the sources: C takes a while to make."""
+
+
+def say(sentence: str) -> None:
+    """Tells who waits for a build, also at the terminal, as pip keeps what a build prints to itself."""
+    sys.stderr.write(f"{sentence}\n")
+    if not sys.stderr.isatty():
+        try:
+            with Path("/dev/tty").open("w") as terminal:
+                terminal.write(f"\r{sentence}\n")  # over the line that pip turns its wheel in
+        except OSError:
+            pass  # nobody sits at one
 
 
 def a_compiler_works() -> bool:
@@ -40,7 +51,7 @@ def a_compiler_works() -> bool:
         try:
             compiler.compile([str(source)], output_dir=directory, include_dirs=headers)
         except (CompileError, DistutilsPlatformError) as refused:
-            sys.stderr.write(f"building without compiled parts: no C compiler works ({refused})\n")
+            say(f"millstream: building without compiled parts, no C compiler works ({refused})")
             return False
     return True
 
@@ -89,7 +100,7 @@ def requests() -> list[Extension]:
             group_name=finder.library_name(digest).removesuffix("__mypyc"),
         )
     except SystemExit as refused:  # mypy has said why
-        sys.stderr.write(f"building without compiled requests: mypy ended with {refused}\n")
+        say(f"millstream: building without compiled requests, mypy ended with {refused}")
         return []
     for extension in built:
         if extension.name in finder.MODULES:
@@ -101,8 +112,9 @@ def requests() -> list[Extension]:
 
 
 def extensions() -> list[Extension]:
-    if ASKS_FOR_METADATA.intersection(sys.argv) or not a_compiler_works():
+    if NEEDS_NO_C.intersection(sys.argv) or not a_compiler_works():
         return []
+    say("millstream: compiling the inner loops, which takes about a minute")
     built = [*requests(), *leaves()]  # the largest first: it takes as long as all others beside it
     for extension in built:
         extension.optional = True
