@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin/python
 # Three on the two processors of CI: one of them mostly waits, for Spark or for a broker.
 PYTEST_FLAGS ?= -n 3 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-rights oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python compat-logins attacks cluster cluster-kills faults fuzz sim soak lock wheel wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-compaction oracle-clients oracle-cluster oracle-dataframes oracle-rights oracle-streams oracle-spark oracle-applications oracle-alignment oracle-connector compat-kafka-python compat-logins attacks cluster cluster-kills faults fuzz sim soak lock sdist wheel wheels sbom wheel-check audit setup-demo setup-dev check-types check-style clean speed-turns
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -126,7 +126,16 @@ lock: setup-dev  ## pin what requirements/*.in want; `make lock LOCK_FLAGS=--upg
 wheel: setup-dev  ## a wheel with compiled parts, for this Python: dist/millstream-*.whl
 	@scripts/wheel dist
 
-wheel-check: setup-dev  ## the tests of a wheel, which is built for them: three minutes
+sdist: setup-dev  ## the sources, packed: dist/millstream-*.tar.gz
+	@scripts/sdist dist
+
+wheels: setup-dev  ## wheels of all Pythons and processors of this kind of machine, by cibuildwheel: needs Docker or Podman, or a Mac
+	@scripts/wheels
+
+sbom: setup-dev  ## what `pip install millstream` brings, as CycloneDX: dist/millstream-*.cdx.json
+	@scripts/sbom
+
+wheel-check: setup-dev  ## the tests of a wheel, which is built for them, and of what else is given away: five minutes
 	@$(PYTHON_BIN) -m pytest -m wheel $(PYTEST_FLAGS) tests/integration/packaging
 
 clean:  ## forget the environment and everything built
