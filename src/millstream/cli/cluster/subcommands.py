@@ -11,11 +11,13 @@ from millstream.cli.cluster.features import features
 from millstream.cli.cluster.leader_elections import elect_leaders
 from millstream.cli.cluster.log_dirs import log_dirs
 from millstream.cli.cluster.quorum import quorum
+from millstream.cli.cluster.ready import ready
 from millstream.cli.cluster.reassignment.command import reassign
 from millstream.cli.cluster.status import status
 
 SUBCOMMANDS: Final[tuple[click.Command, ...]] = (
     status,
+    ready,
     quorum,
     brokers,
     features,

@@ -127,5 +127,5 @@ def test_features_are_wanted_one_by_one_or_by_a_release() -> None:
 
 def test_every_subcommand_can_be_asked_for_help() -> None:
     assert sorted(cluster.commands) == [
-        "brokers", "elect-leaders", "features", "log-dirs", "quorum", "reassign", "status",
+        "brokers", "elect-leaders", "features", "log-dirs", "quorum", "ready", "reassign", "status",
     ]  # fmt: skip
