@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import stat
+import sys
 import time
 from collections.abc import Sequence
 
@@ -81,7 +82,12 @@ class SystemFile:
         self._size = size
 
     def sync(self) -> None:
-        os.fdatasync(self._descriptor)
+        if (
+            sys.platform == "darwin"
+        ):  # fsync leaves it in the memory of the disk there, and there is no fdatasync
+            fcntl.fcntl(self._descriptor, fcntl.F_FULLFSYNC)
+        else:
+            os.fdatasync(self._descriptor)
 
     def fileno(self) -> int:
         return self._descriptor

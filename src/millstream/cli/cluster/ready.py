@@ -1,8 +1,8 @@
 """`millstream cluster ready`: whether one node is ready, by its own page.
 
-For health checks of containers, and for units that wait for a node. It asks no listener of Kafka's protocol, so it needs no
-login, and no address that the node gives to clients. Exit code 0 when the node is ready, 1 when it is not, 5 when it
-does not answer.
+For health checks of containers, and for units that wait for a node. It asks no listener of Kafka's protocol, so it
+needs no login, and no address that the node gives to clients. Exit code 0 when the node is ready, 1 when it is not, 5
+when it does not answer.
 """
 
 from __future__ import annotations
