@@ -29,9 +29,9 @@ NEEDS_NO_C = {"egg_info", "dist_info", "sdist"}
 """Commands with which pip asks, before it builds, and what packs the sources: C takes a while to make."""
 
 
-def say(sentence: str) -> None:
+def say(sentence: str, reason: str = "") -> None:
     """Tells who waits for a build, also at the terminal, as pip keeps what a build prints to itself."""
-    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.write(f"{sentence}{reason}\n")
     if not sys.stderr.isatty():
         try:
             with Path("/dev/tty").open("w") as terminal:
@@ -51,7 +51,7 @@ def a_compiler_works() -> bool:
         try:
             compiler.compile([str(source)], output_dir=directory, include_dirs=headers)
         except (CompileError, DistutilsPlatformError) as refused:
-            say(f"millstream: building without compiled parts, no C compiler works ({refused})")
+            say("millstream: building without compiled parts, no C compiler works", f": {refused}")
             return False
     return True
 
@@ -100,7 +100,7 @@ def requests() -> list[Extension]:
             group_name=finder.library_name(digest).removesuffix("__mypyc"),
         )
     except SystemExit as refused:  # mypy has said why
-        say(f"millstream: building without compiled requests, mypy ended with {refused}")
+        say("millstream: building without compiled requests, mypy refuses them", f": {refused}")
         return []
     for extension in built:
         if extension.name in finder.MODULES:
