@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from millstream.runtime.extras import MODULES
 
 ROOT = Path(__file__).resolve().parents[2]
 WANTED = sorted((ROOT / "requirements").glob("*.in"))
@@ -19,6 +24,29 @@ HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 INDEX = re.compile(
     r"://|--(extra-)?index-url|--find-links|--trusted-host|(^|\s)-[if]\s|\s@\s", re.MULTILINE
 )
+
+
+OTHER_NAMES = {"google-re2": "re2"}
+"""Packages of the product whose modules have another name."""
+
+PLACES = {
+    "avro": ("clients/serdes/avro_data.py", "spark/formats/"),
+    "console": ("console/",),
+    "demo": ("cli/demo/",),
+    "json-schema": ("clients/serdes/registry/json_schema.py",),
+    "oauth": ("broker/login/jwt_validation.py",),
+    "protobuf": ("clients/serdes/", "spark/"),
+    "queries": ("streams/query_server/",),
+    "spark": ("spark/",),
+    "tls": ("cli/certs/issuing.py",),
+}
+"""By extra, where below src/millstream what it brings is imported by name."""
+
+COMES_WITH = {"py4j": "pyspark", "referencing": "jsonschema"}
+"""Modules of packages that those of an extra want themselves."""
+
+WHERE_OTHERS_HAVE_IT = {"cython", "pytest", "pytest_asyncio"}
+"""Imported where a build has it or in what pytest itself imports: the leaves, the plug-in."""
 
 
 def normalised(name: str) -> str:
@@ -105,3 +133,44 @@ def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> No
     assert documented() == wanted, (
         f"docs/dependencies.md lacks {wanted - documented()}, has too much {documented() - wanted}"
     )
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules of others that a file imports when it runs: what types need alone is left out."""
+    left: list[ast.AST] = [ast.parse(path.read_text())]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            left += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+            yield node.module
+        left += ast.iter_child_nodes(node)
+
+
+def is_of_an_extra(module: str, place: str) -> bool:
+    """Whether an extra brings the module where it is imported."""
+    wanted = COMES_WITH.get(module.partition(".")[0], module)
+    return any(
+        place.startswith(places) and f"{wanted}.".startswith(f"{brought}.")
+        for extra, places in PLACES.items()
+        for brought in MODULES[extra]
+    )
+
+
+def test_what_the_product_imports_is_installed_with_it_or_with_an_extra_of_its_place() -> None:
+    """NumPy was not: applications of Streams ended with "No module named" where nothing else had brought it."""
+    core = names(PROJECT["project"]["dependencies"])
+    always = {OTHER_NAMES.get(name, name) for name in core} | WHERE_OTHERS_HAVE_IT
+    always |= sys.stdlib_module_names | {"millstream"}
+    sources = ROOT / "src/millstream"
+    missing = [
+        f"{place} imports {module}"
+        for path in sorted(sources.rglob("*.py"))
+        for place in [path.relative_to(sources).as_posix()]
+        for module in imported(path)
+        if module.partition(".")[0] not in always and not is_of_an_extra(module, place)
+    ]
+    assert missing == []
