@@ -135,8 +135,8 @@ wheels: setup-dev  ## wheels of all Pythons and processors of this kind of machi
 sbom: setup-dev  ## what `pip install millstream` brings, as CycloneDX: dist/millstream-*.cdx.json
 	@scripts/sbom
 
-wheel-check: setup-dev  ## the tests of a wheel, which is built for them, and of what else is given away: five minutes
-	@$(PYTHON_BIN) -m pytest -m wheel $(PYTEST_FLAGS) tests/integration/packaging
+wheel-check: setup-dev  ## the tests of a wheel, which is built for them in minutes, and of what else is given away; `make wheel-check WHEEL=dist/millstream-….whl`: of that one
+	@MILLSTREAM_WHEEL=$(WHEEL) $(PYTHON_BIN) -m pytest -m wheel $(PYTEST_FLAGS) tests/integration/packaging
 
 clean:  ## forget the environment and everything built
 	rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -43,13 +43,14 @@ class FreshRoot:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._python = Path(sys.base_prefix)
+        self.python = self._python / "bin/python3"
         for name in ("dev", "proc", "tmp", "bin", "opt", self._python):
             (directory / str(name).lstrip("/")).mkdir(parents=True)
         for name in ("null", "urandom"):
             (directory / "dev" / name).touch()
         self._copy_with_libraries("/bin/sh", to="/bin/sh")
         modules = Path(sysconfig.get_config_var("DESTSHARED"))
-        for binary in (self._python / "bin/python3", *modules.glob("*.so")):
+        for binary in (self.python, *modules.glob("*.so")):
             self._copy_libraries(binary)
         for library in _WITH_EVERY_LINUX:
             self._copy_library(library)
