@@ -307,8 +307,8 @@ class MetadataDriver:
         try:
             await self._run()
         finally:
-            # What waits for the disk was told to nobody, and is not any more; `resign` is a step like those of the start.
-            self._is_running, self._unwritten = False, None
+            # What waits for the disk was told to nobody, and is not any more: it stays unwritten, so no other step is made.
+            self._is_running = False
             self._held.clear()
 
     async def _run(self) -> None:
@@ -337,7 +337,10 @@ class MetadataDriver:
                     await asyncio.sleep(_HANDING_OVER_POLL_S)
 
     def resign(self) -> None:
-        """Resigns as leader before a clean shutdown. From then on this replica neither stands nor fetches."""
+        """Resigns as leader before a clean shutdown, unless the last step of `run` waits for its disk still: then nothing is told any more.
+
+        From then on this replica neither stands nor fetches.
+        """
         self._step(ShutDown())
 
     def flush(self) -> None:

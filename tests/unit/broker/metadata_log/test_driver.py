@@ -187,6 +187,33 @@ def test_a_node_that_ends_while_its_disk_stands_still_writes_what_is_newer_last(
     asyncio.run(story())
 
 
+def test_a_node_that_ends_before_a_vote_is_written_gives_it_to_nobody_who_asks_once_more() -> None:
+    async def story() -> None:
+        w = World()
+        w.driver.start()
+        running = asyncio.create_task(w.driver.run())
+        await asyncio.sleep(0)
+        w.disk.stand_still()
+        voting = asyncio.create_task(w.vote(OTHER, EPOCH))
+        await w.disk.until_somebody_waits()
+        running.cancel()
+        await asyncio.wait([running])
+        sent = len(w.peers.sent)
+        again = asyncio.create_task(w.vote(OTHER, EPOCH))
+        w.driver.resign()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert [each.done() for each in (voting, again)] == [False] * 2, "no disk has it"
+        assert len(w.peers.sent) == sent
+        for each in (voting, again):
+            each.cancel()
+        await asyncio.wait([voting, again])
+        w.disk.may_go.set()
+        w.pool.close()
+
+    asyncio.run(story())
+
+
 def test_the_log_is_cut_while_the_loop_goes_on_and_only_then_fetched_again() -> None:
     async def story(w: World) -> None:
         begins = BeginQuorumEpochRequest(source=BrokerId(2), epoch=EPOCH, voter=w.own)
