@@ -22,7 +22,7 @@ from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.errors import MillstreamError
 from millstream.metadata.image import MetadataImage, PartitionImage
 from millstream.metadata.loader import MetadataBatch, PublishedImage
-from millstream.model import LeaderEpoch, Uuid
+from millstream.model import BrokerId, LeaderEpoch, Uuid
 from millstream.protocol.generated.metadata_records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
@@ -31,6 +31,7 @@ from millstream.protocol.generated.metadata_records import (
     RegisterControllerRecord,
     TopicRecord,
 )
+from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
     FetchSnapshotRequest,
     InboundRequest,
@@ -58,6 +59,11 @@ def _now_running() -> Life | None:
     if not isinstance(loop, ScheduledLoop) or loop.is_dead:
         return None
     return loop.owner if isinstance(loop.owner, Life) else None
+
+
+def _without_directory(state: ElectionState) -> tuple[LeaderEpoch, BrokerId, BrokerId | None]:
+    """The file of a static quorum has no directories."""
+    return state.epoch, state.leader_id, None if state.voted is None else state.voted.id
 
 
 class Observer:
@@ -147,6 +153,13 @@ class Observer:
         )
 
     def ready(self, life: Life, driver: MetadataDriver, ready: Ready) -> None:
+        """What a step is about to be told of stands on the disk: a replica that ends now would not deny it in its next life."""
+        if ready.send or ready.reply or ready.leadership is not None:
+            stored, told = driver._log.read_election_state(), driver._replica.quorum.role
+            self.require(
+                _without_directory(stored) == _without_directory(told.election_state),
+                f"{life.name} tells of {told.election_state}, and its disk has {stored}",
+            )
         if ready.truncate_to is not None:
             self.paths["metadata log truncated"] += 1
             self.require(

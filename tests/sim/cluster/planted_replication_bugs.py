@@ -189,7 +189,9 @@ def followers_say_what_is_on_no_disk(patch: Patch) -> None:
     """`millstream.flush.on.ack=always` is the leader's alone."""
     true_init = ReplicaFetcher.__init__
 
-    def init(self: ReplicaFetcher, leader: Any, services: FetcherServices, **more: Any) -> None:
-        true_init(self, leader, replace(services, syncs_first=lambda: False), **more)
+    def init(
+        self: ReplicaFetcher, leader: Any, services: FetcherServices, *more: Any, **named: Any
+    ) -> None:
+        true_init(self, leader, replace(services, syncs_first=lambda: False), *more, **named)
 
     patch.setattr(ReplicaFetcher, "__init__", init)

@@ -8,7 +8,7 @@ partition lose their power, or a leader is elected uncleanly), `forgives` says s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -16,13 +16,18 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
+from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.errors import KafkaError
+from millstream.log.append_info import AppendInfo
 from millstream.log.file_range import FileRange
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.image import PartitionImage
-from millstream.model import Uuid
+from millstream.model import TopicPartition, Uuid
 from millstream.records.batch import read_header
+from millstream.records.control import TransactionMarker
 from millstream.replication.partition import Partition
 from millstream.replication.replica_progress import ANY_BROKER_EPOCH
+from millstream.runtime import Instant
 from tests.sim.cluster.node import Life
 
 Key = tuple[Uuid, int]
@@ -96,6 +101,8 @@ class ReplicaObserver:
         self._count = count
         self._stirred: dict[Partition, Life] = {}
         self._leader_of: dict[tuple[Key, int], int] = {}
+        self._marked: dict[tuple[TopicPartition, TransactionMarker], tuple[Partition, int]] = {}
+        """Where the newest of equal markers stands, and the end after it."""
 
     # what was done
 
@@ -128,6 +135,25 @@ class ReplicaObserver:
                 f"{partition.topic_partition} is led in epoch {epoch} by nodes {first} and {life.node.id}",
             )
             self._stirred[partition] = life
+
+    def marked(self, partition: Partition, marker: TransactionMarker, end_offset: int) -> None:
+        if self._now_running() is not None:
+            self._marked[partition.topic_partition, marker] = partition, end_offset
+
+    def told_of_markers(
+        self, refusals: dict[TopicPartition, KafkaError | None], marker: TransactionMarker
+    ) -> None:
+        """Whoever coordinates a transaction forgets it once its markers were told: they are committed."""
+        life = self._now_running()
+        for name in [each for each, refusal in refusals.items() if refusal is None]:
+            partition, end = self._marked.get((name, marker), (None, 0))
+            if life is None or partition is None or self.forgives(partition):
+                continue
+            mark = partition.high_watermark
+            self._require(
+                mark >= end,
+                f"{life.name} tells of a marker in {name} that ends at {end}, and the mark is {mark}",
+            )
 
     # after each step
 
@@ -301,12 +327,25 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
 
         return Partition, name, method
 
-    register = BrokerSession.register
+    register, append_marker = BrokerSession.register, Partition.append_marker
+    write_markers = TransactionMarkers.write
 
     async def registered(session: BrokerSession, *args: Any) -> None:
         await register(session, *args)
         if (life := observer._now_running()) is not None:
             life.broker_epoch = session.broker_epoch
+
+    def marked(partition: Partition, marker: TransactionMarker, now: Instant) -> AppendInfo:
+        appended = append_marker(partition, marker, now)
+        observer.marked(partition, marker, appended.last_offset + 1)
+        return appended
+
+    async def markers_written(
+        markers: TransactionMarkers, partitions: Iterable[TopicPartition], marker: TransactionMarker
+    ) -> dict[TopicPartition, KafkaError | None]:
+        refusals = await write_markers(markers, partitions, marker)
+        observer.told_of_markers(refusals, marker)
+        return refusals
 
     with ExitStack() as stack:
         for owner, name, replacement in (
@@ -319,6 +358,8 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
             followed_by("append_fetched", observer.stirred),
             followed_by("make_cut", observer.stirred),
             (BrokerSession, "register", registered),
+            (Partition, "append_marker", marked),
+            (TransactionMarkers, "write", markers_written),
         ):
             stack.enter_context(mock.patch.object(owner, name, replacement))
         yield
