@@ -8,12 +8,15 @@ are late when it goes on. The clock of a loop may go at another pace than the ot
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import heapq
+import math
 import random
 import selectors
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
+from functools import partial
 from itertools import count
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
@@ -77,6 +80,19 @@ class _NumberedFuture(asyncio.Future[Any]):
         return self is other
 
 
+class _Work(_NumberedFuture):
+    """Work of a thread, and what comes of it. Nobody may wait for that any more: what has begun goes on, as threads do."""
+
+    cancelled_s = math.inf
+    """By the clock of its loop."""
+
+    def cancel(self, msg: Any = None) -> bool:
+        is_cancelled = super().cancel(msg)
+        if is_cancelled:
+            self.cancelled_s = self.get_loop().time()
+        return is_cancelled
+
+
 class ScheduledLoop(asyncio.SelectorEventLoop):
     """The loop of one process. Its threads take as long as `thread_s` says, and those of one executor end in order if it has one."""
 
@@ -97,6 +113,8 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
         self._selecting = _Selector()
         self._idle_from: dict[int, float] = {}
         self._task_numbers = count(1)
+        self._at_work: dict[_Work, tuple[float, Callable[[], Any]]] = {}
+        """When each began."""
         super().__init__(self._selecting)
         self.set_exception_handler(self._note_error)
         self.set_task_factory(self._new_task)  # type: ignore[arg-type]  # typeshed's factory takes what no loop gives
@@ -159,13 +177,30 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
         func: Callable[[Unpack[Arguments]], Result],
         *args: *Arguments,
     ) -> asyncio.Future[Result]:
-        future: asyncio.Future[Result] = self.create_future()
+        work = _Work(loop=self)
+        work.number = next(self._task_numbers)
         begins = self.time()
         if getattr(executor, _THREADS, 1) == 1:
             begins = max(begins, self._idle_from.get(id(executor), 0.0))
         ends = self._idle_from[id(executor)] = begins + self.thread_s()
-        self.call_at(ends, run_work, future, func, args)
-        return future
+        self._at_work[work] = begins, partial(func, *args)
+        self.call_at(ends, self._end_work, work)
+        return work
+
+    def end_threads(self) -> None:
+        """Does what threads have begun and nobody waits for, as a pool that is closed waits for them."""
+        for work in [each for each in self._at_work if each.cancelled()]:
+            self._end_work(work)
+
+    def _end_work(self, work: _Work) -> None:
+        begins, do = self._at_work.pop(work, (math.inf, None))
+        if do is None or work.cancelled_s < begins:
+            return
+        if not work.cancelled():
+            run_work(work, do, ())
+            return
+        with contextlib.suppress(Exception):  # nobody is told
+            do()
 
     def die(self) -> None:
         """Ends the process: no step of it is seen any more. It is buried once no other loop is at work."""

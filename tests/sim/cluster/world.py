@@ -14,10 +14,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeVar
+from unittest import mock
 
 from millstream.broker.config.kraft_settings import kraft_settings
 from millstream.broker.config.standing_alone import SETTINGS_ALONE
 from millstream.broker.storage.data_directory import random_uuid
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.cli.storage.formatting import FormatOptions, Formatter, new_cluster
 from millstream.metadata.image import RECOVERED, MetadataImage, PartitionImage
 from millstream.model import uuid_text
@@ -119,6 +121,7 @@ class ClusterWorld:
 
     def __enter__(self) -> Self:
         self._while_open.enter_context(observed(self.observer))
+        self._while_open.enter_context(mock.patch.object(DiskPool, "close", _close_pool))
         self._while_open.enter_context(self._log)
         return self
 
@@ -280,6 +283,17 @@ class ClusterWorld:
         formatter = Formatter(settings, node.disk, self.clock, random)
         for _ in formatter.format(options, cluster):
             pass
+
+
+def _close_pool(pool: DiskPool) -> None:
+    """The threads of the process that ends, whose loop this is."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, ScheduledLoop), "a node ends in its own loop"
+    loop.end_threads()
+    _TRUE_CLOSE(pool)
+
+
+_TRUE_CLOSE: Final = DiskPool.close
 
 
 def is_in_order(partition: PartitionImage) -> bool:
