@@ -33,6 +33,7 @@ from millstream.protocol.generated.metadata_records import (
 )
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
+    FetchRequest,
     FetchSnapshotRequest,
     InboundRequest,
     RaftEvent,
@@ -160,6 +161,14 @@ class Observer:
                 _without_directory(stored) == _without_directory(told.election_state),
                 f"{life.name} tells of {told.election_state}, and its disk has {stored}",
             )
+        synced = driver._log.log.recovery_point
+        for message in [each.message for each in ready.send]:
+            # What is sent at the start goes out once `run` has begun, and all is synced before.
+            if isinstance(message, FetchRequest) and driver._is_running:
+                self.require(
+                    message.log.end_offset <= synced,
+                    f"{life.name} tells that its log ends at {message.log.end_offset}, and is synced to {synced}",
+                )
         if ready.truncate_to is not None:
             self.paths["metadata log truncated"] += 1
             self.require(

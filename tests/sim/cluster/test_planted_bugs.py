@@ -26,6 +26,7 @@ from millstream.controller.producer_ids import plan_producer_ids
 from millstream.errors import KafkaStorageError
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.raft.election_state import ElectionState, encode_quorum_state
+from millstream.raft.log_progress import LogProgress
 from millstream.raft.membership import VoterChanges
 from millstream.raft.messages import Appended
 from millstream.raft.ready import Ready
@@ -185,6 +186,10 @@ def a_log_before_its_snapshot_is_kept(patch: Patch) -> None:
     patch.setattr(MetadataLog, "start_over_at", lambda self, end, now: None)
 
 
+def replicas_say_what_is_on_no_disk(patch: Patch) -> None:
+    patch.setattr(LogProgress, "is_flushed", True)
+
+
 def voters_change_before_the_last_change_is_committed(patch: Patch) -> None:
     patch.setattr(VoterChanges, "_check_may_change", lambda self: None)
 
@@ -202,18 +207,19 @@ def heartbeats_come_just_in_time(patch: Patch) -> None:
 
 
 BUGS = (
-    Bug("a failed disk", a_vote_that_cannot_be_stored_is_given, scenarios.disk_refuses_a_vote, 0, "a controller without a disk goes on"),
+    Bug("a failed disk", a_vote_that_cannot_be_stored_is_given, scenarios.disk_refuses_a_vote, 0, "and its disk has"),
     Bug("a new incarnation keeps its epoch", a_new_incarnation_keeps_its_epoch, scenarios.restarted_brokers, 0, "has epoch"),
     Bug("KAFKA-16952", a_registration_asked_for_twice_counts_twice, scenarios.lost_answers, 10, "one incarnation of broker"),
     Bug("votes are not synced", votes_are_not_synced, scenarios.lost_votes, 0, "quorum-state file is damaged"),
     Bug("votes before the disk", votes_are_told_before_they_are_written, scenarios.lost_votes, 0, "and its disk has"),
+    Bug("fetches before the disk", replicas_say_what_is_on_no_disk, scenarios.restarted_brokers, 0, ", and is synced to"),
     Bug("heartbeats after the queue", heartbeats_are_noted_after_the_queue, scenarios.a_long_plan, 0, "fenced while a request was planned"),
     Bug("answers before the commit", the_controller_answers_before_the_commit, scenarios.cut_off_leader, 1, "were created, and are gone"),
     Bug("images out of order", images_are_applied_out_of_order, scenarios.restarted_brokers, 2, "after the faults all are at work: not within"),
     Bug("markers", a_marker_that_was_not_taken_counts_as_written, scenarios.brokers_that_lose_each_other, 3, "anomalies"),
     Bug("producer ids", blocks_of_producer_ids_are_not_written_down, scenarios.producer_ids_over_controllers, 0, "were given out as"),
     Bug("uncommitted", observers_apply_what_is_not_committed, scenarios.cut_off_leader_with_observers, 0, " applies ("),
-    Bug("two changes of voters", voters_change_before_the_last_change_is_committed, voter_scenarios.voters_by_administrators, 1, "changes of the voters that are not committed"),
+    Bug("two changes of voters", voters_change_before_the_last_change_is_committed, voter_scenarios.voters_by_administrators, 3, "changes of the voters that are not committed"),
     Bug("just in time", heartbeats_come_just_in_time, scenarios.clocks_at_other_paces, 0, "because clocks differ"),
     Bug("snapshot and log", a_log_before_its_snapshot_is_kept, scenarios.killed_after_a_snapshot_came, 2, "one of them is from another time"),
 )  # fmt: skip
@@ -223,22 +229,22 @@ BUGS_OF_REPLICATION = (
     Bug("an unclean replica stays eligible", planted.an_unclean_replica_stays_eligible, replicas.power_lost_by_a_follower, 0, "was committed: it lacks"),
     Bug("mark with too few in sync", planted.the_mark_rises_with_too_few_in_sync, replicas.too_few_in_sync, 0, "was committed: it lacks"),
     Bug("ISR before the controller", planted.the_isr_changes_before_the_controller_knows, replicas.an_expansion_unheard, 0, "who are in sync: its ISR"),
-    Bug("an older image", planted.an_older_image_counts_after_an_answer, replicas.late_images, 0, "the partition epoch of"),
+    Bug("an older image", planted.an_older_image_counts_after_an_answer, replicas.late_images, 7, "the partition epoch of"),
     Bug("ends kept over epochs", planted.ends_are_kept_over_epochs, replicas.leaders_by_turns, 3, "of the maximal ISR lacks"),
     Bug("acknowledged without the epoch", planted.acknowledged_without_the_epoch, replicas.leaders_by_turns, 0, "anomalies"),
     Bug("KAFKA-18723", planted.batches_of_newer_epochs_are_appended, replicas.an_answer_of_another_epoch, 0, "replicas differ that are in sync: ['the logs"),
     Bug("KAFKA-15021", planted.an_ineligible_follower_holds_the_mark, replicas.an_ineligible_follower, 0, "for a follower that is fenced"),
     Bug("no OFFSET_NOT_AVAILABLE", planted.ends_are_told_by_a_leader_that_does_not_know, replicas.a_leader_that_does_not_know, 0, "the end of events"),
     Bug("loaded counts as committed", planted.what_was_loaded_counts_as_committed, replicas.a_coordinator_that_does_not_know, 0, "the offset of readers"),
-    Bug("KAFKA-19446", planted.late_markers_count, replicas.a_marker_that_comes_late, 0, "anomalies"),
+    Bug("KAFKA-19446", planted.late_markers_count, replicas.a_marker_that_comes_late, 8, "anomalies"),
     Bug("markers before they are replicated", planted.markers_are_told_before_they_are_replicated, replicas.a_marker_in_a_failover, 0, "tells of a marker in"),
-    Bug("KAFKA-16541", planted.epochs_are_written_without_a_sync, replicas.power_losses_behind_flushes, 4, "the epochs of"),
+    Bug("KAFKA-16541", planted.epochs_are_written_without_a_sync, replicas.power_losses_behind_flushes, 1, "the epochs of"),
     Bug("followers do not sync", planted.followers_say_what_is_on_no_disk, replicas.power_lost_by_all_whose_acknowledgements_are_on_disks, 0, "one offset holds two values"),
     Bug("KAFKA-17751", planted.a_divergence_is_never_cut, replicas.leaders_by_turns, 0, "after the faults all are at work: not within"),
 )  # fmt: skip
 BUGS_OF_GROUPS = (
     Bug("share state is not stored", planted_group_bugs.acknowledgements_are_not_stored, groups.share_groups_through_moves, 0, "was accepted, and is given to a member again"),
-    Bug("a moment for a session", planted_group_bugs.a_new_coordinator_waits_a_moment_for_members, groups.streams_groups_through_moves, 0, "and is forgotten"),
+    Bug("a moment for a session", planted_group_bugs.a_new_coordinator_waits_a_moment_for_members, groups.streams_groups_through_moves, 2, "and is forgotten"),
     Bug("tasks of two members", planted_group_bugs.tasks_are_given_before_they_are_given_back, groups.streams_groups_through_moves, 1, "are given to"),
 )  # fmt: skip
 INTERPRETED = (*BUGS_OF_REPLICATION, *BUGS_OF_GROUPS)
