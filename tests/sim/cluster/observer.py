@@ -72,6 +72,8 @@ class Observer:
         self.paths: Counter[str] = Counter()
         self.broken: list[str] = []
         """Every rule that was broken: the first is the cause."""
+        self.high_watermark = 0
+        """The highest that any replica of the quorum has told."""
         self.leader_of: dict[int, str] = {}
         self.epochs: dict[int, int] = {}
         self.committed: dict[int, Committed] = {}
@@ -133,9 +135,13 @@ class Observer:
         mark = int(driver._replica.high_watermark)
         self.require(mark >= life.high_watermark, f"the mark of {life.name} fell to {mark}")
         life.high_watermark = mark
+        self.high_watermark = max(self.high_watermark, mark)
 
     def check_voters(self, life: Life, driver: MetadataDriver) -> None:
-        """A leader has one change of who votes that is not committed, at most, and each is of one voter: so two majorities always share one (KIP-853)."""
+        """A leader has one change of who votes that is not committed, at most, and each is of one voter: so two majorities always share one (KIP-853).
+
+        What others know to be committed counts: a new leader knows it of nothing before its own epoch has a commit.
+        """
         history = driver._replica.quorum.history
         newest = int(history.newest.offset)
         if newest == life.checked_voters:
@@ -144,7 +150,7 @@ class Observer:
         uncommitted = 0
         for before, after in pairwise(history._entries):
             changed = before.voters.ids ^ after.voters.ids
-            if before.voters.ids and after.offset >= driver._replica.high_watermark and changed:
+            if before.voters.ids and after.offset >= self.high_watermark and changed:
                 uncommitted += 1
                 self.require(len(changed) == 1, f"{life.name} changes {sorted(changed)} at a time")
                 self.paths["voter added or removed"] += 1
