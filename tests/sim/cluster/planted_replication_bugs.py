@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
 from millstream.broker.replication.replica_fetcher import FetcherServices, ReplicaFetcher
 from millstream.broker.storage.durability import Durability
 from millstream.broker.transactions.markers import TransactionMarkers
@@ -169,6 +170,13 @@ def markers_are_told_before_they_are_replicated(patch: Patch) -> None:
 
     true_append = TransactionMarkers._append
     patch.setattr(TransactionMarkers, "_append", append)
+
+
+def coordinators_answer_before_their_records_are_replicated(patch: Patch) -> None:
+    async def at_once(self: CoordinatorPartition[Any], end_offset: int) -> None:
+        del end_offset
+
+    patch.setattr(CoordinatorPartition, "_wait_until_safe", at_once)
 
 
 def epochs_are_written_without_a_sync(patch: Patch) -> None:

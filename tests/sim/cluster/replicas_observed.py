@@ -15,8 +15,10 @@ from types import FunctionType
 from typing import Any, NamedTuple
 from unittest import mock
 
+from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.coordinator.runtime import Ready
 from millstream.errors import KafkaError
 from millstream.log.append_info import AppendInfo
 from millstream.log.file_range import FileRange
@@ -154,6 +156,18 @@ class ReplicaObserver:
                 mark >= end,
                 f"{life.name} tells of a marker in {name} that ends at {end}, and the mark is {mark}",
             )
+
+    def told_by_coordinator(self, coordinator: CoordinatorPartition[Any]) -> None:
+        """What a coordinator answers is committed: nobody who leads its partition next knows of anything else."""
+        life, partition = self._now_running(), coordinator.partition
+        leads = partition.is_leader and partition.leader_epoch == coordinator.leader_epoch
+        if life is None or not leads or self.forgives(partition):
+            return
+        told, mark = coordinator._runtime._committed_offset, partition.high_watermark
+        self._require(
+            told <= mark,
+            f"{life.name} answers from {partition.topic_partition} as if it were committed to {told}, and the mark is {mark}",
+        )
 
     # after each step
 
@@ -328,7 +342,7 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
         return Partition, name, method
 
     register, append_marker = BrokerSession.register, Partition.append_marker
-    write_markers = TransactionMarkers.write
+    write_markers, tell = TransactionMarkers.write, CoordinatorPartition._tell
 
     async def registered(session: BrokerSession, *args: Any) -> None:
         await register(session, *args)
@@ -339,6 +353,11 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
         appended = append_marker(partition, marker, now)
         observer.marked(partition, marker, appended.last_offset + 1)
         return appended
+
+    def told(coordinator: CoordinatorPartition[Any], ready: Ready) -> None:
+        if ready.replies:
+            observer.told_by_coordinator(coordinator)
+        tell(coordinator, ready)
 
     async def markers_written(
         markers: TransactionMarkers, partitions: Iterable[TopicPartition], marker: TransactionMarker
@@ -359,6 +378,7 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
             followed_by("make_cut", observer.stirred),
             (BrokerSession, "register", registered),
             (Partition, "append_marker", marked),
+            (CoordinatorPartition, "_tell", told),
             (TransactionMarkers, "write", markers_written),
         ):
             stack.enter_context(mock.patch.object(owner, name, replacement))

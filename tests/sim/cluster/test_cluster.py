@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 
-from tests.sim.cluster import stories
+from tests.sim.cluster import stories, voter_scenarios
 from tests.sim.cluster.alone import Story, told
 from tests.sim.cluster.faults import (
     FAULTS,
@@ -81,6 +81,10 @@ PATHS_OF = {
     ),
 }
 IN_EVERY_RUN = (stories.anything, stories.replicas)
+FOUND = (
+    (stories.anything, 11),  # a stop in the moment in which a vote was asked for
+    (voter_scenarios.voters_by_administrators, 1),  # a new leader that knows nothing as committed
+)
 PARTS = 2
 """Of a sweep: one test has half an hour."""
 
@@ -99,6 +103,14 @@ def test_what_is_acknowledged_stays_whatever_fails(story: Story, part: int) -> N
     assert not missing or len(chosen) < ENOUGH_SEEDS, f"no seed came to {missing}"
     # A process of its own tells no paths.
     assert paths["leader elected"] >= 1 or not chosen or not IS_INTERPRETED
+
+
+@pytest.mark.parametrize(
+    ("story", "seed"), FOUND, ids=lambda each: getattr(each, "__name__", str(each))
+)
+def test_what_a_seed_has_found_is_found_no_more(story: Story, seed: int) -> None:
+    outcome = told(story, seed, layout_of(story, seed))
+    assert outcome.failure is None, outcome.failure
 
 
 def test_the_same_seed_gives_the_same_trace_in_another_process() -> None:
