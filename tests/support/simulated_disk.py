@@ -195,6 +195,19 @@ class SimFileSystem:
             disk.durable_bytes = len(disk.data)
 
     @_one_at_a_time
+    def unsynced_beside(self, name: str) -> list[str]:
+        """Returns the files of which a crash would take something, below the directories in which a file of that name is."""
+        directories = [
+            posixpath.dirname(each) for each in self._files if posixpath.basename(each) == name
+        ]
+        return sorted(
+            path
+            for path, disk in self._files.items()
+            if disk.durable_bytes < len(disk.data)
+            and any(path.startswith(f"{each}/") for each in directories)
+        )
+
+    @_one_at_a_time
     def of_next_process(self) -> SimFileSystem:
         """Returns the disk as the next process finds it: what was written is there, synced or not; handles and locks are gone.
 

@@ -155,6 +155,32 @@ async def stop(faults: Faults) -> None:
         node.start()
 
 
+async def switch_off(faults: Faults) -> None:
+    """A node is stopped, and then its machine: what the node has closed in order is there."""
+    node = faults.some_node(lambda node: node.is_ready and not node.is_paused)
+    if node is not None and await _has_stopped(faults, node):
+        node.lose_power(faults.torn, faults.chance.randint(0, 3))
+        await faults.a_while(5)
+        if not node.is_up:
+            node.start()
+
+
+async def _has_stopped(faults: Faults, node: SimNode) -> bool:
+    """Stops a node in order. False where other faults had a part in it."""
+    life = node.life
+    node.request_stop()
+    for _ in range(10 * _STOPS_WITHIN_S):
+        await asyncio.sleep(0.1)
+        if node.life is not life:
+            return False
+        if not node.is_up:
+            faults.world.observer.count("switched off after a stop")
+            return True
+    node.kill()
+    node.start()
+    return False
+
+
 async def pause(faults: Faults) -> None:
     node = faults.some_node(lambda node: node.is_up and not node.is_paused)
     if node is not None:
@@ -294,9 +320,10 @@ async def power_lost_by_one(faults: Faults) -> None:
     if node is None or not world.is_well or faults.without_power:
         return
     faults.without_power.append(node)
-    node.lose_power(faults.torn, chance.randint(0, 3))
     try:
-        await faults.a_while(15)
+        if chance.random() < 0.7 or await _has_stopped(faults, node):
+            node.lose_power(faults.torn, chance.randint(0, 3))
+            await faults.a_while(15)
         if not node.is_up:
             node.start()
         while not (node.is_ready and world.is_well):  # noqa: ASYNC110 - other loops act
@@ -327,7 +354,7 @@ FAULTS: Final[Sequence[Fault]] = (
     kill, kill_and_start_at_once, stop, pause, isolate, deafen, mute, cut_link, flap_link, storm, slow_disk, wrong_clock, other_pace,
 )  # fmt: skip
 FAULTS_OF_POWER: Final[Sequence[Fault]] = (
-    power_loss, power_loss_of_all, kill_and_power_loss, failing_disk, kill, pause, isolate, slow_disk,
+    power_loss, power_loss_of_all, kill_and_power_loss, switch_off, failing_disk, kill, pause, isolate, slow_disk,
 )  # fmt: skip
 """Of which some take back what was not on a disk."""
 FAULTS_OF_REPLICAS: Final[Sequence[Fault]] = (

@@ -23,6 +23,9 @@ from tests.sim.cluster.schedule import LoopClock, Schedule, ScheduledLoop
 from tests.sim.network import SimNetwork
 from tests.support.simulated_disk import SimFileSystem
 
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+_HAD_AGAIN: Final = ("/partition.metadata", "/leader-epoch-checkpoint")
+"""Files that are made with a new log and not synced: what they say is read from elsewhere where they are lost."""
 CALM_DISK_S: Final = 0.002
 SLOW_DISK_S: Final = 0.8
 
@@ -140,12 +143,14 @@ class SimNode:
     def lose_power(self, torn: Callable[[str, int], int], undone: int) -> None:
         """Ends process and machine: what was not synced is gone, but for `torn` bytes of each file, and the last `undone` changes of directories.
 
-        Nobody is told.
+        Nobody is told. A machine on which no process runs may lose its power, too.
         """
         if self.is_up:
             self.network.end_process(self.host, silently=True)
             self.disk.crash(torn, undone_operations=undone)
             self._abandon()
+        else:
+            self.disk.crash(torn, undone_operations=undone)
 
     def pause(self) -> None:
         if self.is_up:
@@ -176,6 +181,11 @@ class SimNode:
         error = None if life.task.cancelled() else life.task.exception()
         if error is not None:
             self.network.end_process(self.host)
+        unsynced = self.disk.unsynced_beside(CLEAN_SHUTDOWN)
+        if lost := [each for each in unsynced if not each.endswith(_HAD_AGAIN)]:
+            self.failures.append(
+                f"{life.name} has closed its directories as complete, and no disk has {lost}"
+            )
         is_told = isinstance(error, MillstreamError | OSError)
         if error is not None and not (is_told and self.may_fail):
             trace = "".join(traceback.format_exception(error))

@@ -20,6 +20,7 @@ from millstream.log.append_check import whole_batches as true_batches
 from millstream.log.directory import log_loader
 from millstream.log.directory.text_checkpoints import encode_epochs
 from millstream.log.leader_epochs import EpochsWrite
+from millstream.log.partition_log import PartitionLog
 from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.segments.unsynced_file import write_unsynced
 from millstream.replication.followers import Followers
@@ -177,6 +178,11 @@ def coordinators_answer_before_their_records_are_replicated(patch: Patch) -> Non
         del end_offset
 
     patch.setattr(CoordinatorPartition, "_wait_until_safe", at_once)
+
+
+def directories_are_closed_without_a_flush(patch: Patch) -> None:
+    """They are marked as closed in order all the same."""
+    patch.setattr(PartitionLog, "flush", lambda log, now: None)
 
 
 def epochs_are_written_without_a_sync(patch: Patch) -> None:

@@ -32,7 +32,7 @@ from millstream.raft.messages import Appended
 from millstream.raft.ready import Ready
 from millstream.raft.voter_history import QuorumEntry
 from tests.sim.cluster import group_scenarios as groups
-from tests.sim.cluster import planted_group_bugs, scenarios, voter_scenarios
+from tests.sim.cluster import planted_group_bugs, scenarios, stories, voter_scenarios
 from tests.sim.cluster import planted_replication_bugs as planted
 from tests.sim.cluster import replica_scenarios as replicas
 from tests.sim.cluster.alone import Story, interpreted, told
@@ -239,6 +239,7 @@ BUGS_OF_REPLICATION = (
     Bug("KAFKA-19446", planted.late_markers_count, replicas.a_marker_that_comes_late, 8, "anomalies"),
     Bug("markers before they are replicated", planted.markers_are_told_before_they_are_replicated, replicas.a_marker_in_a_failover, 0, "tells of a marker in"),
     Bug("answers before they are replicated", planted.coordinators_answer_before_their_records_are_replicated, replicas.a_coordinator_that_does_not_know, 0, "as if it were committed to"),
+    Bug("closed without a flush", planted.directories_are_closed_without_a_flush, stories.replicas, 0, "has closed its directories as complete"),
     Bug("KAFKA-16541", planted.epochs_are_written_without_a_sync, replicas.power_losses_behind_flushes, 1, "the epochs of"),
     Bug("followers do not sync", planted.followers_say_what_is_on_no_disk, replicas.power_lost_by_all_whose_acknowledgements_are_on_disks, 0, "one offset holds two values"),
     Bug("KAFKA-17751", planted.a_divergence_is_never_cut, replicas.leaders_by_turns, 0, "after the faults all are at work: not within"),
