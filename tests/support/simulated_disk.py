@@ -194,6 +194,11 @@ class SimFileSystem:
         for disk in self._files.values():
             disk.durable_bytes = len(disk.data)
 
+    def is_synced(self, path: str) -> bool:
+        """Whether the file is there, and a crash takes nothing of it."""
+        disk = self._files.get(path)
+        return disk is not None and disk.durable_bytes == len(disk.data)
+
     @_one_at_a_time
     def unsynced_beside(self, name: str) -> list[str]:
         """Returns the files of which a crash would take something, below the directories in which a file of that name is."""

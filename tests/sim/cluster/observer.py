@@ -34,6 +34,7 @@ from millstream.protocol.generated.metadata_records import (
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
     FetchRequest,
+    FetchResponse,
     FetchSnapshotRequest,
     InboundRequest,
     RaftEvent,
@@ -167,6 +168,13 @@ class Observer:
                 _without_directory(stored) == _without_directory(told.election_state),
                 f"{life.name} tells of {told.election_state}, and its disk has {stored}",
             )
+        for response in [each.response for each in ready.reply]:
+            if isinstance(response, FetchResponse) and response.snapshot is not None:
+                path = f"{driver._log.log.directory}/{response.snapshot.file_name}"
+                self.require(
+                    life.node.disk.is_synced(path),
+                    f"{life.name} tells of {path}, and has it on no disk",
+                )
         synced = driver._log.log.recovery_point
         for message in [each.message for each in ready.send]:
             # What is sent at the start goes out once `run` has begun, and all is synced before.

@@ -18,18 +18,21 @@ from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.driver import MetadataDriver
 from millstream.broker.metadata_log.log import MetadataLog
+from millstream.broker.metadata_log.snapshots import SnapshotFiles
 from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.controller import controller
 from millstream.controller.brokers.registration import plan_registration
 from millstream.controller.operation import ControllerContext, ControllerResult, Operation
 from millstream.controller.producer_ids import plan_producer_ids
 from millstream.errors import KafkaStorageError
+from millstream.log.segments.unsynced_file import write_unsynced
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.raft.election_state import ElectionState, encode_quorum_state
 from millstream.raft.log_progress import LogProgress
 from millstream.raft.membership import VoterChanges
 from millstream.raft.messages import Appended
 from millstream.raft.ready import Ready
+from millstream.raft.snapshot import Snapshot, encode_snapshot
 from millstream.raft.voter_history import QuorumEntry
 from tests.sim.cluster import group_scenarios as groups
 from tests.sim.cluster import planted_group_bugs, scenarios, stories, voter_scenarios
@@ -190,6 +193,13 @@ def replicas_say_what_is_on_no_disk(patch: Patch) -> None:
     patch.setattr(LogProgress, "is_flushed", True)
 
 
+def snapshots_are_told_before_they_are_synced(patch: Patch) -> None:
+    def write(self: SnapshotFiles, snapshot: Snapshot) -> None:
+        write_unsynced(self._file_system, self.path(snapshot.id), encode_snapshot(snapshot))
+
+    patch.setattr(SnapshotFiles, "write", write)
+
+
 def voters_change_before_the_last_change_is_committed(patch: Patch) -> None:
     patch.setattr(VoterChanges, "_check_may_change", lambda self: None)
 
@@ -213,6 +223,7 @@ BUGS = (
     Bug("votes are not synced", votes_are_not_synced, scenarios.lost_votes, 0, "quorum-state file is damaged"),
     Bug("votes before the disk", votes_are_told_before_they_are_written, scenarios.lost_votes, 0, "and its disk has"),
     Bug("fetches before the disk", replicas_say_what_is_on_no_disk, scenarios.restarted_brokers, 0, ", and is synced to"),
+    Bug("snapshots before the disk", snapshots_are_told_before_they_are_synced, stories.nodes_alone, 8, "and has it on no disk"),
     Bug("heartbeats after the queue", heartbeats_are_noted_after_the_queue, scenarios.a_long_plan, 0, "fenced while a request was planned"),
     Bug("answers before the commit", the_controller_answers_before_the_commit, scenarios.cut_off_leader, 1, "were created, and are gone"),
     Bug("images out of order", images_are_applied_out_of_order, scenarios.restarted_brokers, 2, "after the faults all are at work: not within"),
