@@ -26,6 +26,8 @@ from tests.support.simulated_disk import SimFileSystem
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 _HAD_AGAIN: Final = ("/partition.metadata", "/leader-epoch-checkpoint")
 """Files that are made with a new log and not synced: what they say is read from elsewhere where they are lost."""
+_DELETED: Final = "-delete/"
+"""The end of the name of a directory that is to be removed."""
 CALM_DISK_S: Final = 0.002
 SLOW_DISK_S: Final = 0.8
 
@@ -182,7 +184,9 @@ class SimNode:
         if error is not None:
             self.network.end_process(self.host)
         unsynced = self.disk.unsynced_beside(CLEAN_SHUTDOWN)
-        if lost := [each for each in unsynced if not each.endswith(_HAD_AGAIN)]:
+        if lost := [
+            each for each in unsynced if not (each.endswith(_HAD_AGAIN) or _DELETED in each)
+        ]:
             self.failures.append(
                 f"{life.name} has closed its directories as complete, and no disk has {lost}"
             )
