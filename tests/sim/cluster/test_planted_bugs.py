@@ -246,7 +246,7 @@ BUGS_OF_REPLICATION = (
     Bug("KAFKA-18723", planted.batches_of_newer_epochs_are_appended, replicas.an_answer_of_another_epoch, 0, "replicas differ that are in sync: ['the logs"),
     Bug("KAFKA-15021", planted.an_ineligible_follower_holds_the_mark, replicas.an_ineligible_follower, 0, "for a follower that is fenced"),
     Bug("no OFFSET_NOT_AVAILABLE", planted.ends_are_told_by_a_leader_that_does_not_know, replicas.a_leader_that_does_not_know, 0, "the end of events"),
-    Bug("loaded counts as committed", planted.what_was_loaded_counts_as_committed, replicas.a_coordinator_that_does_not_know, 0, "the offset of readers"),
+    Bug("loaded counts as committed", planted.what_was_loaded_counts_as_committed, replicas.a_coordinator_that_does_not_know, 0, "as if it were committed to"),
     Bug("KAFKA-19446", planted.late_markers_count, replicas.a_marker_that_comes_late, 8, "anomalies"),
     Bug("markers before they are replicated", planted.markers_are_told_before_they_are_replicated, replicas.a_marker_in_a_failover, 0, "tells of a marker in"),
     Bug("answers before they are replicated", planted.coordinators_answer_before_their_records_are_replicated, replicas.a_coordinator_that_does_not_know, 0, "as if it were committed to"),
