@@ -13,7 +13,7 @@ from millstream.errors import KafkaError, MillstreamError
 from millstream.model import BrokerId, Uuid
 from tests.sim.cluster import group_scenarios, replica_scenarios, stories, voter_scenarios
 from tests.sim.cluster.clients import EVENTS, PARTITIONS, Workload, all_end
-from tests.sim.cluster.node import SimNode
+from tests.sim.cluster.node import SLOW_DISK_S, SimNode
 from tests.sim.cluster.world import (
     APART,
     APART_DYNAMIC,
@@ -88,6 +88,28 @@ async def lost_votes(world: ClusterWorld) -> None:
             node.lose_power(lambda _path, _unsynced: 0, 0)
         for node in world.controllers:
             node.start()
+        await asyncio.sleep(2.5)
+    await world.heal()
+
+
+async def stopped_in_elections(world: ClusterWorld) -> None:
+    """Controllers with slow disks are stopped in the middle of elections, and start at once: nobody denies what it has said."""
+    await world.start()
+    for _ in range(4):
+        first = leader(world)
+        for node in world.controllers:
+            node.disk_s = SLOW_DISK_S
+        first.kill()
+        await asyncio.sleep(2)
+        await a_while(world, 2)
+        for node in world.controllers:
+            if world.chance.random() < 0.7:
+                node.request_stop()
+        await asyncio.sleep(1.5)
+        for node in world.controllers:
+            node.calm()
+            if not node.is_up:
+                node.start()
         await asyncio.sleep(2.5)
     await world.heal()
 
@@ -350,6 +372,7 @@ _LAYOUTS_OF: Final[Mapping[Callable[..., object], tuple[Layout, ...]]] = {
     **group_scenarios.LAYOUTS_OF,
     **voter_scenarios.LAYOUTS_OF,
     silent_leader: (APART, APART_DYNAMIC),
+    stopped_in_elections: (APART, APART_DYNAMIC),
     cut_off_leader_with_observers: (APART, APART_DYNAMIC),
     brokers_that_lose_each_other: (APART, APART_DYNAMIC),
     replaced_disk_of_a_controller: (APART_DYNAMIC,),

@@ -189,6 +189,17 @@ def a_log_before_its_snapshot_is_kept(patch: Patch) -> None:
     patch.setattr(MetadataLog, "start_over_at", lambda self, end, now: None)
 
 
+def what_waits_for_the_disk_is_forgotten_at_the_end(patch: Patch) -> None:
+    async def run(self: MetadataDriver) -> None:
+        try:
+            await true_run(self)
+        finally:
+            self._unwritten = None
+
+    true_run = MetadataDriver.run
+    patch.setattr(MetadataDriver, "run", run)
+
+
 def replicas_say_what_is_on_no_disk(patch: Patch) -> None:
     patch.setattr(LogProgress, "is_flushed", True)
 
@@ -222,6 +233,7 @@ BUGS = (
     Bug("KAFKA-16952", a_registration_asked_for_twice_counts_twice, scenarios.lost_answers, 10, "one incarnation of broker"),
     Bug("votes are not synced", votes_are_not_synced, scenarios.lost_votes, 0, "quorum-state file is damaged"),
     Bug("votes before the disk", votes_are_told_before_they_are_written, scenarios.lost_votes, 0, "and its disk has"),
+    Bug("a vote at the end", what_waits_for_the_disk_is_forgotten_at_the_end, scenarios.stopped_in_elections, 1, "and its disk has"),
     Bug("fetches before the disk", replicas_say_what_is_on_no_disk, scenarios.restarted_brokers, 0, ", and is synced to"),
     Bug("snapshots before the disk", snapshots_are_told_before_they_are_synced, stories.nodes_alone, 8, "and has it on no disk"),
     Bug("heartbeats after the queue", heartbeats_are_noted_after_the_queue, scenarios.a_long_plan, 0, "fenced while a request was planned"),

@@ -25,6 +25,7 @@ SCENARIOS: tuple[Story, ...] = (
     scenarios.damaged_partition_of_a_coordinator,
     scenarios.silent_leader,
     scenarios.lost_votes,
+    scenarios.stopped_in_elections,
     scenarios.a_long_plan,
     scenarios.restarted_brokers,
     scenarios.unregistered_broker,
