@@ -228,6 +228,31 @@ async def offsets_before_the_disk_has_them(world: ClusterWorld) -> None:
             await asyncio.sleep(10)
 
 
+async def switched_off_after_stops(world: ClusterWorld) -> None:
+    """Brokers with slow disks are stopped, and then their machines: nothing of what was acknowledged is gone."""
+    async with at_work(world, "produce", "copy", "consume", "watch_offsets"):
+        for _ in range(3):
+            await a_while(world, 4)
+            node = world.chance.choice(world.brokers)
+            node.disk_s = SLOW_DISK_S
+            await a_while(world, 2)
+            node.request_stop()
+            await _until_down(world, node)
+            node.lose_power(lambda _path, _unsynced: 0, world.chance.randint(0, 3))
+            node.calm()
+            await a_while(world, 1)
+            node.start()
+            await a_while(world, 6)
+
+
+async def _until_down(world: ClusterWorld, node: SimNode) -> None:
+    await world.until(lambda: not node.is_up, _STOPS_WITHIN_S, "a node that is stopped ends")
+
+
+_STOPS_WITHIN_S: Final = 40
+"""A broker waits ten seconds for the controller, and five for its clients; each step of its disk is slow."""
+
+
 async def silent_leader(world: ClusterWorld) -> None:
     """The machine of the active controller loses its power and tells nobody: its successor must not take brokers for dead that live."""
     await world.start()

@@ -26,6 +26,7 @@ SCENARIOS: tuple[Story, ...] = (
     scenarios.silent_leader,
     scenarios.lost_votes,
     scenarios.stopped_in_elections,
+    scenarios.switched_off_after_stops,
     scenarios.a_long_plan,
     scenarios.restarted_brokers,
     scenarios.unregistered_broker,
