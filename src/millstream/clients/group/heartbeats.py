@@ -73,7 +73,8 @@ class Heartbeats(Generic[Request, Response]):
 
         One that was cancelled in the middle is said again: a goodbye for want of polls by `stop()`, that of an
         `unsubscribe()` by `close()`. Kafka's client does not cancel it, its `close()` waits for it
-        (`ConsumerNetworkThread.sendUnsentRequests`). A coordinator that heard it already does not know the member, and says so.
+        (`ConsumerNetworkThread.sendUnsentRequests`). A coordinator that heard it already does not know the member, and
+        says so.
         """
         if request is not None:
             self._goodbye = request

@@ -36,9 +36,9 @@ SILENCE_MS: Final = 250
 """So does one that is silent for longer later on when there are too many: a round trip round the world. In a storm of
 honest ones who wait for us, nobody pushes out another."""
 AGE_MS: Final = 1_000
-"""So does a handshake that is older, whatever its client sends: an honest one needs milliseconds of
-ours and round trips of its own, and a turn of each of the 512 takes half a second. Here alone nobody asks the kernel what
-lies unread: a client that always has something there is whom this is for. Where our loop stood still for a second, as on
+"""So does a handshake that is older, whatever its client sends: an honest one needs milliseconds of ours and round
+trips of its own, and a turn of each of the 512 takes half a second. Here alone nobody asks the kernel what lies unread:
+a client that always has something there is whom this is for. Where our loop stood still for a second, as on
 a machine that is suspended, whoever waited meanwhile is as old: one of them is closed for each that comes while there
 are too many, and connects again."""
 _HEARD_AT_ONCE_MAX: Final = 64
