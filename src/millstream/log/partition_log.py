@@ -142,9 +142,9 @@ class PartitionLog:
         return self._state.repairs
 
     @property
-    def failure(self) -> str | None:
-        """The reason why the log refuses everything; None while it is usable."""
-        return self._health.failure
+    def health(self) -> LogHealth:
+        """Whether the log refuses everything, and why."""
+        return self._health
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Returns the offset where a reader at read_committed must stop: the first record of an open transaction, or the high watermark.

@@ -81,7 +81,12 @@ class World:
             resource = ConfigResource(ConfigResourceType.GROUP, self._share)
             (await admin.incremental_alter_configs({resource: [earliest]})).raise_errors()
             (await admin.alter_consumer_group_offsets(self._idle, self._offsets())).raise_errors()
-        self._producer = Producer(bootstrap_servers=self._servers, transactional_id=new_name("txn"))
+        # A transaction stays open while a node is replaced, which on a busy machine takes longer than the minute that is the default.
+        self._producer = Producer(
+            bootstrap_servers=self._servers,
+            transactional_id=new_name("txn"),
+            transaction_timeout_ms=600_000,
+        )
         await self._producer.init_transactions()
         await self._write()
         await self._share_some()

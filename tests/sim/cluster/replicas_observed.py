@@ -186,7 +186,7 @@ class ReplicaObserver:
             epoch >= seen, f"the partition epoch of {name} on {life.name} fell from {seen} to {epoch}"
         )  # fmt: skip
         life.partition_epochs[key_of(partition)] = epoch
-        if partition.log.failure is not None:
+        if partition.log.health.failure is not None:
             return
         end, mark = partition.log_end_offset, partition.high_watermark
         self._require(
@@ -278,7 +278,7 @@ class ReplicaObserver:
             if known is None or known.broker_epoch != other.broker_epoch:
                 return None
         found = other.partitions.get(key_of(partition))
-        return None if found is None or found.log.failure is not None else found
+        return None if found is None or found.log.health.failure is not None else found
 
     # in the end
 

@@ -192,7 +192,7 @@ def test_a_flush_that_is_under_way_while_the_log_is_cut_does_not_fail(world, lar
     large.truncate_to(2, world.now)
     plan.sync()
     large.complete_flush(plan, world.now)
-    assert large.failure is None
+    assert large.health.failure is None
     assert large.recovery_point <= 2
 
 

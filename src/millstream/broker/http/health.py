@@ -65,7 +65,9 @@ def reasons_not_ready(node: NodeView) -> list[str]:
 
 def _offline_replicas(node: NodeView, broker: BrokerView) -> list[str]:
     """Logs that cannot be used though their directories can: those of a failed one are told with it."""
-    failed = [str(place) for place, each in broker.partitions.all() if each.log.failure is not None]
+    failed = [
+        str(place) for place, each in broker.partitions.all() if each.log.health.failure is not None
+    ]
     if not failed or node.log_directories.offline:
         return []
     return [f"{counted(len(failed), 'replica')} of this node cannot be used: {some_of(failed)}"]

@@ -513,7 +513,8 @@ class ReplicaFetcher:
         A log that is out of use, and what nobody expected, waits for newer metadata, as in Kafka.
         """
         is_over = (
-            isinstance(error, KafkaStorageError) and followed.partition.log.failure is not None
+            isinstance(error, KafkaStorageError)
+            and followed.partition.log.health.failure is not None
         )
         if isinstance(error, KafkaError) and not is_over:
             followed.follower.delay(self._now_ms())

@@ -125,7 +125,7 @@ class BackgroundWork:
     async def maintain_logs(self) -> None:
         """Applies retention, log by log. One that is damaged keeps its segments; the others go on."""
         async for topic_partition, partition in self._all_in_turns():
-            if partition.log.failure is not None:
+            if partition.log.health.failure is not None:
                 continue
             try:
                 removed = partition.log.maintain(partition.high_watermark, self._clock.now())
@@ -156,14 +156,14 @@ class BackgroundWork:
     async def flush_rolled_segments(self) -> None:
         """Flushes segments that were rolled, so that a restart after a crash looks at the newest segment only."""
         async for _, partition in self._all_in_turns():
-            if partition.log.failure is None and partition.log.has_unflushed_segments:
+            if partition.log.health.failure is None and partition.log.has_unflushed_segments:
                 self._flusher.start_flush(partition.log)
 
     async def flush_overdue_logs(self) -> None:
         """Flushes logs whose last flush is flush.ms ago. (flush.messages is checked with each append.)"""
         now = self._clock.now()
         async for _, partition in self._all_in_turns():
-            if partition.log.failure is None and partition.log.flush_is_overdue(now):
+            if partition.log.health.failure is None and partition.log.flush_is_overdue(now):
                 self._flusher.start_flush(partition.log)
 
     def _all_in_turns(self) -> AsyncIterator[tuple[TopicPartition, Partition]]:

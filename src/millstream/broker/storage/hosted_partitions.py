@@ -143,7 +143,7 @@ class HostedPartitions:
         return [(each.topic_partition, each) for each in self._hosted.values()]
 
     def offline_count(self) -> int:
-        failed = sum(each.log.failure is not None for each in self._hosted.values())
+        failed = sum(each.log.health.failure is not None for each in self._hosted.values())
         return failed + len(self._offline)
 
     async def run(self, long_work: LongWork) -> None:

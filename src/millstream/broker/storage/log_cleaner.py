@@ -130,7 +130,7 @@ class LogCleaner:
                 _LOGGER.error("%s could not be compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
             return False  # the disk may be full: the next round tries again
         except Exception as error:  # noqa: BLE001 - whatever the log holds, the others go on; it is logged
-            if log.failure is None:
+            if log.health.failure is None:
                 self._set_aside(log, error)
         finally:
             self._in_work.discard(log)
@@ -155,7 +155,7 @@ class LogCleaner:
         async for _, partition in self._long_work.in_turns(hosted):
             log = partition.log
             passed_over = log in self._in_work or log in self._uncleanable
-            if passed_over or not log.config.is_compacted or log.failure:
+            if passed_over or not log.config.is_compacted or log.health.failure:
                 continue
             try:
                 plan = log.plan_compaction(partition.high_watermark, now)

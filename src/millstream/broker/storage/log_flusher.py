@@ -32,11 +32,11 @@ class GroupCommitFlusher:
     async def flush_to(self, log: PartitionLog, offset: int) -> None:
         """Returns once every record below `offset` is on the disk.
 
-        Raises KafkaStorageError when fsync failed, NotLeaderOrFollower when the log was cut below `offset` meanwhile.
+        Raises KafkaStorageError when fsync failed, LogGone when the replica was taken away meanwhile, NotLeaderOrFollower
+        when the log was cut below `offset`.
         """
         while log.recovery_point < offset:
-            if log.failure is not None:
-                raise KafkaStorageError(log.failure)
+            log.health.check()
             if log.log_end_offset < offset:
                 raise NotLeaderOrFollower(
                     f"the records of {log.partition} from offset {log.log_end_offset} on were cut off"
@@ -69,7 +69,7 @@ class GroupCommitFlusher:
                 self._metrics.flushes.observe((self._metrics.now_ns() - begin_ns) // 1_000)
                 log.complete_flush(plan, self._clock.now())
         except KafkaStorageError:
-            assert log.failure is not None, "a log that failed to flush refuses everything"
+            assert log.health.failure is not None, "a log that failed to flush refuses everything"
         finally:
             del self._running[id(log)]
             finished.set()

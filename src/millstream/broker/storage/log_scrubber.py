@@ -109,12 +109,12 @@ class LogScrubber:
         log, known = hosted.log, hosted.damaged_at
         try:
             plan = log.plan_verification(first_offset, end_offset)
-            while not plan.is_done and log.failure is None:
+            while not plan.is_done and log.health.failure is None:
                 had = plan.read_bytes
                 await self._pool.run(partial(plan.read_some, _READ_BYTES))
                 if pace is not None:
                     await pace.maybe_throttle(plan.read_bytes - had)
-            if log.failure is not None:
+            if log.health.failure is not None:
                 return
             damage = log.first_damage(plan)
         except KafkaStorageError as error:

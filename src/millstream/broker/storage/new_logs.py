@@ -42,7 +42,7 @@ class NewLogs:
             while self._pending:
                 log = self._pending.popleft()
                 try:
-                    if log.failure is None:
+                    if log.health.failure is None:
                         log.materialize()
                 except KafkaStorageError as error:
                     _LOGGER.error("%s", error)  # noqa: TRY400 - the first append says it again, or succeeds

@@ -128,7 +128,7 @@ class ReplicaMoves:
     def _is_wanted(self, move: _Move) -> bool:
         return (
             self._moves.get(move.hosted.topic_partition) is move
-            and move.hosted.log.failure is None
+            and move.hosted.log.health.failure is None
             and move.target.failure is None
         )
 

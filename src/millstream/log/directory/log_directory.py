@@ -537,7 +537,7 @@ class LogDirectory:
 
         May run in any thread while the log is not in use; several logs may be closed at once.
         """
-        if log.failure is None:
+        if log.health.failure is None:
             try:
                 log.close(now)
             except MillstreamError:  # the disk refused, or the log turned out to be damaged

@@ -46,6 +46,11 @@ class FakeDirectory:
         return []
 
 
+class FakeHealth:
+    def __init__(self, failure: str | None) -> None:
+        self.failure = failure
+
+
 class FakeLog:
     def __init__(
         self,
@@ -55,7 +60,7 @@ class FakeLog:
         was_rolled: bool = False,
         removed: int = 1,
     ) -> None:
-        self.failure = failure
+        self.health = FakeHealth(failure)
         self.removed = removed
         self.is_overdue = is_overdue
         self.has_unflushed_segments = was_rolled

@@ -162,7 +162,7 @@ async def test_a_damaged_log_is_set_aside_and_the_others_go_on(
     assert world.cleaned() == {"bad": None, "good": 5}
     assert world.cleaner.uncleanable_partitions_count == 1
     assert "bad-0 cannot be compacted" in caplog.text
-    assert world.logs["bad"].failure is None
+    assert world.logs["bad"].health.failure is None
 
 
 async def test_a_full_disk_makes_the_cleaner_wait_and_try_again() -> None:

@@ -192,7 +192,7 @@ async def test_a_disk_that_fails_takes_the_log_out_of_use(w: World) -> None:
     w.cut(cut, cut.plan_cut(1))
     await w.let_it_go()
     assert [type(error) for error in w.told] == [KafkaStorageError]
-    assert "stopped half way" in (cut.log.failure or "")
+    assert "stopped half way" in (cut.log.health.failure or "")
 
 
 @told
@@ -204,7 +204,7 @@ async def test_a_log_that_left_while_it_was_cut_is_no_fault_of_the_disk(w: World
     cut.log.retire("its topic was deleted", is_gone=True)
     w.disk.is_broken = True
     await w.let_it_go()
-    assert "its topic was deleted" in (cut.log.failure or "")
+    assert "its topic was deleted" in (cut.log.health.failure or "")
 
 
 @told

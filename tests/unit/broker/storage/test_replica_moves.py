@@ -28,12 +28,17 @@ class Nothing:
 
 
 @dataclass
+class Health:
+    failure: str | None = None
+
+
+@dataclass
 class Log:
     """Of a replica, which has much more than its copy, and says when it is read."""
 
     name: TopicPartition
     copied: set[TopicPartition]
-    failure: str | None = None
+    health: Health = field(default_factory=Health)
     cuts = NoCut()
     leader_epochs = NoEpochs()
     log_start_offset = log_end_offset = 0
@@ -102,7 +107,7 @@ async def test_so_many_replicas_are_copied_at_a_time(at_once: int) -> None:
     for _ in range(50):
         await asyncio.sleep(0)
     assert w.copied == {each.topic_partition for each in replicas[:at_once]}
-    replicas[0].log.failure = "its disk is gone"
+    replicas[0].log.health.failure = "its disk is gone"
     for _ in range(50):
         await asyncio.sleep(0)
     assert len(w.copied) == at_once + 1, "the next one has its turn"
