@@ -143,7 +143,7 @@ class PartitionLog:
 
     @property
     def health(self) -> LogHealth:
-        """Whether the log refuses everything, and why."""
+        """The health of the log, which says why it refuses everything, if it does."""
         return self._health
 
     def last_stable_offset(self, high_watermark: int) -> int:

@@ -32,8 +32,8 @@ class GroupCommitFlusher:
     async def flush_to(self, log: PartitionLog, offset: int) -> None:
         """Returns once every record below `offset` is on the disk.
 
-        Raises KafkaStorageError when fsync failed, LogGone when the replica was taken away meanwhile, NotLeaderOrFollower
-        when the log was cut below `offset`.
+        Raises KafkaStorageError when fsync failed, LogGone when the replica was taken away meanwhile, and
+        NotLeaderOrFollower when the log was cut below `offset`.
         """
         while log.recovery_point < offset:
             log.health.check()
