@@ -110,10 +110,16 @@ def test_left_records_wait_for_after_and_right_ones_for_before() -> None:
             "L:a@1 R:b@20 L:c@40 +1000 R:b@41 R:b@42",
             "2:k=a|None@1 5:k=c|None@40",
         ),
+        (
+            "left_join",
+            JoinWindows.of(ms(5), after=-ms(2)),
+            "L:a@0 L:b@20",
+            "2:k=a|None@0 2:k=b|None@20",
+        ),
     ],
 )
 def test_unmatched_records_are_looked_for_once_an_interval_of_the_wall_clock(method, windows, inputs, expected) -> None:  # fmt: skip
-    """The first record begins one, although there is nothing to find; not where windows have no length at all."""
+    """The first record begins one, although there is nothing to find; not where nothing may come after a record."""
     outputs = run(joined(method, windows), inputs, join_emit_interval_ms=1_000)
     assert outputs == expected
 
