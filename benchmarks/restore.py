@@ -32,7 +32,7 @@ from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.process.preparation import prepare
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.serdes import bytes_
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology

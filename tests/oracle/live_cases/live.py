@@ -20,7 +20,7 @@ from millstream.streams import StreamsConfig, Topology
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.topology.partition_counts import partition_counts
 
 RESTARTS_MAX = 3

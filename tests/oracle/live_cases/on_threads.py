@@ -29,7 +29,7 @@ from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.steps import ObservedStep, Step
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 
 INSTANCES: Final = (1, 1, 2, 3)
 DISTURBED: Final = 0.4

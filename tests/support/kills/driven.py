@@ -18,7 +18,7 @@ from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import Topology
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver

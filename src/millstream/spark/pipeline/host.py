@@ -39,9 +39,9 @@ from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.standby import StandbyTask
 from millstream.streams.runtime.steps import Observer, observe_nothing
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 
 IDLE_MS: Final = 600_000
 """A task that has not been run for so long is closed."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from millstream.runtime import Clock
 from millstream.spark.pipeline.messages import KeepStandbys, Standby, StandbysKept
-from millstream.streams.runtime.standby import StandbyTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 
 LEASE_MS: Final = 60_000
 """A standby that the driver has not asked for again for so long is closed."""

@@ -9,7 +9,7 @@ from millstream.clients.admin import OffsetSpec
 from millstream.model import TopicPartition
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.runtime.clients import TaskClients
-from millstream.streams.runtime.standby import StandbyTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 
 LOOK_FIRST_MS: Final = 500
 LOOK_LAST_MS: Final = 2_000

@@ -28,7 +28,7 @@ from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.standby import StandbyTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 
 RECORDS_MAX: Final = 1_000
 """Records of each changelog at a turn, which the kernel takes between two calls of active tasks."""

@@ -41,8 +41,8 @@ from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.starting import TaskStart
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.runtime.upstreams.followed_tasks import FollowedTasks
 from millstream.streams.runtime.upstreams.progress import Reached
 from millstream.streams.runtime.upstreams.watch import LocalTask

@@ -1,6 +1,6 @@
 """Commits a run of a task: outputs, changelogs and the new position become visible together.
 
-Steps 5 and 6 of the order of effects in task.py. A commit that raises has an outcome that the
+Steps 5 and 6 of the order of effects in `tasks/active_task.py`. A commit that raises has an outcome that the
 task's next start settles.
 """
 

@@ -13,8 +13,8 @@ from typing import Final, Protocol, TypeVar
 from millstream.net.client.uninterrupted import uninterrupted
 from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.runtime.errors import StoreLocked
-from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment
+from millstream.streams.runtime.stored_state import StoredState, StoreMarker
 from millstream.streams.state.store import StateStore
 
 

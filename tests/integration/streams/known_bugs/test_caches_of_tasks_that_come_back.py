@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.streams.runtime.standby import StandbyTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from tests.integration.streams.runtime.world import World
 
 COUNT = 1

@@ -14,8 +14,8 @@ from millstream.clients import Admin
 from millstream.errors import NotLeaderOrFollower
 from millstream.streams.queries import KeyQuery, StateQueryRequest
 from millstream.streams.runtime import opening
-from millstream.streams.runtime.standby import StandbyTask
 from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from tests.integration.streams.runtime.world import Crash, World
 
 COUNT = 1

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from tests.integration.streams.runtime.held_reader import HeldReader, held
 from tests.integration.streams.runtime.world import Crash, World
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from millstream.streams import Materialized, StreamsBuilder
-from millstream.streams.runtime.standby import StandbyTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.serdes import long, string
 from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.state.storage.transaction import StoreMetadata

@@ -34,7 +34,7 @@ from millstream.streams.kernel import (
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import ObservedStep, Step
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.upstreams.origin_headers import ORIGIN_HEADER
 from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore

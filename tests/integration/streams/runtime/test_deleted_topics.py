@@ -13,7 +13,7 @@ from millstream.streams import StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import World
 from tests.patience import LONG_ENOUGH_MS, eventually

@@ -21,7 +21,7 @@ from millstream.streams.runtime.clients import Offsets, TaskClients
 from millstream.streams.runtime.errors import DataLoss, TaskMigrated
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import Crash, World
 

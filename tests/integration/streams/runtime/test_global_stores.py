@@ -13,7 +13,7 @@ from millstream.streams.errors import ProcessingError
 from millstream.streams.processor import ProcessorContext, Record
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.serdes import string
 from millstream.streams.topology import StoreKind, StoreSpec, Topology
 from tests.integration.streams.runtime.world import World

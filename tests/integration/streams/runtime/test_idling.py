@@ -7,7 +7,7 @@ from dataclasses import replace
 from millstream.clients import Producer
 from millstream.model import TopicPartition
 from millstream.streams import StreamsBuilder
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import World
 

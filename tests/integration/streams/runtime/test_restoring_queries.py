@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 
 from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
-from millstream.streams.runtime.starting import TaskStart
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from tests.integration.streams.runtime.held_reader import HeldReader, held
 from tests.integration.streams.runtime.world import World
 

@@ -12,7 +12,7 @@ import pytest
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.snapshots.files import SnapshotDirectory
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from tests.integration.streams.runtime.world import Crash, World
 
 COUNT = 1

@@ -11,7 +11,7 @@ from millstream.runtime.clock import Instant
 from millstream.runtime.system import SystemClock
 from millstream.streams import EmitStrategy, Materialized, StreamsBuilder, TimeWindows
 from millstream.streams.processor import ProcessorContext, Record
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import World
 

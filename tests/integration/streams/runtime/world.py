@@ -19,7 +19,7 @@ from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import ObservedStep, Step
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
 

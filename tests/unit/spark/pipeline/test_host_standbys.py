@@ -12,7 +12,7 @@ from millstream.runtime import Instant
 from millstream.spark.pipeline.claims import may_stand_by
 from millstream.spark.pipeline.host_standbys import LEASE_MS, RECORDS_MAX, HostStandbys
 from millstream.spark.pipeline.messages import KeepStandbys, Standby
-from millstream.streams.runtime.standby import StandbyTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 
 KEY = ("app", "1_0")
 WANTED = KeepStandbys("app", "digest", (Standby(1, 0, ("in",)),))

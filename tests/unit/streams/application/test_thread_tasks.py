@@ -27,7 +27,7 @@ from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.upstreams.progress import TaskProgress
 from millstream.streams.topology import Topology
 from millstream.streams.topology.alignment import NOTHING_ALIGNED

@@ -21,7 +21,7 @@ from millstream.streams.kernel.task.upstreams import AT_ITS_END
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.report import ProcessedWork
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.task import ActiveTask, Reached
+from millstream.streams.runtime.tasks.active_task import ActiveTask, Reached
 from millstream.streams.runtime.upstreams.progress import TaskFlow, TaskKey, TaskProgress
 from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS
 from millstream.streams.runtime.upstreams.watch import LocalTask

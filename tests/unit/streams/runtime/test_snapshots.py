@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.snapshots.description import DESCRIPTION, Description, NoSnapshot
 from millstream.streams.runtime.snapshots.files import SnapshotDirectory
 from millstream.streams.runtime.steps import SnapshotStep
+from millstream.streams.runtime.stored_state import StoredState, StoreMarker
 
 ROWS = {"000009.sst": b"first rows", "000012.sst": b"more rows", "CURRENT": b"MANIFEST-000005\n"}
 

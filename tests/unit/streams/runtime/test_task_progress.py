@@ -24,8 +24,8 @@ from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.report import ProcessedWork
 from millstream.streams.runtime.snapshots.tasks import TaskSnapshots
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.starting import StartedTask, TaskStart
-from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import StartedTask, TaskStart
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology

@@ -13,8 +13,8 @@ from millstream.runtime.system import SystemRandom
 from millstream.spark.pipeline.claims import may_stand_by
 from millstream.streams.application.state_directory import StateDirectory
 from millstream.streams.runtime.global_stores import _own_directory
-from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.snapshots.files import SnapshotDirectory
+from millstream.streams.runtime.stored_state import StoredState, StoreMarker
 from millstream.streams.state import rocksdb_stores
 from millstream.streams.state.storage.directories import make_state_directory
 from millstream.streams.topology import StoreKind, StoreSpec

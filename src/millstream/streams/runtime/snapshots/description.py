@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from millstream.streams.runtime.restoration import StoredState, StoreMarker
+from millstream.streams.runtime.stored_state import StoredState, StoreMarker
 
 LAYOUT: Final = 1
 DESCRIPTION: Final = "SNAPSHOT"

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from millstream.streams.runtime.restoration import StoredState
 from millstream.streams.runtime.snapshots.description import (
     DESCRIPTION,
     Description,
@@ -27,6 +26,7 @@ from millstream.streams.runtime.snapshots.description import (
     StoredFile,
 )
 from millstream.streams.runtime.steps import SnapshotStep
+from millstream.streams.runtime.stored_state import StoredState
 from millstream.streams.state.storage.directories import make_state_directory
 
 KEPT: Final = 2

@@ -20,10 +20,10 @@ from typing import Final
 
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.opening import stored_state
-from millstream.streams.runtime.restoration import StoredState
 from millstream.streams.runtime.snapshots.description import NoSnapshot
 from millstream.streams.runtime.snapshots.files import SnapshotDirectory, StoreSnapshot
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.stored_state import StoredState
 from millstream.streams.state.storage.factory import RocksTaskStores
 
 _CHECKPOINT: Final = ".checkpoint-"

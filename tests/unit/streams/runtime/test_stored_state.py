@@ -9,7 +9,7 @@ import pytest
 from millstream.model import Uuid
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.restoration import TOMBSTONES_KEPT_MS, StoredState, StoreMarker
+from millstream.streams.runtime.stored_state import TOMBSTONES_KEPT_MS, StoredState, StoreMarker
 
 TOPIC = "app-counts-changelog"
 ID, OTHER_ID = Uuid(bytes(15) + b"\x05"), Uuid(bytes(15) + b"\x06")

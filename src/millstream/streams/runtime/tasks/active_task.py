@@ -45,10 +45,10 @@ from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together
 from millstream.streams.runtime.report import ProcessedWork, TaskReport, with_tags
-from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.starting import StartedTask, TaskStart
 from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.stored_state import StoreMarker
+from millstream.streams.runtime.tasks.task_start import StartedTask, TaskStart
 from millstream.streams.runtime.upstreams.progress import Reached, TaskProgress
 from millstream.streams.runtime.upstreams.writes import FollowedWrites
 

@@ -1,6 +1,6 @@
 """Starts a task behind its fence: finds the position of its last commit, and brings its stores to that position.
 
-Steps 2 and 3 of the order of effects in task.py.
+Steps 2 and 3 of the order of effects in active_task.py.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from millstream.streams.runtime.renaming import (
     require_known_stores,
     version_of,
 )
-from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.snapshots.tasks import (
     TaskSnapshots,
     fetch_newest,
     remove_leftovers,
 )
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.stored_state import StoredState, StoreMarker
 from millstream.streams.state.storage.factory import RocksTaskStores
 from millstream.streams.topology.alignment import AlignedTopics
 
