@@ -32,7 +32,7 @@ from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.process.preparation import prepare
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import bytes_
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology
@@ -112,9 +112,9 @@ async def in_rocksdb(
             state_directory=directory,
         )
         started, cpu = time.perf_counter(), time.process_time()
-        task = await ActiveTask.start(
+        task = await TaskStart(
             spec, partition, TaskEnvironment(tasks, SystemClock(), kernel)
-        )
+        ).start()
         rate = rated(started, cpu)
         report = await task.run({})
         assert report.restored == RECORDS, report

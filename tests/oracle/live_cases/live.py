@@ -20,7 +20,7 @@ from millstream.streams import StreamsConfig, Topology
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.topology.partition_counts import partition_counts
 
 RESTARTS_MAX = 3
@@ -156,7 +156,7 @@ class LiveApplication:
         try:
             for key, positions in sorted(self.found.positions.items()):
                 spec = self.spec(key[0], directory_of(key), tuple(positions[-1]))
-                active = await ActiveTask.start(spec, key[1], environment, global_stores)
+                active = await TaskStart(spec, key[1], environment, global_stores).start()
                 try:
                     assert active._task is not None, "it has been started"
                     left.add(key, active._task.stores, self.case)

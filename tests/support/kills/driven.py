@@ -18,7 +18,7 @@ from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import Topology
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
@@ -132,7 +132,7 @@ class DrivenShape:
             for spec, partition in product(specs, range(self.partitions)):
                 if topology.sub_topologies[spec.sub_topology].is_global:
                     continue
-                task = await ActiveTask.start(spec, partition, given, shared)
+                task = await TaskStart(spec, partition, given, shared).start()
                 assert task._task is not None, "it has been started"
                 for name, store in task._task.stores.items():
                     found.setdefault(name, {}).update(contents(store))

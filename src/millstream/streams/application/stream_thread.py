@@ -9,57 +9,50 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from millstream.clients import Admin
-from millstream.clients.config import ConsumerConfig
-from millstream.clients.config.settings import parse_settings
-from millstream.errors import UnknownTopicOrPartition
 from millstream.net.client.tasks import TaskScope
-from millstream.net.client.uninterrupted import uninterrupted
+from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.streams.application.application_environment import ApplicationEnvironment
-from millstream.streams.application.clients import PATIENT
-from millstream.streams.application.group.classic.leader import TaskLeader
-from millstream.streams.application.group.classic.member import ClassicStreamsMember
-from millstream.streams.application.group.classic.membership import ClassicStreamsPolicy
 from millstream.streams.application.group.classic.source_topics import SourceTopics
-from millstream.streams.application.group.known_hosts import NO_HOSTS
-from millstream.streams.application.group.member import StreamsMember
+from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
 from millstream.streams.application.group.membership import (
     NO_TASKS,
     StreamsTaskId,
     TaskAssignment,
 )
+from millstream.streams.application.group.new_member import new_member
 from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.metrics.thread_measures import ThreadMeasures
 from millstream.streams.application.purging import Purging
+from millstream.streams.application.standby_updater import StandbyUpdater
 from millstream.streams.application.states import ThreadState, thread_state_after
-from millstream.streams.application.stores_on_disk import StoresOnDisk
+from millstream.streams.application.task_executor import TaskExecutor
+from millstream.streams.application.task_specs import TaskSpecs
 from millstream.streams.application.thread_metadata import ThreadClientIds
-from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
-from millstream.streams.config import GroupProtocol
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
-from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.clients import GroupMember, TaskClients
 from millstream.streams.runtime.columns import load_arrow
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.steps import RebalanceStep
+from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
+from millstream.streams.runtime.tasks.task_manager import TaskManager
 from millstream.streams.runtime.upstreams.looks import look_at_cluster
-from millstream.streams.runtime.upstreams.progress import TaskKey, flow_of
+from millstream.streams.runtime.upstreams.progress import TaskKey
 from millstream.streams.runtime.upstreams.watch import LocalTask
 from millstream.streams.state.cache import CacheRoom
-from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
 UPSTREAM_POLL_MS: Final = 100
 """So soon a thread looks again at tasks for which its own wait. It is woken up when these come
@@ -68,7 +61,78 @@ _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNI
 _LOGGER = logging.getLogger(__name__)
 
 
-GroupMembership = StreamsMember | ClassicStreamsMember
+class ThreadMembership(Protocol):
+    """What the group wants a member to have, and what is known of the group."""
+
+    @property
+    def target(self) -> TaskAssignment | None:
+        """The tasks that it is to have; None: nobody has said yet."""
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether the group knows, or soon does, that the member has what it is to have."""
+
+    @property
+    def has_lost_tasks(self) -> bool:
+        """Whether the group went on without it, and its tasks may have other owners."""
+
+    @property
+    def statuses(self) -> Sequence[Status]:
+        """Remarks about the group."""
+
+    @property
+    def heartbeat_interval_ms(self) -> int:
+        """The time between two looks at the group."""
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts of the group that answer queries."""
+
+
+class ThreadMember(GroupMember, Protocol):
+    """The member of a group, of either protocol, by which a thread is assigned its tasks."""
+
+    @property
+    def membership(self) -> ThreadMembership: ...
+
+    def start(self) -> None:
+        """Joins the group, and keeps up the membership beside the loop of the thread."""
+
+    def check(self) -> None:
+        """Raises what makes membership impossible."""
+
+    def acknowledge(self, owned: TaskAssignment) -> None:
+        """Tells what the member has now. To be called once all else has been given up."""
+
+    def rejoin(self) -> None:
+        """Begins anew, with nothing."""
+
+    def look_at_topics(self) -> None:
+        """Has it looked soon whether topics have come or gone."""
+
+    def keeping_generation(self) -> AbstractContextManager[bool]:
+        """Has the group not rebalance meanwhile as far as it depends on this member.
+
+        Yields whether commits are possible.
+        """
+
+    def shut_down_application(self) -> None:
+        """Has all members of the group told to end."""
+
+    async def leave(self) -> None:
+        """Leaves the group and disconnects."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a thread has while it runs."""
+
+    member: ThreadMember
+    manager: TaskManager[StreamsTaskId]
+    executor: TaskExecutor
+    standbys: StandbyUpdater
+    specs: TaskSpecs
+    purging: Purging
 
 
 class StreamThread:
@@ -96,7 +160,6 @@ class StreamThread:
         self.answer: OnUncaughtError | None = None
         """What follows the error that has ended the thread; None where it has not come to ask."""
         self._application = application
-        self._sources = SourceTopics(application.topology, application.config.application_id)
         self._global_stores = global_stores
         self._on_change = on_change
         self._on_error = on_error
@@ -108,7 +171,8 @@ class StreamThread:
         """The group rebalances, and a commit is due once that is over."""
         self._hindrance: str | None = None
         """The reason why tasks could not be taken over in the last turn."""
-        self._tasks: ThreadTasks | None = None
+        self._parts: _Parts | None = None
+        """None before the thread runs and after that."""
         self._kernel_thread: int | None = None
         self._measures = ThreadMeasures(name, application.clock)
         self._cache_room = CacheRoom(0)
@@ -122,7 +186,7 @@ class StreamThread:
         """Its standby tasks, those that warm up among them, with the input offsets that their
         stores cover as far as these are known.
         """
-        known = {} if self._tasks is None else self._tasks.standbys.tasks
+        known = {} if self._parts is None else self._parts.standbys.tasks
         copies = frozenset() if self._taken is None else self._taken.copies
         return {task: known.get(task, {}) for task in copies}
 
@@ -155,15 +219,15 @@ class StreamThread:
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of its tasks answer."""
-        return {} if self._tasks is None else await self._tasks.query(request)
+        return {} if self._parts is None else await self._parts.manager.query(request)
 
     async def store_offsets(self) -> StoreOffsets:
         """Returns how far the stores of its tasks are with their changelogs."""
-        return {} if self._tasks is None else await self._tasks.store_offsets()
+        return {} if self._parts is None else await self._parts.manager.store_offsets()
 
     def local_tasks(self) -> Mapping[TaskKey, LocalTask]:
         """Returns how far its active tasks have come."""
-        return {} if self._tasks is None else self._tasks.as_upstreams()
+        return {} if self._parts is None else self._parts.executor.as_upstreams()
 
     async def run(self) -> None:
         """Runs until `stop`. Tasks are committed and closed, and the group is left, however it ends."""
@@ -186,7 +250,8 @@ class StreamThread:
             producer = None if exact else supplier.producer(ids.producer, None)
             if producer is not None:
                 last_first.push_async_callback(producer.close, timeout_ms=0)
-            member = self._new_member(ids.member, admin)
+            sources = SourceTopics(application.topology, application.config.application_id)
+            member = new_member(application, self.name, sources, admin, self._copies)
             last_first.push_async_callback(member.leave)
             environment = TaskEnvironment(
                 TaskClients(
@@ -200,134 +265,143 @@ class StreamThread:
                 cache_room=self._cache_room,
                 upstreams=application.upstreams,
             )
-            self._tasks = tasks = ThreadTasks(
+            log_prefix = f"stream-thread [{self.name}]"
+            creator = ThreadTaskCreator(environment, self._global_stores)
+            manager = TaskManager[StreamsTaskId](creator, application.clock, log_prefix)
+            executor = TaskExecutor(
+                manager,
                 environment,
                 consumer,
-                self._global_stores,
                 application.config,
                 self._report,
-                standbys_changed=lambda: self._on_change(self),
-                log_prefix=f"stream-thread [{self.name}]",
+                log_prefix=log_prefix,
+            )
+            standbys = StandbyUpdater(
+                manager, environment.clients, lambda: self._on_change(self), log_prefix=log_prefix
             )
             look = partial(
                 look_at_cluster, admin, application.config.application_id, is_read_committed=exact
             )
             looking = TaskScope("upstream tasks")
             last_first.push_async_callback(looking.close)
-            application.upstreams.join(self.name, tasks.as_upstreams, look, looking)
+            application.upstreams.join(self.name, executor.as_upstreams, look, looking)
             last_first.callback(application.upstreams.leave, self.name)
-            purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
+            purging = Purging(admin, self._new_purge(), log_prefix)
             last_first.push_async_callback(purging.close)
             await environment.in_kernel(load_arrow)  # later it would keep records waiting
-            await self._run_loop(member, tasks, admin, purging)
+            specs = TaskSpecs(application, sources, admin)
+            self._parts = parts = _Parts(member, manager, executor, standbys, specs, purging)
+            await self._run_loop(parts)
 
-    async def _run_loop(
-        self, member: GroupMembership, tasks: ThreadTasks, admin: Admin, purging: Purging
-    ) -> None:
+    async def _run_loop(self, parts: _Parts) -> None:
         failed = True
         try:
-            member.start()
+            parts.member.start()
             self._committed_ms = self._now_ms
             while not self._stopping:
-                await self._turn(member, tasks, admin, purging)
+                await self._turn(parts)
             failed = False
             _LOGGER.info("stream-thread [%s] ends, as it was told to", self.name)
         except Exception as error:
             self.answer = await self._on_error(error)
             if self.answer is OnUncaughtError.SHUTDOWN_APPLICATION:
-                member.shut_down_application()
+                parts.member.shut_down_application()
             raise
         finally:
             self._enter(ThreadState.PENDING_SHUTDOWN)
-            self._taken = self._tasks = None
-            await tasks.close(commit=not failed)
+            self._taken = self._parts = None
+            await self._close_tasks(parts, commit=not failed)
 
-    async def _turn(
-        self, member: GroupMembership, tasks: ThreadTasks, admin: Admin, purging: Purging
-    ) -> None:
+    async def _close_tasks(self, parts: _Parts, *, commit: bool) -> None:
+        """Gives up all tasks, standby tasks included."""
+        try:
+            await parts.standbys.close()
+        finally:
+            await parts.executor.close(commit=commit)
+
+    async def _turn(self, parts: _Parts) -> None:
+        member, manager, executor = parts.member, parts.manager, parts.executor
         config, measured = self._application.config, self._measures.begin_turn()
         member.check()
-        await self._heed_group(member, tasks, admin)
-        tasks.settle()
-        if tasks.misses_topic:
-            tasks.misses_topic = False
+        await self._heed_group(parts)
+        executor.take_up_restored()
+        if manager.misses_topic:
+            manager.misses_topic = False
             member.look_at_topics()
         if self._remarks.is_ready and self.state in _ASSIGNED:
-            settled = ThreadState.RUNNING if tasks.is_settled else ThreadState.PARTITIONS_ASSIGNED
+            settled = ThreadState.RUNNING if manager.is_settled else ThreadState.PARTITIONS_ASSIGNED
             self._enter(settled)
         if self.is_paused:
             await asyncio.sleep(config.poll_ms / 1000)
         else:
             measured.lap()
-            measured.record_poll(await tasks.read(self._patience_ms(tasks)))
-            measured.record_process(await tasks.process(self._application.clock.now().wall_ms))
-        interval_ms = tasks.commit_interval_ms(self._application.commit_interval_ms)
+            measured.record_poll(await executor.read(self._patience_ms(executor)))
+            measured.record_process(await executor.process(self._application.clock.now().wall_ms))
+        interval_ms = executor.commit_interval_ms(self._application.commit_interval_ms)
         is_due = self._now_ms - self._committed_ms >= interval_ms
-        if is_due or tasks.commit_requested:
+        if is_due or executor.commit_requested:
             with member.keeping_generation() as is_kept:
                 self._waits_to_commit = not is_kept
                 if is_kept:
                     measured.lap()
-                    measured.record_commit(await self._commit(tasks))
-                    purging.maybe_begin(tasks.committed, self._now_ms)
-        measured.end(tasks.created, tasks.closed)
+                    measured.record_commit(await self._commit(executor))
+                    parts.purging.maybe_begin(executor.committed, self._now_ms)
+        measured.end(manager.created, manager.closed)
 
-    async def _heed_group(self, member: GroupMembership, tasks: ThreadTasks, admin: Admin) -> None:
+    async def _heed_group(self, parts: _Parts) -> None:
         """Does what the group wants: takes over tasks, or gives up all where the group went on without the member."""
-        told = member.membership
+        told = parts.member.membership
         if told.known_hosts is not self.known_hosts:
             self.known_hosts = told.known_hosts
             self._on_change(self)
         self._remarks.heed(told.statuses, told.heartbeat_interval_ms, self._now_ms)
         if told.has_lost_tasks:
-            await tasks.close(commit=False)
+            await self._close_tasks(parts, commit=False)
             self._taken = None
             self._enter(ThreadState.PARTITIONS_REVOKED)
-            member.rejoin()
+            parts.member.rejoin()
         elif told.target is not None and (self._taken is None or not told.is_reconciled):
-            await self._try_to_take_over(member, told.target, tasks, admin)
+            await self._try_to_take_over(parts, told.target)
 
-    async def _commit(self, tasks: ThreadTasks) -> int:
+    async def _commit(self, executor: TaskExecutor) -> int:
         """Commits all tasks that have done something, and tells of all these commits at once.
 
         Returns how many it was.
         """
-        committed = await tasks.commit()
+        committed = await executor.commit()
         self._committed_ms = self._now_ms
         if committed:
             self._on_change(self)
         return committed
 
-    def _patience_ms(self, tasks: ThreadTasks) -> int:
+    def _patience_ms(self, executor: TaskExecutor) -> int:
         """Returns how long to wait for records."""
-        if tasks.has_more:
+        if executor.has_more:
             return 0
-        if tasks.waits_for_upstreams:
-            return min(UPSTREAM_POLL_MS, self._idle_patience_ms(tasks))
-        return self._idle_patience_ms(tasks)
+        if executor.waits_for_upstreams:
+            return min(UPSTREAM_POLL_MS, self._idle_patience_ms(executor))
+        return self._idle_patience_ms(executor)
 
-    def _idle_patience_ms(self, tasks: ThreadTasks) -> int:
+    def _idle_patience_ms(self, executor: TaskExecutor) -> int:
         """Returns how long nothing has to be done where no records come."""
         application = self._application
-        interval_ms = tasks.commit_interval_ms(application.commit_interval_ms)
+        interval_ms = executor.commit_interval_ms(application.commit_interval_ms)
         commit_in_ms = self._committed_ms + interval_ms - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))
-        if tasks.has_news and not self._waits_to_commit:
+        if executor.has_news and not self._waits_to_commit:
             return patience_ms
-        punctuation_ms = tasks.next_punctuation_ms
+        punctuation_ms = executor.next_punctuation_ms
         if punctuation_ms is None:
             return application.config.poll_ms
         due_in_ms = punctuation_ms - application.clock.now().wall_ms
         return min(application.config.poll_ms, max(0, due_in_ms))
 
-    async def _try_to_take_over(
-        self, member: GroupMembership, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
-    ) -> None:
+    async def _try_to_take_over(self, parts: _Parts, target: TaskAssignment) -> None:
         """Takes over what the coordinator wants, or leaves it to the next turn where the cluster
         cannot say now what that is.
         """
         try:
-            await self._take_over(member, target, tasks, admin)
+            await self._take_over(parts, target)
         except Exception as error:
             if not is_retriable(error):
                 raise
@@ -337,135 +411,37 @@ class StreamThread:
         else:
             self._hindrance = None
 
-    async def _take_over(
-        self, member: GroupMembership, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
-    ) -> None:
+    async def _take_over(self, parts: _Parts, target: TaskAssignment) -> None:
         """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator
         wants something else by then.
         """
         before = NO_TASKS if self._taken is None else self._taken
         kept = before.unchanged(target)
         revoked = before.active - kept.active
-        await tasks.give_up(revoked, commit=True)
-        await tasks.standbys.give_up(before.copies - kept.copies)
+        await parts.executor.give_up(revoked, commit=True)
+        await parts.standbys.give_up(before.copies - kept.copies)
         self._application.observe(RebalanceStep.REVOKED, self.name)
         self._taken = kept
         new_active, new_copies = target.active - kept.active, target.copies - kept.copies
         if revoked:
             self._enter(ThreadState.PARTITIONS_REVOKED)
-        specs = await self._specs(admin, new_active | new_copies, target.topics)
-        await self._follow_upstreams(admin)
-        if member.membership.target != target:
+        specs = await parts.specs.of(new_active | new_copies, target.topics)
+        await parts.specs.follow_upstreams()
+        if parts.member.membership.target != target:
             return
-        tasks.take({task: specs[task] for task in new_active})
-        tasks.standbys.take({task: specs[task] for task in new_copies})
+        for task in new_active:
+            parts.manager.create(task, specs[task], task.partition)
+            parts.manager.begin_restoring(task)
+        parts.standbys.take({task: specs[task] for task in new_copies})
         self._taken = target
         self._application.observe(RebalanceStep.ASSIGNED, self.name)
         self.reports = {task: self.reports[task] for task in self.reports.keys() & target.active}
-        member.acknowledge(target)
+        parts.member.acknowledge(target)
         if not self._enter(ThreadState.PARTITIONS_ASSIGNED):
             self._on_change(self)
 
-    async def _follow_upstreams(self, admin: Admin) -> None:
-        """Finds the tasks that write repartition topics, whoever has them."""
-        application = self._application
-        alignment = application.spec(0, None).alignment
-        if not alignment.writers:
-            return
-        names = set(self._sources.external)
-        if self._sources.has_patterns:
-            names |= self._sources.matched(await admin.list_topics())
-        described = (await admin.describe_topics(list(names))).raise_errors()
-        counts = {name: len(described.result(name).partitions) for name in names}
-        # A coordinator may have given them other counts than follow from those of the sources: Kafka's does where some are fixed.
-        aligned = await admin.describe_topics(list(alignment.writers))
-        counts |= {name: len(aligned.result(name).partitions) for name in aligned}
-        plan = plan_topology(application.topology, application.config.application_id, counts)
-        application.upstreams.follow(flow_of(plan, alignment))
-
-    async def _specs(
-        self,
-        admin: Admin,
-        wanted: frozenset[StreamsTaskId],
-        assigned: Mapping[StreamsTaskId, frozenset[str]],
-    ) -> Mapping[StreamsTaskId, TaskSpec]:
-        """Returns what the tasks are made from.
-
-        Their topics are those that were `assigned` with them, or what their sources name.
-        """
-        application = self._application
-        if wanted <= assigned.keys():
-            return {
-                task: application.spec(
-                    task.sub_topology, self._sources.of_task(task.sub_topology, assigned[task])
-                )
-                for task in wanted
-            }
-        sources = {
-            number: application.spec(number, None).sources
-            for number in {task.sub_topology for task in wanted}
-        }
-        names = {topic for topics in sources.values() for topic in topics}
-        described = (await admin.describe_topics(list(names))).raise_errors()
-        counts = {name: len(described.result(name).partitions) for name in names}
-        topics_of = {
-            number: SubTopologyPlan(number, {name: counts[name] for name in topics}).topics_of_tasks
-            for number, topics in sources.items()
-        }
-        unknown = [task for task in wanted if task.partition not in topics_of[task.sub_topology]]
-        if unknown:  # the coordinator knows of new partitions before other brokers do
-            raise UnknownTopicOrPartition(f"the inputs of task {unknown[0]} are not there yet")
-        return {
-            task: application.spec(task.sub_topology, topics_of[task.sub_topology][task.partition])
-            for task in wanted
-        }
-
-    def _new_member(self, client_id: str, admin: Admin) -> GroupMembership:
-        application = self._application
-        settings = application.supplier.settings_of_member(client_id) | PATIENT
-        if application.config.group_protocol is GroupProtocol.STREAMS:
-            return StreamsMember(application.policy, settings)
-        config = parse_settings(ConsumerConfig, settings)
-        leader = TaskLeader(
-            application.topology,
-            self._sources,
-            application.config,
-            admin,
-            application.clock,
-        )
-        policy = ClassicStreamsPolicy(
-            group_id=application.config.application_id,
-            sources=self._sources,
-            process_id=application.policy.process_id,
-            session_timeout_ms=config.session_timeout_ms,
-            heartbeat_interval_ms=config.heartbeat_interval_ms,
-            rebalance_timeout_ms=application.policy.rebalance_timeout_ms,
-            group_instance_id=self._instance_id(),
-            endpoint=application.config.application_server or None,
-            rack=config.client_rack or None,
-            client_tags=application.config.client_tags,
-        )
-        stores = StoresOnDisk(
-            application.topology, application.config, Path(application.state_directory)
-        )
-        return ClassicStreamsMember(policy, config, leader, partial(self._stored, stores))
-
-    def _instance_id(self) -> str | None:
-        """Returns the name of a static member: that of the instance with the number of the thread,
-        as in Kafka Streams.
-        """
-        given = self._application.config.group_instance_id
-        return None if given is None else f"{given}-{self.name.rpartition('-')[2]}"
-
-    async def _stored(self, stores: StoresOnDisk) -> Mapping[StreamsTaskId, int]:
-        """Returns, by task of which the thread keeps a copy or whose stores lie here unused, how many offsets
-        of its changelogs they cover.
-        """
-        reading = asyncio.get_running_loop().run_in_executor(None, stores.offset_sums)
-        on_disk = await uninterrupted(reading)  # or whoever deletes the stores next would meet it
-        copies = {} if self._tasks is None else self._tasks.standbys.restored_to
-        known = {task: sum(offsets.values()) for task, offsets in copies.items() if offsets}
-        return {**dict.fromkeys(copies, 0), **on_disk, **known}
+    def _copies(self) -> Mapping[StreamsTaskId, Mapping[str, int]]:
+        return {} if self._parts is None else self._parts.standbys.restored_to
 
     def _new_purge(self) -> RepartitionPurge:
         application = self._application

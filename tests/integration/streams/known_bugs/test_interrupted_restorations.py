@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from tests.integration.streams.runtime.held_reader import HeldReader, held
 from tests.integration.streams.runtime.world import Crash, World
 
@@ -39,7 +39,7 @@ async def test_a_restoration_that_was_ended_is_not_taken_for_a_whole_one(world: 
         starting.cancel()
 
     async with asyncio.TaskGroup() as tasks:
-        starting = tasks.create_task(ActiveTask.start(world.spec(COUNT), 0, held(world, reader)))
+        starting = tasks.create_task(TaskStart(world.spec(COUNT), 0, held(world, reader)).start())
         tasks.create_task(end_it())
     assert starting.cancelled()
     assert (await world.run(COUNT)).restored == len("abcdef") - RESTORED

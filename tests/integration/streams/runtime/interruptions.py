@@ -35,6 +35,7 @@ from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import ObservedStep, Step
 from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.runtime.upstreams.origin_headers import ORIGIN_HEADER
 from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore
@@ -265,7 +266,7 @@ class InterruptedApplication:
         self._running = (task, ends)
         if task.active is None:
             task.spec = self._spec(task.spec.sub_topology, task.directories[task.at])
-            task.active = await ActiveTask.start(task.spec, task.partition, self._environment())
+            task.active = await TaskStart(task.spec, task.partition, self._environment()).start()
             assert dict(task.active.position) == {
                 topic: task.position.get(topic, 0) for topic in task.spec.sources
             }
@@ -396,7 +397,7 @@ class InterruptedApplication:
         await self._close(task)
         spec = self._spec(key[0], directory)
         self._running = (task, {})
-        active = await ActiveTask.start(spec, key[1], self._environment())
+        active = await TaskStart(spec, key[1], self._environment()).start()
         try:
             assert active._task is not None, "it has been started"
             return {name: _contents(store) for name, store in active._task.stores.items()}

@@ -14,6 +14,7 @@ from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import World
 from tests.patience import LONG_ENOUGH_MS, eventually
@@ -46,7 +47,7 @@ def names(world: World, *kinds: str) -> list[str]:
 
 async def started(world: World, *kinds: str) -> ActiveTask:
     spec = replace(world.spec(0), topics=tuple(names(world, *kinds)))
-    return await ActiveTask.start(spec, 0, world.environment())
+    return await TaskStart(spec, 0, world.environment()).start()
 
 
 def delete(world: World) -> None:

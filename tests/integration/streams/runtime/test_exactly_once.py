@@ -21,7 +21,7 @@ from millstream.streams.runtime.clients import Offsets, TaskClients
 from millstream.streams.runtime.errors import DataLoss, TaskMigrated
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import Crash, World
 
@@ -59,7 +59,7 @@ async def test_a_member_that_the_group_went_on_without_cannot_commit(world: Worl
     await world.put(FIRST)
     environment = world.environment()
     clients = replace(environment.clients, member=_CountedOut(world.application))
-    task = await ActiveTask.start(world.spec(0), 0, replace(environment, clients=clients))
+    task = await TaskStart(world.spec(0), 0, replace(environment, clients=clients)).start()
     try:
         with pytest.raises(IllegalGeneration) as failed:
             await task.run({world.source: len(FIRST)})

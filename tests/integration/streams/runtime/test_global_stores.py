@@ -14,6 +14,7 @@ from millstream.streams.processor import ProcessorContext, Record
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import string
 from millstream.streams.topology import StoreKind, StoreSpec, Topology
 from tests.integration.streams.runtime.world import World
@@ -84,7 +85,7 @@ class Names:
         world = self.world
         spec = world.spec(self.sub_topology)
         self.stores = await GlobalStores.open(spec, world.environment())
-        return await ActiveTask.start(spec, 0, world.environment(), self.stores)
+        return await TaskStart(spec, 0, world.environment(), self.stores).start()
 
     async def run(self, task: ActiveTask) -> None:
         await task.run(await self.world.ends([self.world.source]))

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 
 from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
-from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.task_start import TaskStart
 from tests.integration.streams.runtime.held_reader import HeldReader, held
 from tests.integration.streams.runtime.world import World
@@ -22,22 +21,19 @@ async def test_a_store_that_is_being_restored_shows_what_it_has(world: World) ->
     (store,) = there.topology.stores
     request = StateQueryRequest(store, RangeQuery())
     reader = HeldReader(world.reader, 2)
-    starts: list[TaskStart] = []
+    start = TaskStart(there, 0, held(world, reader))
 
     async def asked() -> tuple[QueryResult | None, QueryResult | None]:
         await reader.is_held.wait()
         try:
-            (start,) = starts
-            assert await start.restored_to() == {f"{world.application}-{store}-changelog": 2}
+            assert await start.stores.restored_to() == {f"{world.application}-{store}-changelog": 2}
             bound = replace(request, position_bound={"in": {0: 0}})
-            return await start.query(request), await start.query(bound)
+            return await start.stores.query(request), await start.stores.query(bound)
         finally:
             reader.goes_on.set()
 
     async with asyncio.TaskGroup() as tasks:
-        starting = tasks.create_task(
-            ActiveTask.start(there, 0, held(world, reader), None, starts.append)
-        )
+        starting = tasks.create_task(start.start())
         asking = tasks.create_task(asked())
     partial, bounded = asking.result()
     assert partial is not None
@@ -56,18 +52,15 @@ async def test_a_start_that_was_given_up_answers_nothing(world: World) -> None:
     there = replace(world.spec(COUNT), state_directory=str(world.directory / "elsewhere"))
     (store,) = there.topology.stores
     reader = HeldReader(world.reader, 2)
-    starts: list[TaskStart] = []
+    start = TaskStart(there, 0, held(world, reader))
 
     async def given_up() -> None:
         await reader.is_held.wait()
         starting.cancel()
 
     async with asyncio.TaskGroup() as tasks:
-        starting = tasks.create_task(
-            ActiveTask.start(there, 0, held(world, reader), None, starts.append)
-        )
+        starting = tasks.create_task(start.start())
         tasks.create_task(given_up())
     assert starting.cancelled()
-    (start,) = starts
-    assert await start.query(StateQueryRequest(store, RangeQuery())) is None
-    assert await start.restored_to() == {}
+    assert await start.stores.query(StateQueryRequest(store, RangeQuery())) is None
+    assert await start.stores.restored_to() == {}

@@ -11,7 +11,7 @@ from millstream.runtime.clock import Instant
 from millstream.runtime.system import SystemClock
 from millstream.streams import EmitStrategy, Materialized, StreamsBuilder, TimeWindows
 from millstream.streams.processor import ProcessorContext, Record
-from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import World
 
@@ -50,7 +50,7 @@ async def test_an_emit_interval_goes_over_runs(world: World) -> None:
     changelogs = world.topology.topics_of(world.topology.sub_topologies[0], world.application)
     await world.create(*changelogs.changelogs)
     clock = SetClock()
-    task = await ActiveTask.start(world.spec(0), 0, replace(world.environment(), clock=clock))
+    task = await TaskStart(world.spec(0), 0, replace(world.environment(), clock=clock)).start()
 
     async def emitted(*times: int) -> int:
         await put(world, *times)

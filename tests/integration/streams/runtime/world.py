@@ -20,6 +20,7 @@ from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import ObservedStep, Step
 from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
 
@@ -160,7 +161,7 @@ class World:
         )
 
     async def start(self, sub_topology: int) -> ActiveTask:
-        return await ActiveTask.start(self.spec(sub_topology), 0, self.environment())
+        return await TaskStart(self.spec(sub_topology), 0, self.environment()).start()
 
     async def run(self, sub_topology: int, ends: Mapping[str, int] | None = None) -> TaskReport:
         """Starts the task, runs it up to `ends` or over all there is, and closes it."""

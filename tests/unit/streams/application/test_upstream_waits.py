@@ -15,14 +15,16 @@ from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.application.task_executor import TaskExecutor
 from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.kernel.task.upstreams import AT_ITS_END
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.report import ProcessedWork
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks.active_task import ActiveTask, Reached
-from millstream.streams.runtime.upstreams.progress import TaskFlow, TaskKey, TaskProgress
+from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
+from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks.task_start import TaskStart
+from millstream.streams.runtime.upstreams.progress import Reached, TaskFlow, TaskKey, TaskProgress
 from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS
 from millstream.streams.runtime.upstreams.watch import LocalTask
 from millstream.streams.serdes import string
@@ -123,13 +125,14 @@ class World:
         self.clock = MovedClock()
         self.consumer = NoRecords()
         environment = TaskEnvironment(cast("TaskClients", None), self.clock, ThreadPoolExecutor(1))
-        self.tasks = ThreadTasks(
+        creator = ThreadTaskCreator(environment, None)
+        self.manager = TaskManager[StreamsTaskId](creator, self.clock, "thread")
+        self.tasks = TaskExecutor(
+            self.manager,
             environment,
             cast("Consumer[bytes, bytes]", self.consumer),
-            None,
             config,
             lambda *_: None,
-            standbys_changed=lambda: None,
             log_prefix="thread",
         )
         self.others: dict[TaskKey, LocalTask] = {}
@@ -157,12 +160,13 @@ async def running(
     async def start(*_: Any) -> Any:  # Any: stands for a task
         return world.task
 
-    monkeypatch.setattr(ActiveTask, "start", start)
+    monkeypatch.setattr(TaskStart, "start", start)
     monkeypatch.setattr(world.tasks, "_pause", lambda: None)
-    world.tasks.take({task: world.spec})
-    while not world.tasks.is_settled:
+    world.manager.create(task, world.spec, task.partition)
+    world.manager.begin_restoring(task)
+    while not world.manager.is_settled:
         await world.tasks.read(0)
-        world.tasks.settle()
+        world.tasks.take_up_restored()
     yield world
     await world.tasks.close(commit=False)
 

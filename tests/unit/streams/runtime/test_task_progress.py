@@ -22,13 +22,14 @@ from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.report import ProcessedWork
-from millstream.streams.runtime.snapshots.tasks import TaskSnapshots
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks.active_task import ActiveTask
-from millstream.streams.runtime.tasks.task_start import StartedTask, TaskStart
+from millstream.streams.runtime.tasks.active_task import ActiveTask, StartedTask
+from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology
+from millstream.streams.topology.alignment import AlignedTopics
 from tests.unit.streams.application.manual_clock import MovedClock
 
 WRITING_MS = 40
@@ -118,7 +119,19 @@ class Written:
         return [self._metadata]
 
 
-class NoSnapshots:
+class Stores:
+    """Stands for stores that have been restored, of which nobody takes snapshots."""
+
+    restored = 0
+    global_stores = None
+
+    def __init__(self, aligned: AlignedTopics) -> None:
+        self.aligned = aligned
+        self.topic_ids: dict[str, str] = {}
+
+    def snapshots(self) -> Stores:
+        return self
+
     async def maybe_snapshot(self) -> None:
         """Takes none."""
 
@@ -143,24 +156,20 @@ async def started(
     kernel = StreamTask(topology, 0, 0, in_memory_stores(), config, topics=topics)
     kernel.resume({}, origin_time=50)
 
-    async def start(_: TaskStart) -> StartedTask:
+    async def start(*_: object) -> StartedTask:
         return StartedTask(
             kernel,
-            topics.aligned,
+            cast("ProcessorStateManager", Stores(topics.aligned)),
             CommittedPosition(dict.fromkeys(spec.sources, 3), origin_time=50),
             is_committed=True,
             begins_late=False,
-            topic_ids={},
-            restored=0,
-            global_stores=None,
-            snapshots=cast("TaskSnapshots", NoSnapshots()),
         )
 
-    monkeypatch.setattr(TaskStart, "start", start)
+    monkeypatch.setattr(TaskStart, "_started", start)
     with ThreadPoolExecutor(1) as executor:
         clock = MovedClock()
         environment = TaskEnvironment(cast("TaskClients", Cluster(clock)), clock, executor)
-        active = await ActiveTask.start(spec, 0, environment)
+        active = await TaskStart(spec, 0, environment).start()
         yield active
         await active.close()
 

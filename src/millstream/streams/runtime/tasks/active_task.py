@@ -40,15 +40,13 @@ from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.covered import last_offsets
 from millstream.streams.runtime.errors import StoreNotWritten
-from millstream.streams.runtime.fencing import fence_former_owners
-from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together
 from millstream.streams.runtime.report import ProcessedWork, TaskReport, with_tags
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.stored_state import StoreMarker
-from millstream.streams.runtime.tasks.task_start import StartedTask, TaskStart
+from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
 from millstream.streams.runtime.upstreams.progress import Reached, TaskProgress
 from millstream.streams.runtime.upstreams.writes import FollowedWrites
 
@@ -72,12 +70,21 @@ class WorkDone:
     log_ends: dict[str, int] = field(default_factory=dict)
 
 
-def _show_nobody(_: TaskStart) -> None:
-    """Does nothing: nobody asks stores that are being restored."""
+@dataclass(frozen=True, slots=True)
+class StartedTask:
+    """A kernel task whose stores hold what `position` covers."""
+
+    task: StreamTask
+    stores: ProcessorStateManager
+    position: CommittedPosition
+    is_committed: bool
+    """The position stands in the group's offsets for every topic."""
+    begins_late: bool
+    """A topic is read from where its log ends now, or from a time: another start would begin elsewhere."""
 
 
 class ActiveTask:
-    """One task as its owner runs it; made by `start`. Not for use by two callers at a time."""
+    """One task as its owner runs it; made by a `TaskStart`. Not for use by two callers at a time."""
 
     def __init__(
         self,
@@ -96,17 +103,18 @@ class ActiveTask:
         self._commits = TaskCommits(spec, partition, environment, producer)
         self._task: StreamTask | None = started.task
         started.task.measure_with(lambda: environment.clock.now().monotonic_ms)
-        self._global_stores = started.global_stores
+        self._global_stores = started.stores.global_stores
         self._position = started.position
         self._read_to = dict(started.position.offsets)
         self._output: list[TaskOutput] = []
         self._done = WorkDone()
         self._is_committed = started.is_committed
-        self._topic_ids = started.topic_ids
-        self._restored = started.restored
-        self.snapshots: Final = started.snapshots
+        self._begins_late = started.begins_late
+        self._topic_ids = started.stores.topic_ids
+        self._restored = started.stores.restored
+        self.snapshots: Final = started.stores.snapshots()
         self._dropped = 0
-        self.aligned: Final = started.aligned
+        self.aligned: Final = started.stores.aligned
         self._writes = FollowedWrites()
         self._unwritten = AT_ITS_END
         """The origin time of the first record that waits for the commit to be written to an aligned topic."""
@@ -116,52 +124,15 @@ class ActiveTask:
         """As others of the process see it, when the task was left alone last."""
         self._dropped_before = dict(started.position.dropped)
 
-    @classmethod
-    async def start(
-        cls,
-        spec: TaskSpec,
-        partition: int,
-        environment: TaskEnvironment,
-        global_stores: GlobalStores | None = None,
-        show: Callable[[TaskStart], None] = _show_nobody,
-    ) -> ActiveTask:
-        """Fences every other attempt of the task and brings its stores up to date.
-
-        `show` is given the start, whose stores can be asked.
-
-        Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and
-        what the cluster answers.
-        """
-        task_id = spec.task_id(partition)
-        producer = environment.clients.producer(
-            spec.transactional_id(partition) if spec.is_exact else None
-        )
-        try:
-            environment.observe(Step.STARTING, task_id)
-            if spec.is_exact:
-                await producer.init_transactions()
-                await fence_former_owners(spec, partition, environment)
-            environment.observe(Step.FENCED, task_id)
-            start = TaskStart(spec, partition, environment, producer, global_stores)
-            show(start)
-            started = await start.start()
-        except BaseException:
-            await environment.clients.release(producer)
-            raise
-        active = cls(spec, partition, environment, producer, started)
-        try:
-            await active._look_what_is_written()
-            if not (spec.is_exact or started.is_committed):
-                # Or a first run that is interrupted would leave state without offsets.
-                await active._commits.commit_offsets(started.position)
-                active._is_committed = True
-            elif started.begins_late:  # or what comes now is passed over where the task moves on
-                await active.commit(renew=True)
-            environment.observe(Step.RESTORED, task_id)
-        except BaseException:
-            await active.close()
-            raise
-        return active
+    async def begin(self) -> None:
+        """Sees to it that another start would begin where this one does. To be called once, before anything else."""
+        await self._look_what_is_written()
+        if not (self._spec.is_exact or self._is_committed):
+            # Or a first run that is interrupted would leave state without offsets.
+            await self._commits.commit_offsets(self._position)
+            self._is_committed = True
+        elif self._begins_late:  # or what comes now is passed over where the task moves on
+            await self.commit(renew=True)
 
     async def run(
         self,

@@ -1,75 +1,34 @@
-"""Starts a task behind its fence: finds the position of its last commit, and brings its stores to that position.
+"""Starts a task: fences every other attempt, finds the position of the last commit, and brings the stores to it.
 
-Steps 2 and 3 of the order of effects in active_task.py.
+Steps 1 to 3 of the order of effects in active_task.py.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import shutil
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from millstream.clients import Producer
 from millstream.errors import ConfigError
-from millstream.streams.kernel.task.inputs import TaskTopics
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
-from millstream.streams.queries.result import QueryResult, StateQueryRequest
-from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss, StoreNotWritten, TaskMigrated
+from millstream.streams.runtime.fencing import fence_former_owners
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.opening import (
-    is_disk_failure,
-    mark,
-    open_task,
-    opened_or_made_anew,
-    stored_state,
-)
-from millstream.streams.runtime.renaming import (
-    changelogs_of,
-    require_known_stores,
-    version_of,
-)
-from millstream.streams.runtime.snapshots.tasks import (
-    TaskSnapshots,
-    fetch_newest,
-    remove_leftovers,
-)
+from millstream.streams.runtime.opening import is_disk_failure
+from millstream.streams.runtime.renaming import version_of
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.stored_state import StoredState, StoreMarker
-from millstream.streams.state.storage.factory import RocksTaskStores
-from millstream.streams.topology.alignment import AlignedTopics
+from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.tasks.active_task import ActiveTask, StartedTask
+from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_NOTHING: Final = StoredState(None, {}, is_logged=True)
 _LOGGER = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class StartedTask:
-    """A kernel task whose stores hold what `position` covers. `topic_ids`: of its changelogs, by topic."""
-
-    task: StreamTask
-    aligned: AlignedTopics
-    position: CommittedPosition
-    is_committed: bool
-    """The position stands in the group's offsets for every topic."""
-    begins_late: bool
-    """A topic is read from where its log ends now, or from a time: another start would begin elsewhere."""
-    topic_ids: Mapping[str, str]
-    restored: int
-    global_stores: GlobalStores | None
-    snapshots: TaskSnapshots
 
 
 class TaskStart:
@@ -80,32 +39,50 @@ class TaskStart:
         spec: TaskSpec,
         partition: int,
         environment: TaskEnvironment,
-        producer: Producer,
-        global_stores: GlobalStores | None,
+        global_stores: GlobalStores | None = None,
     ) -> None:
         self._spec = spec
         self._partition = partition
         self._environment = environment
         self._clients = environment.clients
-        self._producer = producer
-        self._global_stores = global_stores
         self._id = spec.task_id(partition)
-        self._path = spec.stores_path(partition)
-        self._aligned = spec.alignment.of(spec.sub_topology)
-        self._restored = 0
-        self._covered = 0
-        """Changelog records that a snapshot has spared."""
+        self.stores: Final = ProcessorStateManager(spec, partition, environment, global_stores)
+        """They can be asked beside `start`."""
         self._committed: CommittedPosition | None = None
         """None before it is fetched."""
-        self._task: StreamTask | None = None
-        self._stores: RocksTaskStores | None = None
 
-    async def start(self) -> StartedTask:
-        """Raises StoreLocked, StoreNotWritten, TaskMigrated, DataLoss, ConfigError where the application's offsets do
+    async def start(self) -> ActiveTask:
+        """Fences every other attempt of the task and brings its stores up to date.
+
+        Raises StoreLocked, StoreNotWritten, TaskMigrated, DataLoss, ConfigError where the application's offsets do
         not fit its state, and what the cluster answers.
         """
+        spec, partition, environment = self._spec, self._partition, self._environment
+        producer = self._clients.producer(
+            spec.transactional_id(partition) if spec.is_exact else None
+        )
         try:
-            return await self._started_or_closed()
+            environment.observe(Step.STARTING, self._id)
+            if spec.is_exact:
+                await producer.init_transactions()
+                await fence_former_owners(spec, partition, environment)
+            environment.observe(Step.FENCED, self._id)
+            started = await self._started(producer)
+        except BaseException:
+            await self._clients.release(producer)
+            raise
+        active = ActiveTask(spec, partition, environment, producer, started)
+        try:
+            await active.begin()
+            environment.observe(Step.RESTORED, self._id)
+        except BaseException:
+            await active.close()
+            raise
+        return active
+
+    async def _started(self, producer: Producer) -> StartedTask:
+        try:
+            return await self._started_or_closed(producer)
         except (ConfigError, DataLoss) as error:
             await self._require_not_migrated(error)
             raise
@@ -117,42 +94,19 @@ class TaskStart:
                 "disk; what is committed stays"
             ) from error
 
-    async def _started_or_closed(self) -> StartedTask:
+    async def _started_or_closed(self, producer: Producer) -> StartedTask:
         try:
-            return await self._start()
+            return await self._behind_the_fence(producer)
         except BaseException:
-            if self._task is not None:
-                await self._close_stores()
+            await self.stores.close()
             raise
 
-    async def query(self, request: StateQueryRequest) -> QueryResult | None:
-        """Asks a store as it is between two batches that are restored; None where the stores are not open.
-
-        What it has seen of the input nobody knows yet. May be called beside `start`, and until the
-        task that it has made is closed.
-        """
-        return await self._environment.in_kernel(partial(self._queried, request))
-
-    async def restored_to(self) -> Mapping[str, int]:
-        """Returns, by changelog topic, how far it is restored; nothing where the stores are not open."""
-        return await self._environment.in_kernel(self._restored_to)
-
-    def _queried(self, request: StateQueryRequest) -> QueryResult | None:
-        return None if self._task is None else self._task.query(request, {})
-
-    def _restored_to(self) -> Mapping[str, int]:
-        positions = {} if self._task is None else self._task.state.restore_positions()
-        return {topic: offset or 0 for topic, offset in positions.items()}
-
-    async def _start(self) -> StartedTask:
+    async def _behind_the_fence(self, producer: Producer) -> StartedTask:
         spec, partition = self._spec, self._partition
         committed = await self._fetch_committed()
         self._committed = committed
-        # Where time_across_repartitions has become `kafka` since, what is done behind an offset is still not to come again.
-        read = self._aligned.read | committed.held.keys()
-        self._aligned = replace(self._aligned, read=read)
         logs = await self._clients.logs(spec.sources, partition)
-        task, topic_ids = await self._restored_task(committed)
+        task = await self.stores.restore(committed, producer)
         self._require_known_origin(committed, task)
         self._notice_version(committed)
         begin = {
@@ -168,20 +122,12 @@ class TaskStart:
         resume = partial(task.resume, origin_time=committed.origin_time, held=held)
         await self._environment.in_kernel(partial(resume, committed.times, committed.store_times))
         position = replace(committed, offsets={**committed.offsets, **begin})
-        stores = self._opened_stores
-        snapshots = TaskSnapshots(
-            spec, partition, self._environment, task, stores, covered=self._covered
-        )
         return StartedTask(
             task=task,
-            aligned=self._aligned,
+            stores=self.stores,
             position=position,
             is_committed=not begin,
             begins_late=any(spec.reset_of(topic) is not OffsetReset.EARLIEST for topic in begin),
-            topic_ids=topic_ids,
-            restored=self._restored,
-            global_stores=self._global_stores,
-            snapshots=snapshots,
         )
 
     async def _fetch_committed(self) -> CommittedPosition:
@@ -202,186 +148,6 @@ class TaskStart:
                 f"task {self._id} runs elsewhere: its offsets were committed while it was started here"
             ) from error
 
-    # Stores.
-
-    async def _restored_task(
-        self, committed: CommittedPosition
-    ) -> tuple[StreamTask, dict[str, str]]:
-        """Opens the stores and catches them up; those that cannot be trusted are deleted first."""
-        await self._environment.in_kernel(partial(remove_leftovers, self._path))
-        self._task = task = await self._opened_or_made_anew()
-        logs = await self._changelogs(task, committed)
-        self._require_same_changelogs(committed, logs)
-        await self._require_no_renamed_store(committed, logs)
-        topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
-        now_ms = self._environment.clock.now().wall_ms
-        stored = await self._trusted(logs, committed, now_ms)
-        task = self._open_task
-        if stored.marker is None:  # a restored row counts from now on
-            await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
-        # The run before may have been at least once, whatever this one is.
-        if committed.tells_store_times:
-            await self._environment.in_kernel(partial(task.state.go_back, committed.store_times))
-        for topic, restored_to in task.state.restore_positions().items():
-            first = max(restored_to or 0, logs[topic].start)
-            await self._restore(task, topic, first, logs[topic].end)
-        marker = StoreMarker(topic_ids, committed.offsets, now_ms, committed.held_text)
-        await mark(task, self._environment, marker)
-        return task, topic_ids
-
-    async def _trusted(
-        self, logs: Mapping[str, ReadableLog], committed: CommittedPosition, now_ms: int
-    ) -> StoredState:
-        """Leaves stores open that are a base to go on from: those that are there, a snapshot's, or empty ones."""
-
-        def why_unusable(state: StoredState) -> str | None:
-            of_inputs = state.of_inputs(self._spec.sources)
-            return of_inputs.why_unusable(logs, committed, now_ms)
-
-        stored = stored_state(self._open_task)
-        why = why_unusable(stored)
-        base = stored if why is None else _NOTHING
-        snapshot = await self._snapshot(base.behind(logs), logs, why_unusable)
-        if why is not None:
-            _LOGGER.warning("the stores of task %s are deleted and restored: %s", self._id, why)
-        if why is None and snapshot is None:
-            return stored
-        stored = await self._replaced(snapshot)
-        if snapshot is None:
-            return stored
-        why = why_unusable(stored)
-        if why is None:
-            self._covered = stored.records
-            return stored
-        _LOGGER.warning("task %s cannot begin with a snapshot: %s", self._id, why)
-        return await self._replaced(None)
-
-    async def _snapshot(
-        self,
-        behind: int,
-        logs: Mapping[str, ReadableLog],
-        why_unusable: Callable[[StoredState], str | None],
-    ) -> Path | None:
-        """Fetches a snapshot where that spares enough of the records that would be restored."""
-        plan = self._spec.snapshots
-        if plan is None or behind < plan.records_min:
-            return None
-
-        def is_worth_it(state: StoredState) -> bool:
-            return behind - state.behind(logs) >= plan.records_min
-
-        return await asyncio.to_thread(
-            fetch_newest, self._spec, self._partition, why_unusable, is_worth_it
-        )
-
-    async def _replaced(self, snapshot: Path | None) -> StoredState:
-        """Opens other stores in place of those that are open: a snapshot's or empty ones."""
-        await self._close_stores()
-        await self._environment.in_kernel(self._delete_stores)
-        if snapshot is not None:
-            await self._environment.in_kernel(partial(snapshot.rename, self._path))
-        self._task = await self._opened_or_made_anew()
-        return stored_state(self._task)
-
-    async def _changelogs(
-        self, task: StreamTask, committed: CommittedPosition
-    ) -> dict[str, ReadableLog]:
-        """Returns the logs to restore from.
-
-        A source topic counts as far as it was processed; the rest of it is still to come.
-        """
-        logs = await self._clients.logs(list(task.state.restore_positions()), self._partition)
-        for topic in logs.keys() & set(self._spec.sources):
-            processed = committed.offsets.get(topic, 0)
-            logs[topic] = replace(logs[topic], end=min(logs[topic].end, processed))
-        return logs
-
-    async def _close_stores(self) -> None:
-        """Takes them away from whoever asks them before they are closed in the kernel."""
-        task, self._task = self._open_task, None
-        await self._environment.surely_in_kernel(task.close)
-
-    @property
-    def _open_task(self) -> StreamTask:
-        assert self._task is not None, "the task has been opened"
-        return self._task
-
-    @property
-    def _opened_stores(self) -> RocksTaskStores:
-        assert self._stores is not None, "the task has been opened"
-        return self._stores
-
-    async def _opened_or_made_anew(self) -> StreamTask:
-        delete = partial(self._environment.in_kernel, self._delete_stores)
-        return await opened_or_made_anew(self._opened, delete, f"the stores of task {self._id}")
-
-    async def _opened(self) -> StreamTask:
-        spec = self._spec
-        config = spec.config
-        if config.partition_count is None:
-            config = replace(config, partition_count=self._partition_count())
-        self._stores = stores = spec.stores(self._partition)
-        make = partial(
-            StreamTask,
-            spec.topology,
-            spec.sub_topology,
-            self._partition,
-            lambda _: stores,
-            config,
-            topics=TaskTopics(
-                spec.sources, spec.sources, self._aligned, by_arrival=spec.takes_ties_by_arrival
-            ),
-            global_stores=None if self._global_stores is None else self._global_stores.stores,
-            wall_clock_ms=self._environment.clock.now().wall_ms,
-            restore_listener=self._environment.restore_listener,
-            cache_room=self._environment.cache_room,
-        )
-        return await open_task(
-            make, self._environment, f"task {self._id} in {spec.state_directory}"
-        )
-
-    def _delete_stores(self) -> None:
-        shutil.rmtree(self._path, ignore_errors=True)
-
-    def _partition_count(self) -> Callable[[str], int]:
-        """Returns what tells the number of a topic's partitions to the kernel, which runs beside the loop."""
-        loop, producer = asyncio.get_running_loop(), self._producer
-
-        def count(topic: str) -> int:
-            asked = asyncio.run_coroutine_threadsafe(producer.partitions_for(topic), loop)
-            return len(asked.result())
-
-        return count
-
-    async def _restore(self, task: StreamTask, topic: str, first: int, end: int) -> None:
-        if first >= end:
-            return
-        in_kernel = self._environment.in_kernel
-        await in_kernel(lambda: task.state.start_restore(topic, first, end))
-        await in_kernel(self._opened_stores.begin_bulk_load)
-        await self._restore_rows(
-            task, topic, self._clients.read_changelog(topic, self._partition, first, end)
-        )
-        await in_kernel(self._opened_stores.end_bulk_load)
-        await in_kernel(lambda: task.state.end_restore(topic))
-
-    async def _restore_rows(
-        self, task: StreamTask, topic: str, batches: AsyncIterator[pa.RecordBatch]
-    ) -> None:
-        """Reads the next batch while the kernel has one."""
-        storing: asyncio.Future[None] | None = None
-        try:
-            async for batch in batches:
-                if storing is not None:
-                    await storing
-                storing = self._environment.kernel_call(partial(_restore_rows, task, topic, batch))
-                self._restored += batch.num_rows
-        finally:
-            if storing is not None:
-                await storing
-
-    # Positions.
-
     async def _first_offset(self, topic: str, log: ReadableLog) -> int:
         reset = self._spec.reset_of(topic)
         if reset is OffsetReset.EARLIEST:
@@ -397,42 +163,6 @@ class TaskStart:
         since_ms = max(0, now_ms - reset // timedelta(milliseconds=1))
         first = await self._clients.offset_at(topic, self._partition, since_ms)
         return log.end if first is None else first
-
-    def _require_same_changelogs(
-        self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
-    ) -> None:
-        """Raises DataLoss for a changelog that is not the one of the last commit: the state that
-        the position counts is lost.
-        """
-        for topic, topic_id in committed.changelogs.items():
-            if topic in logs and topic_id != str(logs[topic].topic_id):
-                raise DataLoss(
-                    f"topic {topic} is not the one that task {self._id} has written to: it was deleted and made anew, and with it "
-                    "the state that the application's offsets count. Reset the application"
-                )
-
-    async def _require_no_renamed_store(
-        self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
-    ) -> None:
-        """Raises ConfigError for a store that would begin empty behind the committed
-        offsets where an old one may be meant.
-        """
-        new = [
-            topic
-            for topic in sorted(logs.keys() - committed.changelogs.keys())
-            if logs[topic].end == 0 and topic not in self._spec.sources
-        ]
-        if not new or not committed.changelogs:
-            return
-        left = committed.changelogs.keys() - changelogs_of(
-            self._spec.topology, self._spec.application
-        )
-        still_there = left & set(await self._clients.admin.list_topics()) if left else left
-        require_known_stores(self._spec.application, self._id, new, still_there)
-        _LOGGER.warning(
-            "task %s has stores that the committed offsets do not count: they begin empty with the next records: %s",
-            *(self._id, ", ".join(new)),
-        )
 
     def _notice_version(self, committed: CommittedPosition) -> None:
         """Says once for all tasks that another version of the topology has been here, which may still run elsewhere."""
@@ -480,7 +210,3 @@ class TaskStart:
                     "records were deleted before they were read, or the topic was made anew. Set the offsets of group "
                     f"{self._spec.application} to go on with what is left, or reset the application"
                 )
-
-
-def _restore_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:
-    task.state.restore(topic, raw_batch(rows))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
@@ -23,12 +23,13 @@ from millstream.streams.application.standby_watch import (
     copies_behind,
     next_pause_ms,
 )
-from millstream.streams.queries import FailureReason, QueryResult, StateQueryRequest
+from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.opening import is_disk_failure
-from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks.standby_task import StandbyTask
+from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.tasks.task import Task
+from millstream.streams.runtime.tasks.task_manager import TaskManager
 
 RECORDS_MAX: Final = 1_000
 """Records of each changelog at a turn, which the kernel takes between two calls of active tasks."""
@@ -40,9 +41,6 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Kept:
-    spec: TaskSpec
-    standby: StandbyTask | None = None
-    """None: it has failed, or is not there yet."""
     keeping: asyncio.Task[None] | None = None
     """None where the task has no changelogs, so that there is nothing to do."""
     rests: bool = False
@@ -50,16 +48,13 @@ class _Kept:
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class ThreadStandbys:
-    """The standby tasks of one thread, whose loop alone uses them.
-
-    `stands_back` says to wait; `on_change` is called when a copy has come further.
-    """
+class StandbyUpdater:
+    """Brings the standby tasks of one thread further, whose loop alone uses it. `on_change` is called when one has come further."""
 
     def __init__(
         self,
-        environment: TaskEnvironment,
-        stands_back: Callable[[], bool],
+        manager: TaskManager[StreamsTaskId],
+        clients: TaskClients,
         on_change: Callable[[], None],
         *,
         log_prefix: str,
@@ -67,8 +62,8 @@ class ThreadStandbys:
         look_ms: int = LOOK_FIRST_MS,
         retry_ms: int = RETRY_MS,
     ) -> None:
-        self._environment = environment
-        self._stands_back = stands_back
+        self._manager = manager
+        self._clients = clients
         self._on_change = on_change
         self._log_prefix = log_prefix
         self._stand_back_s = stand_back_ms / 1000
@@ -83,94 +78,79 @@ class ThreadStandbys:
     def tasks(self) -> Mapping[StreamsTaskId, Mapping[str, int]]:
         """By task, the input offsets that its copy covers, as far as they are known."""
         return {
-            task: {} if each.standby is None else each.standby.covers
-            for task, each in self._kept.items()
+            key: {} if task.standby is None else task.standby.covers
+            for key, task in self._manager.tasks(is_standby=True).items()
         }
 
     @property
     def restored_to(self) -> Mapping[StreamsTaskId, Mapping[str, int]]:
         """By task and changelog topic, how far it has been restored."""
         return {
-            task: {} if each.standby is None else dict(each.standby.restored_to)
-            for task, each in self._kept.items()
+            key: {} if task.standby is None else dict(task.standby.restored_to)
+            for key, task in self._manager.tasks(is_standby=True).items()
         }
 
     def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
         """Begins to keep copies."""
-        for task, spec in specs.items():
-            kept = self._kept[task] = _Kept(spec)
+        for key, spec in specs.items():
+            task = self._manager.create(key, spec, key.partition, is_standby=True)
+            kept = self._kept[key] = _Kept()
             if spec.has_changelogs:
-                name = f"standby task {task}"
-                kept.keeping = self._scope.start(self._keep(task, kept), name, awaited=True)
+                name = f"standby task {key}"
+                kept.keeping = self._scope.start(self._keep(key, task, kept), name, awaited=True)
                 if self._watching is None:
                     self._watching = self._scope.start(self._watch(), "watch", awaited=True)
 
-    async def give_up(self, tasks: frozenset[StreamsTaskId]) -> None:
+    async def give_up(self, keys: Collection[StreamsTaskId]) -> None:
         """Closes copies: their stores are free when this returns."""
-        given_up = [(task, self._kept.pop(task)) for task in tasks.intersection(self._kept)]
-        keeping = [each.keeping for _, each in given_up if each.keeping is not None]
+        given_up = [self._kept.pop(key).keeping for key in self._kept.keys() & keys]
+        keeping = [each for each in given_up if each is not None]
         for each in keeping:
             each.cancel()
         try:
             await asyncio.gather(*keeping, return_exceptions=True)
         finally:
-            for task, kept in given_up:
-                await self._close(task, kept)
+            await self._manager.close_dirty(keys)
 
     async def close(self) -> None:
         """Gives up all."""
         watching, self._watching = self._watching, None
         if watching is not None:
             watching.cancel()
-        await self.give_up(frozenset(self._kept))
+        await self.give_up(tuple(self._kept))
         if watching is not None:
             await asyncio.wait({watching})
 
-    async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
-        """Returns, by partition, what the copies of a store answer, or that they are not active
-        ones where these are required.
-        """
-        found: dict[int, QueryResult] = {}
-        for task, each in list(self._kept.items()):
-            if not is_asked(request, task, each.spec):
-                continue
-            if request.require_active:
-                found[task.partition] = not_active(f"task {task} is a standby task here")
-            elif each.standby is not None:
-                answer = await each.standby.query(request)
-                if answer is not None:
-                    found[task.partition] = answer
-        return found
+    @property
+    def _stands_back(self) -> bool:
+        """Whether active tasks are restored, which come first."""
+        return not self._manager.is_settled
 
-    async def _keep(self, task: StreamsTaskId, kept: _Kept) -> None:
+    async def _keep(self, key: StreamsTaskId, task: Task, kept: _Kept) -> None:
         """Brings a copy further until it is cancelled."""
         while True:
             pause_s = 0.0
             try:
-                if self._stands_back():
+                if self._stands_back:
                     pause_s = self._stand_back_s
-                elif not await self._catch_up(task, kept):
+                elif not await self._catch_up(key):
                     await self._rest(kept)
             except Exception as error:
                 is_passing = is_retriable(error) or isinstance(error, DataLoss)
                 _LOGGER.log(
                     logging.INFO if is_passing else logging.WARNING,
                     "%s standby task [%s] begins anew in %.1f s: %s",
-                    self._log_prefix,
-                    task,
-                    self._retry_s,
-                    error,
+                    *(self._log_prefix, key, self._retry_s, error),
                     exc_info=not (is_passing or is_disk_failure(error)),
                 )
-                await self._close(task, kept)
+                await task.close_and_revive()
                 pause_s = self._retry_s
             await asyncio.sleep(pause_s)
 
-    async def _catch_up(self, task: StreamsTaskId, kept: _Kept) -> int:
+    async def _catch_up(self, key: StreamsTaskId) -> int:
         """Brings a copy a little further, and returns how many records are left."""
-        if kept.standby is None:
-            kept.standby = StandbyTask(kept.spec, task.partition, self._environment)
-        standby = kept.standby
+        standby = await self._manager.standby(key)
+        assert standby is not None, "a thread has its directory to itself"
         await standby.open()  # another task may have its stores for long: the others go on
         async with self._turn:
             before = dict(standby.restored_to), standby.covers
@@ -192,21 +172,22 @@ class ThreadStandbys:
         while True:
             await asyncio.sleep(pause_ms / 1000)
             resting = {task: each for task, each in self._kept.items() if each.rests}
-            if not resting or self._stands_back():
+            if not resting or self._stands_back:
                 continue
             behind = await self._behind(resting)
             for task in behind:
                 resting[task].news.set()
             pause_ms = next_pause_ms(pause_ms, self._look_ms, has_news=bool(behind))
 
-    async def _behind(self, resting: Mapping[StreamsTaskId, _Kept]) -> AbstractSet[StreamsTaskId]:
+    async def _behind(self, resting: Collection[StreamsTaskId]) -> AbstractSet[StreamsTaskId]:
         """Returns the copies that lack something; all where that cannot be asked, since
         each begins anew in its own time.
         """
-        copies = {task: each.standby for task, each in resting.items() if each.standby is not None}
-        group_id = next(iter(resting.values())).spec.application
+        tasks = self._manager.tasks(is_standby=True)
+        copies = {key: each for key in resting if (each := tasks[key].standby) is not None}
+        group_id = next(iter(tasks.values())).spec.application
         try:
-            return await copies_behind(self._environment.clients, group_id, copies)
+            return await copies_behind(self._clients, group_id, copies)
         except Exception as error:
             is_known = isinstance(error, MillstreamError)
             _LOGGER.log(
@@ -217,32 +198,3 @@ class ThreadStandbys:
                 exc_info=not is_known,
             )
             return copies.keys()
-
-    async def _close(self, task: StreamsTaskId, kept: _Kept) -> None:
-        """Closes what there is.
-
-        Whoever is cancelled in it leaves it to be closed again, which waits for the first time.
-        """
-        if kept.standby is None:
-            return
-        try:
-            await kept.standby.close()
-        except Exception:  # whatever stores of users raise
-            _LOGGER.exception(
-                "%s standby task [%s] was not closed in order", self._log_prefix, task
-            )
-        kept.standby = None
-
-
-def is_asked(request: StateQueryRequest, task: StreamsTaskId, spec: TaskSpec) -> bool:
-    """Whether a request is about a store of this task."""
-    is_wanted = request.partitions is None or task.partition in request.partitions
-    return is_wanted and spec.has_store(request.store)
-
-
-def not_active(why: str) -> QueryResult:
-    """Returns the answer of stores that are no running active task's to a request that requires one."""
-    return QueryResult(
-        failure=FailureReason.NOT_ACTIVE,
-        message=f"an active task is required, and {why}",
-    )

@@ -1,7 +1,6 @@
-"""The tasks of one stream thread: active ones are started beside the others, fed, processed, committed and closed.
+"""Runs the active tasks of one stream thread that are restored: they are fed by its consumer, processed and committed.
 
-A task that fails where the next attempt may succeed is started anew, for as long as task.timeout.ms. What
-fails for good is raised.
+A task that fails where the next attempt may succeed is revived by the task manager. What fails for good is raised.
 """
 
 from __future__ import annotations
@@ -14,11 +13,8 @@ from functools import partial
 from typing import Final, TypeVar
 
 from millstream.clients import ArrowRecords, Consumer, WakeupError
-from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
-from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.metrics.task_measures import TaskMeasures
 from millstream.streams.application.processing_rounds import (
     ROUND_MS,
@@ -26,29 +22,18 @@ from millstream.streams.application.processing_rounds import (
     records_min,
 )
 from millstream.streams.application.queued_bytes import QueuedBytes
-from millstream.streams.application.task_timeouts import TaskTimeouts
-from millstream.streams.application.thread_standbys import (
-    ThreadStandbys,
-    is_asked,
-    not_active,
-)
 from millstream.streams.config import StreamsConfig, TimeAcrossRepartitions
 from millstream.streams.dropped_log import DroppedLog
-from millstream.streams.queries import QueryResult, StateQueryRequest
-from millstream.streams.runtime.errors import StoreNotWritten
-from millstream.streams.runtime.failures import is_retriable, misses_topic
-from millstream.streams.runtime.global_stores import GlobalStores
-from millstream.streams.runtime.opening import is_disk_failure
+from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
-from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.tasks.active_task import ActiveTask
-from millstream.streams.runtime.tasks.task_start import TaskStart
+from millstream.streams.runtime.tasks.task import Task
+from millstream.streams.runtime.tasks.task_manager import TaskManager
 from millstream.streams.runtime.upstreams.followed_tasks import FollowedTasks
 from millstream.streams.runtime.upstreams.progress import Reached
 from millstream.streams.runtime.upstreams.watch import LocalTask
 
-RETRY_FIRST_S: Final = 0.1
-RETRY_LAST_S: Final = 5.0
 WATCHED_COMMIT_INTERVAL_MS: Final = 1_000
 """Kafka's 30 s at least once would have tasks of other instances wait so long for what is written already."""
 WATCHED_AT_ENDS_COMMIT_INTERVAL_MS: Final = 50
@@ -61,7 +46,7 @@ _LOGGER = logging.getLogger(__name__)
 @dataclass(slots=True)
 class _Running:
     active: ActiveTask
-    spec: TaskSpec
+    task: Task
     measures: TaskMeasures
     rounds: ProcessingRounds
     others: FollowedTasks
@@ -76,33 +61,27 @@ class _Running:
     """By input topic, the end as the consumer has known it last."""
 
 
-class ThreadTasks:
-    """The active tasks of one thread, whose loop alone uses them.
-
-    `report` hears of each commit of a task, `standbys_changed` of copies that come further.
-    """
+class TaskExecutor:
+    """The active tasks of one thread that run, whose loop alone uses them. `report` hears of each commit of a task."""
 
     def __init__(
         self,
+        manager: TaskManager[StreamsTaskId],
         environment: TaskEnvironment,
         consumer: Consumer[bytes, bytes],
-        global_stores: GlobalStores | None,
         config: StreamsConfig,
         report: Callable[[StreamsTaskId, TaskReport], None],
         *,
-        standbys_changed: Callable[[], None],
         log_prefix: str,
     ) -> None:
-        self._environment = environment
+        self._manager = manager
+        self._clock = environment.clock
         self._consumer = consumer
-        self._global_stores = global_stores
         self._buffered_max = config.buffered_records_per_partition
         self._buffered_bytes_max = config.buffered_bytes_per_partition
-        self._timeouts = TaskTimeouts(config.task_timeout_ms)
         self._report = report
         self._log_prefix = log_prefix
         self._dropped_log = DroppedLog(environment.clock, log_prefix)
-        self._scope = TaskScope("stream thread")
         self._upstreams = environment.upstreams
         self._follows_upstreams = config.time_across_repartitions is TimeAcrossRepartitions.ALIGNED
         self.has_more = False
@@ -113,21 +92,7 @@ class ThreadTasks:
         """The news of upstream tasks that the last turn knew."""
         self._waits_alone = config.max_task_idle_ms <= 0
         """Whether a task goes on by what others do alone, not by the clock."""
-        self.misses_topic = False
-        """Whether a topic of a task is not there. Set back by whoever has seen it."""
-        self.created = self.closed = 0
-        """The numbers of tasks that were started and closed since the thread was."""
         self._running: dict[StreamsTaskId, _Running] = {}
-        self._starting: dict[StreamsTaskId, tuple[TaskSpec, asyncio.Task[ActiveTask]]] = {}
-        self._restoring: dict[StreamsTaskId, TaskStart] = {}
-        self.standbys: Final = ThreadStandbys(
-            environment, lambda: not self.is_settled, standbys_changed, log_prefix=log_prefix
-        )
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether all tasks are restored."""
-        return not self._starting
 
     @property
     def next_punctuation_ms(self) -> int | None:
@@ -149,67 +114,43 @@ class ThreadTasks:
             for topic, offset in each.active.position.items()
         }
 
-    async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
-        """Commits and closes tasks side by side, those that are being started, too.
+    def take_up_restored(self) -> None:
+        """Begins to run the tasks that have been restored. Raises what prevents one."""
+        for key, task in self._manager.complete_restorations():
+            active, level = task.running, task.spec.config.metrics_recording_level
+            measures = TaskMeasures(task.id, level, lambda: self._now_ms)
+            rounds = ProcessingRounds(records_min(task.spec.topology, task.spec.sub_topology))
+            read = active.aligned.read & active.position.keys()
+            others = FollowedTasks(task.id, task.partition, task.spec, read, self._upstreams)
+            self._running[key] = _Running(active, task, measures, rounds, others)
+            self._upstreams.tell_news()
+            self._assign()
+            for topic, offset in active.position.items():
+                self._consumer.seek(TopicPartition(topic, task.partition), offset)
+
+    async def give_up(self, keys: Collection[StreamsTaskId], *, commit: bool) -> None:
+        """Commits and closes tasks, those that are being restored, too.
 
         Raises what users' functions raise once all are closed.
         """
-        for task in tasks:
-            self._timeouts.clear_task_timeout(task)
-        given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
-        cancelled = [self._starting.pop(task)[1] for task in tasks.intersection(self._starting)]
+        given_up = {key: self._running.pop(key) for key in self._running.keys() & keys}
         self._upstreams.tell_news()
         self._assign()
-        ended = await asyncio.gather(
-            *(_cancel(starting) for starting in cancelled),
-            *(self._give_up(each, commit=commit) for each in given_up),
-            return_exceptions=True,
-        )
-        for task in tasks:
-            self._restoring.pop(task, None)
-        for error in ended:
-            if error is not None:
-                raise error
 
-    async def _give_up(self, each: _Running, *, commit: bool) -> None:
-        """Commits and closes a task. Closes it also where the caller is cancelled."""
-        try:
-            if commit and each.has_news:
-                report = await each.active.commit()
-                self._dropped_log.take(each.active.id, report.dropped_records)
-        except MillstreamError as error:
-            _LOGGER.warning(
-                "%s task [%s] was given up uncommitted: %s",
-                self._log_prefix,
-                each.active.id,
-                error,
-            )
-        finally:
-            self.closed += 1
-            await _close_anyway(each.active)
+        async def commit_last(key: StreamsTaskId, active: ActiveTask) -> None:
+            if given_up[key].has_news:
+                report = await active.commit()
+                self._dropped_log.take(active.id, report.dropped_records)
 
-    def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
-        """Begins to start tasks."""
-        for task, spec in specs.items():
-            self._begin(task, spec, 0.0)
+        if commit:
+            await self._manager.close_clean(keys, commit_last)
+        else:
+            await self._manager.close_dirty(keys)
 
-    def settle(self) -> None:
-        """Takes up the tasks whose start has ended. Raises what prevents one."""
-        for task, (spec, starting) in list(self._starting.items()):
-            if starting.done():
-                del self._starting[task]
-                self._restoring.pop(task, None)
-                active, level = starting.result(), spec.config.metrics_recording_level
-                measures = TaskMeasures(active.id, level, lambda: self._now_ms)
-                rounds = ProcessingRounds(records_min(spec.topology, spec.sub_topology))
-                read = active.aligned.read & active.position.keys()
-                others = FollowedTasks(str(task), task.partition, spec, read, self._upstreams)
-                self._running[task] = _Running(active, spec, measures, rounds, others)
-                self.created += 1
-                self._upstreams.tell_news()
-                self._assign()
-                for topic, offset in self._running[task].active.position.items():
-                    self._consumer.seek(TopicPartition(topic, task.partition), offset)
+    async def close(self, *, commit: bool) -> None:
+        """Gives up all active tasks."""
+        await self.give_up(self._manager.tasks(is_standby=False).keys(), commit=commit)
+        self._dropped_log.close()
 
     async def read(self, timeout_ms: int) -> int:
         """Queues the records that have come, at once or as soon as there are any within the time. Returns how many."""
@@ -237,7 +178,7 @@ class ThreadTasks:
             each.has_news = True
             each.held_up_at = None
             read += batch.records.num_rows
-        self.misses_topic |= bool(self._consumer.missing_topics())
+        self._manager.misses_topic |= bool(self._consumer.missing_topics())
         if self._follows_upstreams:
             self._note_ends(is_read=bool(batches))
         return read
@@ -311,9 +252,9 @@ class ThreadTasks:
     async def commit(self) -> int:
         """Commits the tasks that have done something, side by side: each waits for brokers. Returns how many it was."""
         due = [(task, each) for task, each in self._running.items() if each.has_news]
-        for task, each in self._running.items():
+        for each in self._running.values():
             if not each.has_news:
-                self._timeouts.clear_task_timeout(task)
+                each.task.clear_timeout()
         ended = await asyncio.gather(
             *(self._commit(task, each) for task, each in due), return_exceptions=True
         )
@@ -324,51 +265,11 @@ class ThreadTasks:
                 raise error
         return len(due)
 
-    async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
-        """Returns, by partition, what the stores of this name answer: those of active tasks, of tasks that
-        are being restored, and of copies.
-        """
-        found = await self.standbys.query(request)
-        for task, (spec, _) in list(self._starting.items()):
-            if is_asked(request, task, spec):
-                answer = await self._query_restoring(request, task)
-                if answer is not None:
-                    found[task.partition] = answer
-        for task, each in list(self._running.items()):
-            if is_asked(request, task, each.spec) and task in self._running:
-                found[task.partition] = await each.active.query(request)
-        return found
-
-    async def _query_restoring(
-        self, request: StateQueryRequest, task: StreamsTaskId
-    ) -> QueryResult | None:
-        if request.require_active:
-            return not_active(f"task {task} is being restored")
-        start = self._restoring.get(task)
-        return None if start is None else await start.query(request)
-
-    async def store_offsets(self) -> StoreOffsets:
-        """Returns how far the stores of all tasks are with their changelogs."""
-        found: dict[StreamsTaskId, Mapping[str, int] | None] = dict.fromkeys(self._running)
-        for task in list(self._starting):
-            start = self._restoring.get(task)
-            found[task] = {} if start is None else await start.restored_to()
-        found.update(self.standbys.restored_to)
-        return found
-
-    async def close(self, *, commit: bool) -> None:
-        """Gives up all tasks, standby tasks included."""
-        try:
-            await self.standbys.close()
-        finally:
-            await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
-            self._dropped_log.close()
-
     def commit_interval_ms(self, wanted_ms: int) -> int:
         """Returns how long after a commit the next one is due: sooner than is `wanted_ms` where tasks of other
         instances would wait so long.
         """
-        is_exact = any(each.spec.is_exact for each in self._running.values())
+        is_exact = any(each.task.spec.is_exact for each in self._running.values())
         # Exactly once a commit makes records visible, too, and how often that is the application has said.
         at_ends_ms = WATCHED_COMMIT_INTERVAL_MS if is_exact else WATCHED_AT_ENDS_COMMIT_INTERVAL_MS
         if wanted_ms <= at_ends_ms or not self._is_watched:
@@ -463,67 +364,28 @@ class ThreadTasks:
         each.has_news = False
         report = await self._guarded(task, each.active.commit())
         if report is not None:
-            self._timeouts.clear_task_timeout(task)
+            each.task.clear_timeout()
             self._dropped_log.take(each.active.id, report.dropped_records)
             metrics = {**report.metrics, **each.measures.metrics()}
             self._report(task, replace(report, metrics=metrics))
 
     async def _guarded(
-        self, task: StreamsTaskId, work: Coroutine[object, object, _Result]
+        self, key: StreamsTaskId, work: Coroutine[object, object, _Result]
     ) -> _Result | None:
-        """Returns None where the task has failed, and is started anew."""
+        """Returns None where the task has failed, and is revived."""
         try:
             return await work
         except Exception as error:
             if not is_retriable(error):
                 raise
-            self.misses_topic |= misses_topic(error)
-            failed = self._running.pop(task)
+            del self._running[key]
             self._assign()
-            self.closed += 1
-            await _close_anyway(failed.active)
-            self._timeouts.maybe_init_task_timeout_or_raise(task, error, self._now_ms)
-            _LOGGER.log(
-                _level(error), "%s task [%s] is started anew: %s", self._log_prefix, task, error
-            )
-            self._begin(task, failed.spec, RETRY_FIRST_S)
+            await self._manager.revive(key, error)
             return None
 
     @property
     def _now_ms(self) -> int:
-        return self._environment.clock.now().monotonic_ms
-
-    def _begin(self, task: StreamsTaskId, spec: TaskSpec, delay_s: float) -> None:
-        starting = self._scope.start(self._start(task, spec, delay_s), f"task {task}", awaited=True)
-        self._starting[task] = spec, starting
-
-    async def _start(self, task: StreamsTaskId, spec: TaskSpec, delay_s: float) -> ActiveTask:
-        """Starts a task, again and again where the next attempt may succeed."""
-        while True:
-            await asyncio.sleep(delay_s)
-            try:
-                return await ActiveTask.start(
-                    spec,
-                    task.partition,
-                    self._environment,
-                    self._global_stores,
-                    partial(self._restoring.__setitem__, task),
-                )
-            except Exception as error:
-                self._restoring.pop(task, None)
-                if not is_retriable(error):
-                    raise
-                self.misses_topic |= misses_topic(error)
-                self._timeouts.maybe_init_task_timeout_or_raise(task, error, self._now_ms)
-                delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
-                _LOGGER.log(
-                    _level(error),
-                    "%s task [%s] is started in %.1f s: %s",
-                    self._log_prefix,
-                    task,
-                    delay_s,
-                    error,
-                )
+        return self._clock.now().monotonic_ms
 
 
 def _by_time(item: tuple[StreamsTaskId, _Running]) -> tuple[int, int]:
@@ -534,30 +396,3 @@ def _by_time(item: tuple[StreamsTaskId, _Running]) -> tuple[int, int]:
 
 def _is_due(due_ms: int | None, now_ms: int) -> bool:
     return due_ms is not None and due_ms <= now_ms
-
-
-async def _close_anyway(active: ActiveTask) -> None:
-    try:
-        await active.close()
-    except Exception as error:  # whatever users' processors raise
-        is_known = is_disk_failure(error)
-        _LOGGER.log(
-            logging.WARNING if is_known else logging.ERROR,
-            "task %s was not closed in order: %s",
-            active.id,
-            error,
-            exc_info=not is_known,
-        )
-
-
-def _level(error: Exception) -> int:
-    """Returns the level at which a failure is logged: a disk needs a person, clusters and fences do not."""
-    return logging.WARNING if isinstance(error, StoreNotWritten) else logging.INFO
-
-
-async def _cancel(starting: asyncio.Task[ActiveTask]) -> None:
-    """Ends the start of a task; one that has just started is closed."""
-    starting.cancel()
-    ended = await asyncio.gather(starting, return_exceptions=True)
-    if isinstance(ended[0], ActiveTask):
-        await _close_anyway(ended[0])

@@ -17,17 +17,21 @@ from millstream.model import TopicPartition
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
-from millstream.streams.application import thread_tasks as thread_tasks_module
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.queued_bytes import QueuedBytes
-from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.application.task_executor import TaskExecutor
 from millstream.streams.errors import TaskTimedOut
 from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.tasks import task_manager
 from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
+from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
+from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.runtime.upstreams.progress import TaskProgress
 from millstream.streams.topology import Topology
 from millstream.streams.topology.alignment import NOTHING_ALIGNED
@@ -51,35 +55,57 @@ class AssignedOnly:
         assert list(partitions) == []
 
 
-def thread_tasks(
-    task_timeout_ms: int,
-    consumer: object = None,
-    buffered_records: int = 10_000,
-    clock: Clock | None = None,
-) -> ThreadTasks:
-    config = StreamsConfig(
-        application_id="app",
-        task_timeout_ms=task_timeout_ms,
-        buffered_records_per_partition=buffered_records,
-    )
-    environment = TaskEnvironment(
-        cast("TaskClients", None), clock or SystemClock(), ThreadPoolExecutor(1)
-    )  # no client is asked
-    return ThreadTasks(
-        environment,
-        cast("Consumer[bytes, bytes]", consumer or AssignedOnly()),
-        None,
-        config,
-        lambda *_: None,
-        standbys_changed=lambda: None,
-        log_prefix="thread",
-    )
+def passing_on() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    return builder.build()
 
 
-async def settle(tasks: ThreadTasks) -> None:
-    while not tasks.is_settled:
-        await asyncio.sleep(0)
-        tasks.settle()
+class ThreadTasks:
+    """The tasks of a thread, without their clients."""
+
+    def __init__(
+        self,
+        task_timeout_ms: int,
+        consumer: object = None,
+        buffered_records: int = 10_000,
+        clock: Clock | None = None,
+        topology: Topology | None = None,
+    ) -> None:
+        config = StreamsConfig(
+            application_id="app",
+            task_timeout_ms=task_timeout_ms,
+            buffered_records_per_partition=buffered_records,
+        )
+        self._spec = TaskSpec(
+            topology=topology or passing_on(),
+            sub_topology=0,
+            config=config,
+            state_directory="",
+        )
+        environment = TaskEnvironment(
+            cast("TaskClients", None), clock or SystemClock(), ThreadPoolExecutor(1)
+        )  # no client is asked
+        creator = ThreadTaskCreator(environment, None)
+        self.manager = TaskManager[StreamsTaskId](creator, environment.clock, "thread")
+        self.executor = TaskExecutor(
+            self.manager,
+            environment,
+            cast("Consumer[bytes, bytes]", consumer or AssignedOnly()),
+            config,
+            lambda *_: None,
+            log_prefix="thread",
+        )
+
+    def take(self, *tasks: StreamsTaskId) -> None:
+        for task in tasks:
+            self.manager.create(task, self._spec, task.partition)
+            self.manager.begin_restoring(task)
+
+    async def settle(self) -> None:
+        while not self.manager.is_settled:
+            await asyncio.sleep(0)
+            self.executor.take_up_restored()
 
 
 @pytest.fixture
@@ -91,34 +117,26 @@ def was_tried(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
         tried.set()
         raise StoreLocked("another process has the stores")
 
-    monkeypatch.setattr(ActiveTask, "start", start)
+    monkeypatch.setattr(TaskStart, "start", start)
     return tried
-
-
-SPEC = TaskSpec(
-    topology=Topology({}, {}, ()),
-    sub_topology=0,
-    config=StreamsConfig(application_id="app"),
-    state_directory="",
-)
 
 
 @pytest.mark.usefixtures("was_tried")
 async def test_a_task_that_cannot_be_started_in_its_time_is_raised() -> None:
-    tasks = thread_tasks(task_timeout_ms=0)
-    tasks.take({TASK: SPEC})
+    tasks = ThreadTasks(task_timeout_ms=0)
+    tasks.take(TASK)
     with pytest.raises(TaskTimedOut, match="StoreLocked: another process has the stores"):
-        await settle(tasks)
+        await tasks.settle()
 
 
 async def test_until_then_it_is_tried_again_and_can_be_given_up(was_tried: asyncio.Event) -> None:
-    tasks = thread_tasks(task_timeout_ms=60_000)
-    tasks.take({TASK: SPEC})
+    tasks = ThreadTasks(task_timeout_ms=60_000)
+    tasks.take(TASK)
     await was_tried.wait()
-    tasks.settle()
-    assert not tasks.is_settled
-    await tasks.close(commit=True)
-    assert tasks.is_settled
+    tasks.executor.take_up_restored()
+    assert not tasks.manager.is_settled
+    await tasks.executor.close(commit=True)
+    assert tasks.manager.is_settled
 
 
 async def test_a_task_whose_first_commit_meets_a_rebalance_is_tried_again(
@@ -134,11 +152,11 @@ async def test_a_task_whose_first_commit_meets_a_rebalance_is_tried_again(
             tried_twice.set()
         raise RebalanceInProgress
 
-    monkeypatch.setattr(ActiveTask, "start", start)
-    tasks = thread_tasks(task_timeout_ms=60_000)
-    tasks.take({TASK: SPEC})
+    monkeypatch.setattr(TaskStart, "start", start)
+    tasks = ThreadTasks(task_timeout_ms=60_000)
+    tasks.take(TASK)
     await tried_twice.wait()
-    await tasks.close(commit=True)
+    await tasks.executor.close(commit=True)
 
 
 async def test_a_task_that_misses_a_topic_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,20 +164,20 @@ async def test_a_task_that_misses_a_topic_says_so(monkeypatch: pytest.MonkeyPatc
     seen, is_last = [], asyncio.Event()
 
     async def start(*_: Any) -> ActiveTask:  # Any: what a task is started with
-        seen.append(tasks.misses_topic)
+        seen.append(tasks.manager.misses_topic)
         error = next(errors, None)
         if error is None:
             is_last.set()
             await asyncio.Event().wait()
         raise error or AssertionError("it waits")
 
-    monkeypatch.setattr(ActiveTask, "start", start)
-    monkeypatch.setattr(thread_tasks_module, "RETRY_FIRST_S", 0.0)
-    tasks = thread_tasks(task_timeout_ms=60_000)
-    tasks.take({TASK: SPEC})
+    monkeypatch.setattr(TaskStart, "start", start)
+    monkeypatch.setattr(task_manager, "RETRY_FIRST_S", 0.0)
+    tasks = ThreadTasks(task_timeout_ms=60_000)
+    tasks.take(TASK)
     await is_last.wait()
     assert seen == [False, False, True]
-    await tasks.close(commit=False)
+    await tasks.executor.close(commit=False)
 
 
 async def test_all_tasks_are_closed_when_one_cannot_be_committed(
@@ -184,16 +202,16 @@ async def test_all_tasks_are_closed_when_one_cannot_be_committed(
         async def close(self) -> None:
             closed.append(self.id)
 
-    async def start(_spec: TaskSpec, partition: int, *_: Any) -> Any:  # Any: stands for a task
-        return Running(partition)
+    async def start(attempt: TaskStart) -> Any:  # Any: stands for a task
+        return Running(attempt._partition)
 
-    monkeypatch.setattr(ActiveTask, "start", start)
-    tasks = thread_tasks(task_timeout_ms=60_000)
-    tasks.take({StreamsTaskId(0, number): SPEC for number in (0, 1)})
-    await settle(tasks)
-    await tasks.process(now_ms=1)
+    monkeypatch.setattr(TaskStart, "start", start)
+    tasks = ThreadTasks(task_timeout_ms=60_000)
+    tasks.take(StreamsTaskId(0, 0), StreamsTaskId(0, 1))
+    await tasks.settle()
+    await tasks.executor.process(now_ms=1)
     with pytest.raises(OSError, match="the disk of 0 is gone"):
-        await tasks.close(commit=True)
+        await tasks.executor.close(commit=True)
     assert closed == ["0", "1"]
 
 
@@ -217,13 +235,13 @@ async def test_a_task_that_has_retries_left_is_not_kept_waiting_for_records(
     async def start(*_: Any) -> Any:  # Any: stands for a task
         return Running()
 
-    monkeypatch.setattr(ActiveTask, "start", start)
-    tasks = thread_tasks(task_timeout_ms=60_000)
-    tasks.take({TASK: SPEC})
-    await settle(tasks)
-    await tasks.process(now_ms=5)
-    assert tasks.has_more is has_more
-    await tasks.close(commit=False)
+    monkeypatch.setattr(TaskStart, "start", start)
+    tasks = ThreadTasks(task_timeout_ms=60_000)
+    tasks.take(TASK)
+    await tasks.settle()
+    await tasks.executor.process(now_ms=5)
+    assert tasks.executor.has_more is has_more
+    await tasks.executor.close(commit=False)
 
 
 async def test_rounds_do_not_get_smaller_where_brokers_take_long_to_answer(
@@ -249,51 +267,51 @@ async def test_rounds_do_not_get_smaller_where_brokers_take_long_to_answer(
     async def start(*_: Any) -> Any:  # Any: stands for a task
         return Running()
 
-    monkeypatch.setattr(ActiveTask, "start", start)
-    tasks = thread_tasks(task_timeout_ms=60_000, clock=clock)
-    tasks.take({TASK: SPEC})
-    await settle(tasks)
+    monkeypatch.setattr(TaskStart, "start", start)
+    tasks = ThreadTasks(task_timeout_ms=60_000, clock=clock)
+    tasks.take(TASK)
+    await tasks.settle()
     for _ in range(3):
-        await tasks.process(now_ms=1)
+        await tasks.executor.process(now_ms=1)
     assert sizes == [128, 256, 512]
-    await tasks.close(commit=False)
+    await tasks.executor.close(commit=False)
 
 
 async def test_a_task_that_is_being_restored_answers_unless_it_is_to_be_active(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Restoring:
-        async def query(self, _: StateQueryRequest) -> QueryResult:
-            return QueryResult("partial")
+    async def query(*_: object) -> QueryResult:
+        return QueryResult("partial")
 
-        async def restored_to(self) -> dict[str, int]:
-            return {"log": 3}
+    async def restored_to(_: ProcessorStateManager) -> dict[str, int]:
+        return {"log": 3}
 
-    is_shown = asyncio.Event()
+    is_restored = asyncio.Event()
 
-    async def start(*arguments: Any) -> ActiveTask:  # Any: what a task is started with
-        arguments[-1](Restoring())
-        is_shown.set()
+    async def start(*_: Any) -> ActiveTask:  # Any: what a task is started with
+        is_restored.set()
         await asyncio.Event().wait()
         raise AssertionError("it is given up before")
 
-    monkeypatch.setattr(ActiveTask, "start", start)
+    monkeypatch.setattr(TaskStart, "start", start)
+    monkeypatch.setattr(ProcessorStateManager, "query", query)
+    monkeypatch.setattr(ProcessorStateManager, "restored_to", restored_to)
     builder = StreamsBuilder()
     builder.table("rows", materialized=Materialized("rows"))
-    tasks = thread_tasks(task_timeout_ms=60_000)
-    tasks.take({TASK: replace(SPEC, topology=builder.build())})
+    tasks = ThreadTasks(60_000, topology=builder.build())
+    tasks.take(TASK)
     request = StateQueryRequest("rows", RangeQuery())
-    assert await tasks.query(request) == {}
-    assert await tasks.store_offsets() == {TASK: {}}
-    await is_shown.wait()
-    assert await tasks.query(request) == {0: QueryResult("partial")}
-    assert await tasks.query(replace(request, partitions=(1,))) == {}
-    refused = (await tasks.query(replace(request, require_active=True)))[0]
+    assert await tasks.manager.query(request) == {}
+    assert await tasks.manager.store_offsets() == {TASK: {}}
+    await is_restored.wait()
+    assert await tasks.manager.query(request) == {0: QueryResult("partial")}
+    assert await tasks.manager.query(replace(request, partitions=(1,))) == {}
+    refused = (await tasks.manager.query(replace(request, require_active=True)))[0]
     assert refused.failure is FailureReason.NOT_ACTIVE
     assert refused.message.endswith("task 0_0 is being restored")
-    assert await tasks.store_offsets() == {TASK: {"log": 3}}
-    await tasks.close(commit=False)
-    assert await tasks.query(request) == {}
+    assert await tasks.manager.store_offsets() == {TASK: {"log": 3}}
+    await tasks.executor.close(commit=False)
+    assert await tasks.manager.query(request) == {}
 
 
 async def test_a_partition_is_paused_above_its_bound_and_resumed_when_it_is_down_to_it(
@@ -326,17 +344,17 @@ async def test_a_partition_is_paused_above_its_bound_and_resumed_when_it_is_down
     async def start(*_: Any) -> Any:  # Any: stands for a task
         return running
 
-    monkeypatch.setattr(ActiveTask, "start", start)
-    tasks = thread_tasks(60_000, Traced(), buffered_records=3)
-    tasks.take({TASK: SPEC})
-    await settle(tasks)
-    tasks._running[TASK].queued_bytes["in"] = QueuedBytes()
+    monkeypatch.setattr(TaskStart, "start", start)
+    tasks = ThreadTasks(60_000, Traced(), buffered_records=3)
+    tasks.take(TASK)
+    await tasks.settle()
+    tasks.executor._running[TASK].queued_bytes["in"] = QueuedBytes()
     for waiting in (2, 3, 4, 9, 4, 3, 0, 4):
         running.queued = MappingProxyType({"in": waiting})
         trace.append(str(waiting))
-        await tasks.process(now_ms=1)
+        await tasks.executor.process(now_ms=1)
     assert trace == ["2", "3", "4", "pause in-0", "9", "4", "3", "resume in-0", "0", "4", "pause in-0"]  # fmt: skip
-    await tasks.close(commit=False)
+    await tasks.executor.close(commit=False)
 
 
 async def test_a_fenced_task_is_closed_without_a_commit_and_the_others_of_its_thread_go_on(
@@ -366,14 +384,15 @@ async def test_a_fenced_task_is_closed_without_a_commit_and_the_others_of_its_th
 
     fenced = Running(0)
 
-    async def start(_spec: TaskSpec, partition: int, *_: Any) -> Any:  # Any: stands for a task
+    async def start(attempt: TaskStart) -> Any:  # Any: stands for a task
+        partition = attempt._partition
         return fenced if partition == 0 and "0 closed" not in did else Running(partition + 10)
 
-    monkeypatch.setattr(ActiveTask, "start", start)
-    tasks = thread_tasks(task_timeout_ms=60_000)
-    tasks.take({StreamsTaskId(0, number): SPEC for number in (0, 1)})
-    await settle(tasks)
-    await tasks.process(now_ms=1)
-    await tasks.commit()
+    monkeypatch.setattr(TaskStart, "start", start)
+    tasks = ThreadTasks(task_timeout_ms=60_000)
+    tasks.take(StreamsTaskId(0, 0), StreamsTaskId(0, 1))
+    await tasks.settle()
+    await tasks.executor.process(now_ms=1)
+    await tasks.executor.commit()
     assert did == ["0 closed", "11 committed"]
-    await tasks.close(commit=False)
+    await tasks.executor.close(commit=False)

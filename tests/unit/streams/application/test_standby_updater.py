@@ -15,14 +15,16 @@ from millstream.errors import KafkaError, UnknownTopicOrPartition
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
-from millstream.streams.application import thread_standbys
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.standby_updater import RECORDS_MAX, StandbyUpdater
 from millstream.streams.application.standby_watch import next_pause_ms
-from millstream.streams.application.thread_standbys import RECORDS_MAX, ThreadStandbys
 from millstream.streams.queries import FailureReason, KeyQuery, QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import DataLoss, StoreLocked
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.tasks import task_creator
+from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
+from millstream.streams.runtime.tasks.task_manager import TaskManager
 from millstream.streams.serdes import string
 
 FIRST, SECOND = StreamsTaskId(0, 0), StreamsTaskId(0, 1)
@@ -79,7 +81,7 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> type[Copy]:
     Copy.made, Copy.failures, Copy.opens = [], [], asyncio.Event()
     monkeypatch.setattr(Copy, "records", 2 * RECORDS_MAX + 1)
     Copy.opens.set()
-    monkeypatch.setattr(thread_standbys, "StandbyTask", Copy)
+    monkeypatch.setattr(task_creator, "StandbyTask", Copy)
     return Copy
 
 
@@ -128,16 +130,28 @@ class Clients:
         return Results(answers)
 
 
+class Manager(TaskManager[StreamsTaskId]):
+    """Restores active tasks as the test says."""
+
+    stands_back: Callable[[], bool] = staticmethod(lambda: False)
+
+    @property
+    def is_settled(self) -> bool:
+        return not self.stands_back()
+
+
 def standbys(
     stands_back: Callable[[], bool] = lambda: False,
     on_change: Callable[[], None] = lambda: None,
     clients: Clients | None = None,
-) -> ThreadStandbys:
+) -> StandbyUpdater:
     asked = cast("TaskClients", Clients() if clients is None else clients)
     environment = TaskEnvironment(asked, SystemClock(), ThreadPoolExecutor(1))
-    return ThreadStandbys(
-        environment,
-        stands_back,
+    manager = Manager(ThreadTaskCreator(environment, None), environment.clock, "thread")
+    manager.stands_back = stands_back
+    return StandbyUpdater(
+        manager,
+        asked,
         on_change,
         log_prefix="thread",
         stand_back_ms=0,
@@ -192,7 +206,7 @@ async def test_a_task_without_changelogs_is_had_and_nothing_is_done(copies: type
     kept = standbys()
     kept.take({FIRST: spec(with_store=False)})
     assert kept.tasks == {FIRST: {}}
-    assert await kept.query(REQUEST) == {}
+    assert await kept._manager.query(REQUEST) == {}
     await kept.give_up(frozenset({FIRST}))
     assert copies.made == []
 
@@ -236,12 +250,12 @@ async def test_copies_answer_unless_an_active_task_is_required(copies: type[Copy
     kept = standbys()
     kept.take({FIRST: spec(), SECOND: spec()})
     await until(lambda: len(copies.made) == 2)
-    assert await kept.query(REQUEST) == {0: QueryResult(0), 1: QueryResult(1)}
+    assert await kept._manager.query(REQUEST) == {0: QueryResult(0), 1: QueryResult(1)}
     only = StateQueryRequest("counts", KeyQuery("a"), (1,), require_active=True)
-    found = await kept.query(only)
+    found = await kept._manager.query(only)
     assert {number: each.failure for number, each in found.items()} == {1: FailureReason.NOT_ACTIVE}
     assert found[1].message == "an active task is required, and task 0_1 is a standby task here"
-    assert await kept.query(StateQueryRequest("others", KeyQuery("a"))) == {}
+    assert await kept._manager.query(StateQueryRequest("others", KeyQuery("a"))) == {}
     await kept.close()
 
 

@@ -1,0 +1,212 @@
+"""The tasks of one host: taken over, created, restored, revived, asked and closed, whoever assigns them.
+
+Below a stream thread, which has them restored beside its loop and fed by its consumer, and below a task host of Spark's,
+which restores one when its first run is asked for. What a host does with a task that runs is its own affair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping
+from typing import Final, Generic, TypeVar
+
+from millstream.errors import MillstreamError
+from millstream.net.client.tasks import TaskScope
+from millstream.runtime import Clock
+from millstream.streams.queries.result import QueryResult, StateQueryRequest
+from millstream.streams.runtime.errors import StoreNotWritten
+from millstream.streams.runtime.failures import is_retriable, misses_topic
+from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
+from millstream.streams.runtime.tasks.task import Task
+from millstream.streams.runtime.tasks.task_creator import TaskCreator
+from millstream.streams.runtime.tasks.task_state import TaskState
+
+RETRY_FIRST_S: Final = 0.1
+RETRY_LAST_S: Final = 5.0
+KeyT = TypeVar("KeyT", bound=Hashable)
+_LOGGER = logging.getLogger(__name__)
+
+
+class TaskManager(Generic[KeyT]):
+    """The tasks of one host by a key of the host's, which sees to it that no two calls for one task come at a time."""
+
+    def __init__(self, creator: TaskCreator[KeyT], clock: Clock, log_prefix: str) -> None:
+        self._creator = creator
+        self._clock = clock
+        self._log_prefix = log_prefix
+        self._scope = TaskScope("tasks")
+        self._tasks: dict[KeyT, Task] = {}
+        self._restoring: dict[KeyT, asyncio.Task[None]] = {}
+        """Those that are restored beside the loop of the host, and have not been taken up by it."""
+        self.misses_topic = False
+        """Whether a topic of a task is not there. Set back by whoever has seen it."""
+        self.created = self.closed = 0
+        """The numbers of active tasks that came to run and were closed since the host was started."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all active tasks are restored."""
+        return not self._restoring
+
+    def get(self, key: KeyT) -> Task | None:
+        """Returns a task of this host."""
+        return self._tasks.get(key)
+
+    def tasks(self, *, is_standby: bool) -> dict[KeyT, Task]:
+        """Returns the active or the standby tasks."""
+        return {key: task for key, task in self._tasks.items() if task.is_standby is is_standby}
+
+    def create(
+        self, key: KeyT, spec: TaskSpec, partition: int, *, is_standby: bool = False
+    ) -> Task:
+        """Takes over a task. One that was here under this key has been closed."""
+        task = self._tasks[key] = Task(spec, partition, is_standby=is_standby)
+        return task
+
+    async def restore(self, key: KeyT) -> ActiveTask:
+        """Makes one attempt to start a task, which runs then. One that fails is closed by `close_dirty`."""
+        task = self._tasks[key]
+        await task.restore(await self._creator.create_active_task(key, task))
+        self._complete_restoration(task)
+        return task.running
+
+    def begin_restoring(self, key: KeyT, delay_s: float = 0.0) -> None:
+        """Has a task restored beside the loop of the host; `complete_restorations` takes it up."""
+        coroutine = self._restore_again_and_again(key, self._tasks[key], delay_s)
+        restoring = self._scope.start(coroutine, f"task {self._tasks[key].id}", awaited=True)
+        self._restoring[key] = restoring
+
+    def complete_restorations(self) -> Iterator[tuple[KeyT, Task]]:
+        """Takes up the tasks that have been restored, which run now. Raises what prevents one from that."""
+        for key, restoring in list(self._restoring.items()):
+            if restoring.done():
+                del self._restoring[key]
+                restoring.result()
+                self._complete_restoration(self._tasks[key])
+                yield key, self._tasks[key]
+
+    async def standby(self, key: KeyT) -> StandbyTask | None:
+        """Returns a standby task, made where it is not there; None where its task has the stores in this place."""
+        task = self._tasks[key]
+        if task.standby is None:
+            made = await self._creator.create_standby_task(key, task)
+            if made is None:
+                return None
+            task.run_standby(made)
+        return task.standby
+
+    async def revive(self, key: KeyT, error: Exception) -> None:
+        """Has a task that has failed while it ran restored anew, for as long as task.timeout.ms."""
+        task = self._tasks[key]
+        self.closed += 1
+        await task.close_and_revive()
+        self._note_failure(task, error)
+        _LOGGER.log(
+            _level(error), "%s task [%s] is started anew: %s", self._log_prefix, task.id, error
+        )
+        self.begin_restoring(key, RETRY_FIRST_S)
+
+    async def close_clean(
+        self, keys: Collection[KeyT], commit: Callable[[KeyT, ActiveTask], Awaitable[None]]
+    ) -> None:
+        """Commits and closes tasks side by side, those that are being restored, too.
+
+        Raises what users' functions raise once all are closed.
+        """
+        await self._close(keys, commit)
+
+    async def close_dirty(self, keys: Collection[KeyT]) -> None:
+        """Closes tasks side by side without a commit: what they have written is aborted."""
+        await self._close(keys, None)
+
+    async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
+        """Returns, by partition, what the stores of this name answer: those of active tasks, of tasks that
+        are being restored, and of copies.
+        """
+        found: dict[int, QueryResult] = {}
+        for key, task in list(self._tasks.items()):
+            if task.is_asked(request) and self._tasks.get(key) is task:
+                answer = await task.query(request)
+                if answer is not None:
+                    found[task.partition] = answer
+        return found
+
+    async def store_offsets(self) -> dict[KeyT, Mapping[str, int] | None]:
+        """Returns how far the stores of all tasks are with their changelogs; None for one that runs."""
+        return {key: await task.restored_to() for key, task in list(self._tasks.items())}
+
+    def _complete_restoration(self, task: Task) -> None:
+        task.complete_restoration()
+        self.created += 1
+
+    async def _restore_again_and_again(self, key: KeyT, task: Task, delay_s: float) -> None:
+        """Starts a task, again and again where the next attempt may succeed."""
+        while True:
+            await asyncio.sleep(delay_s)
+            try:
+                await task.restore(await self._creator.create_active_task(key, task))
+            except Exception as error:
+                if not is_retriable(error):
+                    raise
+                await task.close_and_revive()
+                self._note_failure(task, error)
+                delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
+                _LOGGER.log(
+                    _level(error),
+                    "%s task [%s] is started in %.1f s: %s",
+                    *(self._log_prefix, task.id, delay_s, error),
+                )
+            else:
+                return
+
+    def _note_failure(self, task: Task, error: Exception) -> None:
+        self.misses_topic |= misses_topic(error)
+        task.maybe_init_timeout_or_raise(error, self._clock.now().monotonic_ms)
+
+    async def _close(
+        self,
+        keys: Collection[KeyT],
+        commit: Callable[[KeyT, ActiveTask], Awaitable[None]] | None,
+    ) -> None:
+        found = [(key, self._tasks.pop(key)) for key in set(keys) & self._tasks.keys()]
+        found.sort(key=lambda each: each[1].order)
+        restoring = {key: self._restoring.pop(key, None) for key, _ in found}
+        ended = await asyncio.gather(
+            *(self._close_one(key, task, restoring[key], commit) for key, task in found),
+            return_exceptions=True,
+        )
+        for error in ended:
+            if error is not None:
+                raise error
+
+    async def _close_one(
+        self,
+        key: KeyT,
+        task: Task,
+        restoring: asyncio.Task[None] | None,
+        commit: Callable[[KeyT, ActiveTask], Awaitable[None]] | None,
+    ) -> None:
+        """Closes a task, and commits it before where that is wanted. Closes it also where the caller is cancelled."""
+        if restoring is not None:
+            restoring.cancel()
+            await asyncio.gather(restoring, return_exceptions=True)
+        was_running = task.state is TaskState.RUNNING and not task.is_standby
+        task.suspend()
+        try:
+            if was_running and commit is not None:
+                await commit(key, task.running)
+        except MillstreamError as error:
+            _LOGGER.warning(
+                "%s task [%s] was given up uncommitted: %s", self._log_prefix, task.id, error
+            )
+        finally:
+            self.closed += was_running
+            await task.close()
+
+
+def _level(error: Exception) -> int:
+    """Returns the level at which a failure is logged: a disk needs a person, clusters and fences do not."""
+    return logging.WARNING if isinstance(error, StoreNotWritten) else logging.INFO
