@@ -7,20 +7,17 @@ when a run fails, when its application is another one, and when it has not been 
 from __future__ import annotations
 
 import asyncio
-import logging
 import pickle
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from millstream.clients import Producer, RangeReader
-from millstream.clients.admin import Admin
 from millstream.runtime import Clock
-from millstream.spark.kafka_settings import KafkaSettings
-from millstream.spark.pipeline.host_standbys import HostStandbys
+from millstream.spark.pipeline.host_clients import HostClients
+from millstream.spark.pipeline.host_standbys import HostStandbys, Key
 from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.messages import (
     AskStore,
@@ -33,23 +30,17 @@ from millstream.spark.pipeline.messages import (
     TaskFailed,
 )
 from millstream.spark.pipeline.queries.questions import Answer, NotHere, answered
-from millstream.streams.client_roles import ClientRole
-from millstream.streams.kernel.task.stream_task import StreamTask
-from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
-from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Observer, observe_nothing
 from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
+from millstream.streams.runtime.tasks.task import Task
+from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks.task_start import TaskStart
 
 IDLE_MS: Final = 600_000
 """A task that has not been run for so long is closed."""
-TRANSACTION_TIMEOUT_MS: Final = 30_000
-"""A transaction takes one write of outputs. Of a task that has died in it and is not
-started again, readers wait so long."""
-_LOGGER = logging.getLogger(__name__)
-
 
 MayStandBy = Callable[[Path, str], bool]
 """Called with the directory of an application's stores and a task's name: whether no other process has that task
@@ -70,26 +61,19 @@ async def claim_nothing(directory: Path, application_id: str, task_name: str) ->
 
 @dataclass(slots=True)
 class _HostedTask:
-    """A task of this host, open or not. `lock`: one run at a time."""
+    """What the host knows of a task, open or not. `lock`: one run at a time."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    active: ActiveTask | None = None
     digest: str = ""
     """Of the application that the task is of, while it is open or being opened."""
-    topics: tuple[str, ...] = ()
     used_ms: int = 0
 
 
-@dataclass(slots=True)
-class _Globals:
-    """The global stores of one application, opened by the first task that wants them."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    stores: GlobalStores | None = None
-
-
 class TaskHost:
-    """Runs tasks, each in turn with its own earlier runs; different tasks share the thread of the kernel."""
+    """Runs tasks, each in turn with its own earlier runs; different tasks share the thread of the kernel.
+
+    Jobs of Spark's assign them, one run at a time. The task manager has them made here, as a `TaskCreator`.
+    """
 
     def __init__(
         self,
@@ -106,18 +90,14 @@ class TaskHost:
         self._executor_number = executor_number
         self._claim = claim
         self._may_stand_by = may_stand_by
-        self._standbys = HostStandbys(clock)
+        self._tasks = TaskManager[Key](self, clock, "task host:")
+        self._standbys = HostStandbys(clock, self._tasks)
         self._kernel = ThreadPoolExecutor(1, "kernel")
         self._copier = ThreadPoolExecutor(1, "snapshots")
         self._applications: dict[str, HostedApplication] = {}
         """By digest."""
-        self._clients: dict[KafkaSettings, TaskClients] = {}
-        self._readers: dict[tuple[KafkaSettings, ClientRole], RangeReader] = {}
-        """Those that have settings of their own."""
-        self._hosted: dict[tuple[str, str], _HostedTask] = {}
-        """By application id and the name of the task."""
-        self._globals: dict[str, _Globals] = {}
-        """By digest."""
+        self._clients = HostClients()
+        self._hosted: dict[Key, _HostedTask] = {}
 
     def knows(self, digest: str) -> bool:
         return digest in self._applications
@@ -140,18 +120,19 @@ class TaskHost:
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:
         application = self._applications[request.application_digest]
         spec = application.spec(run.sub_topology, run.topics)
-        hosted = self._hosted_task((request.application_id, spec.task_name(run.partition)))
+        key = request.application_id, spec.task_name(run.partition)
+        hosted = self._hosted_task(key)
         async with hosted.lock:
             try:
-                active = await self._active(hosted, request.application_digest, spec, run.partition)
+                active = await self._active(key, request.application_digest, spec, run.partition)
                 report = await active.run(
                     run.ends, lags=run.lags, reached=run.reached, renew=run.renew
                 )
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
-                await self._close(hosted)
+                await self._close(key)
                 return _failed(spec.task_id(run.partition), error)
             except BaseException:
-                await self._close(hosted)
+                await self._close(key)
                 raise
             hosted.used_ms = self._clock.now().monotonic_ms
         return report
@@ -163,27 +144,21 @@ class TaskHost:
         """
         ask = partial(answered, asked.question)
         if asked.task_name is None:
-            return await self._answer_of_globals(asked, ask)
-        hosted = self._hosted.get((asked.application_id, asked.task_name))
+            async with self._clients.global_task(asked.application_digest, asked.store) as task:
+                if task is None:
+                    return NotHere()
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._kernel, ask, task)
+        key = asked.application_id, asked.task_name
+        hosted = self._hosted.get(key)
         if hosted is None:
             return NotHere()
         async with hosted.lock:
-            if hosted.active is None or hosted.digest != asked.application_digest:
+            active = self._tasks.running(key)
+            if active is None or hosted.digest != asked.application_digest:
                 return NotHere()
             hosted.used_ms = self._clock.now().monotonic_ms
-            return await hosted.active.ask(ask)
-
-    async def _answer_of_globals(
-        self, asked: AskStore, ask: Callable[[StreamTask], Answer]
-    ) -> Answer:
-        shared = self._globals.get(asked.application_digest)
-        if shared is None:
-            return NotHere()
-        async with shared.lock:
-            task = None if shared.stores is None else shared.stores.task_of(asked.store)
-            if task is None:
-                return NotHere()
-            return await asyncio.get_running_loop().run_in_executor(self._kernel, ask, task)
+            return await active.ask(ask)
 
     def keep_standbys(self, request: KeepStandbys) -> StandbysKept:
         """Takes up standbys, which `catch_up_standbys` then opens and keeps."""
@@ -206,9 +181,10 @@ class TaskHost:
             async with hosted.lock:
                 application = self._applications.get(wanted.digest)
                 if application is not None:
-                    await self._close(hosted)  # the driver has it elsewhere
-                    make = partial(self._standby, application, wanted.standby)
-                    left += await self._standbys.catch_up(key, make)
+                    await self._close(key)  # the driver has it elsewhere
+                    standby = wanted.standby
+                    spec = application.spec(standby.sub_topology, standby.topics)
+                    left += await self._standbys.catch_up(key, spec, standby.partition)
         return left
 
     async def _close_unwanted_standbys(self) -> None:
@@ -230,7 +206,7 @@ class TaskHost:
         key = application_id, task_name
         hosted = self._hosted_task(key)
         async with hosted.lock:
-            await self._close(hosted)
+            await self._close(key)
             await self._standbys.give_up(key)
 
     async def close_idle(self) -> None:
@@ -242,116 +218,63 @@ class TaskHost:
         """Closes all tasks and clients."""
         await self._close_where(lambda *_: True)
         await self._standbys.close_all()
-        for clients in self._clients.values():
-            await clients.reader.close()
-            await clients.admin.close()
-        self._clients.clear()
-        for reader in self._readers.values():
-            await reader.close()
-        self._readers.clear()
+        await self._clients.close()
         self._kernel.shutdown()
         self._copier.shutdown(wait=False, cancel_futures=True)
 
-    async def _active(
-        self, hosted: _HostedTask, digest: str, spec: TaskSpec, partition: int
-    ) -> ActiveTask:
-        if hosted.active is not None and (hosted.digest, hosted.topics) == (digest, spec.sources):
-            return hosted.active
-        await self._close(hosted)
-        hosted.digest, hosted.topics = digest, spec.sources
+    async def _active(self, key: Key, digest: str, spec: TaskSpec, partition: int) -> ActiveTask:
+        """Returns the task as it runs here, or starts it: its first run, or it has been given other topics."""
+        hosted, active = self._hosted_task(key), self._tasks.running(key)
+        if active is not None:
+            if (hosted.digest, active.sources) == (digest, spec.sources):
+                return active
+            await self._close(key)
+        await self._standbys.give_up(key)
+        hosted.digest = digest
+        self._tasks.create(key, spec, partition)
+        return await self._tasks.restore(key)
+
+    async def create_active_task(self, key: Key, task: Task) -> TaskStart:
+        """Has other processes of this machine close the task, and opens the global stores."""
+        digest, spec = self._hosted_task(key).digest, task.spec
         application = self._applications[digest]
         environment = self._environment(application)
-        name = spec.task_name(partition)
-        await self._standbys.give_up((spec.application, name))
-        await self._claim(application.state_directory, spec.application, name)
-        global_stores = await self._global_stores(digest, spec, environment)
-        hosted.active = await ActiveTask.start(spec, partition, environment, global_stores)
-        return hosted.active
+        await self._claim(application.state_directory, *key)
+        global_stores = await self._clients.global_stores(
+            digest, application.kafka, spec, environment
+        )
+        return TaskStart(spec, task.partition, environment, global_stores)
 
-    def _hosted_task(self, key: tuple[str, str]) -> _HostedTask:
+    async def create_standby_task(self, key: Key, task: Task) -> StandbyTask | None:
+        """Looks whether another process of this machine has the task."""
+        application = self._applications[self._standbys.digest_of(key)]
+        directory, name = application.state_directory, key[1]
+        if not await asyncio.to_thread(self._may_stand_by, directory, name):
+            return None
+        return StandbyTask(task.spec, task.partition, self._environment(application))
+
+    def _hosted_task(self, key: Key) -> _HostedTask:
         return self._hosted.setdefault(key, _HostedTask())
 
-    async def _standby(
-        self, application: HostedApplication, standby: Standby
-    ) -> StandbyTask | None:
-        spec = application.spec(standby.sub_topology, standby.topics)
-        name = spec.task_name(standby.partition)
-        if not await asyncio.to_thread(self._may_stand_by, application.state_directory, name):
-            return None
-        return StandbyTask(spec, standby.partition, self._environment(application))
-
     def _environment(self, application: HostedApplication) -> TaskEnvironment:
-        clients = self._clients_of(application.kafka)
+        clients = self._clients.of(application.kafka)
         return TaskEnvironment(clients, self._clock, self._kernel, self._observe, self._copier)
-
-    async def _global_stores(
-        self, digest: str, spec: TaskSpec, environment: TaskEnvironment
-    ) -> GlobalStores | None:
-        """Returns the global stores of an application, filled; None where it has none."""
-        if not spec.topology.global_stores:
-            return None
-        shared = self._globals.setdefault(digest, _Globals())
-        async with shared.lock:
-            if shared.stores is None:
-                kafka, clients = self._applications[digest].kafka, environment.clients
-                reader = self._reader_of(kafka, ClientRole.GLOBAL_CONSUMER) or clients.reader
-                reading = replace(environment, clients=replace(clients, reader=reader))
-                shared.stores = await GlobalStores.open(spec, reading)
-            return shared.stores
-
-    def _clients_of(self, kafka: KafkaSettings) -> TaskClients:
-        if kafka not in self._clients:
-            self._clients[kafka] = TaskClients(
-                RangeReader(**kafka.of_reader()),
-                Admin(**kafka.of_client()),
-                lambda transactional_id: _producer(kafka, transactional_id),
-                changelog_reader=self._reader_of(kafka, ClientRole.RESTORE_CONSUMER),
-            )
-        return self._clients[kafka]
-
-    def _reader_of(self, kafka: KafkaSettings, role: ClientRole) -> RangeReader | None:
-        """Returns the reader of a role; None where it has the settings of that of the tasks, which then serves both."""
-        if kafka.of_reader(role) == kafka.of_reader():
-            return None
-        if (kafka, role) not in self._readers:
-            self._readers[kafka, role] = RangeReader(**kafka.of_reader(role))
-        return self._readers[kafka, role]
 
     async def _close_where(self, wanted: Callable[[str, _HostedTask], bool]) -> None:
         for key, hosted in list(self._hosted.items()):
             async with hosted.lock:
                 if wanted(key[0], hosted):
-                    await self._close(hosted)
-        await self._close_unused_globals()
+                    await self._close(key)
+        await self._clients.close_global_stores(
+            lambda digest: any(hosted.digest == digest for hosted in self._hosted.values())
+        )
 
-    async def _close_unused_globals(self) -> None:
-        """Closes the global stores of applications that have no task open here."""
-        for digest, shared in list(self._globals.items()):
-            async with shared.lock:
-                if any(hosted.digest == digest for hosted in self._hosted.values()):
-                    continue
-                stores, shared.stores = shared.stores, None
-                if stores is not None:
-                    await stores.close()
-
-    async def _close(self, hosted: _HostedTask) -> None:
-        active, hosted.active, hosted.digest = hosted.active, None, ""
-        if active is None:
-            return
-        try:
-            await active.close()
-        except Exception:  # whatever users' processors raise
-            _LOGGER.exception("task %s was not closed in order", active.id)
-
-
-def _producer(kafka: KafkaSettings, transactional_id: str | None) -> Producer:
-    settings = {"linger_ms": 0} | kafka.of_producer()
-    if transactional_id is not None:
-        settings |= {
-            "transactional_id": transactional_id,
-            "transaction_timeout_ms": TRANSACTION_TIMEOUT_MS,
-        }
-    return Producer(**settings)
+    async def _close(self, key: Key) -> None:
+        """Closes an active task, if there is one: what is not committed is aborted, and the next run starts it anew."""
+        self._hosted_task(key).digest = ""
+        task = self._tasks.get(key)
+        if task is not None and not task.is_standby:
+            await self._tasks.close_dirty((key,))
 
 
 def _failed(task_id: str, error: Exception) -> TaskFailed:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from millstream.runtime import Clock
 from millstream.spark.pipeline.messages import KeepStandbys, Standby, StandbysKept
-from millstream.streams.runtime.tasks.standby_task import StandbyTask
+from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.tasks.task_manager import TaskManager
 
 LEASE_MS: Final = 60_000
 """A standby that the driver has not asked for again for so long is closed."""
@@ -33,10 +34,10 @@ class WantedStandby:
 class HostStandbys:
     """Its owner sees to it that no two calls for the same task come at a time."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, tasks: TaskManager[Key]) -> None:
         self._clock = clock
+        self._tasks = tasks
         self._wanted: dict[Key, WantedStandby] = {}
-        self._open: dict[Key, StandbyTask] = {}
         self._ready: set[Key] = set()
         """Those that lack no more than a turn brings."""
 
@@ -68,21 +69,30 @@ class HostStandbys:
 
     def unwanted(self) -> list[Key]:
         """Returns those that are open and have to be closed."""
-        return [key for key in self._open if key not in self._wanted]
+        open_here = self._tasks.tasks(is_standby=True).items()
+        return [key for key, task in open_here if task.standby and key not in self._wanted]
 
-    async def catch_up(self, key: Key, make: Callable[[], Awaitable[StandbyTask | None]]) -> int:
+    def digest_of(self, key: Key) -> str:
+        """Returns that of the application which a standby is kept for."""
+        return self._wanted[key].digest
+
+    async def catch_up(self, key: Key, spec: TaskSpec, partition: int) -> int:
         """Brings a standby further, and returns how many records are left.
 
-        `make` makes it, or gives None where the task itself has its stores on this disk: no copy could be more up to
-        date. A standby that fails is closed, and begins anew at the next turn.
+        Where the task itself has its stores on this disk, there is none: no copy could be more up to date. A standby
+        that fails is closed, and begins anew at the next turn.
         """
         left = 0
+        if key not in self._wanted:  # it was given up while its turn was waited for
+            return left
         try:
-            standby = self._open.get(key) or await make()
+            task = self._tasks.get(key)
+            if task is None or task.standby is None:
+                self._tasks.create(key, spec, partition, is_standby=True)
+            standby = await self._tasks.standby(key)
             if standby is None:
                 self._ready.add(key)
             elif key in self._wanted:
-                self._open[key] = standby
                 left = await standby.catch_up(RECORDS_MAX)
                 if left <= RECORDS_MAX:
                     self._ready.add(key)
@@ -94,7 +104,7 @@ class HostStandbys:
     async def close_all(self) -> None:
         """Wants none any more, and closes what is open."""
         self._wanted.clear()
-        for key in list(self._open):
+        for key in self._tasks.tasks(is_standby=True):
             await self.close(key)
 
     async def give_up(self, key: Key) -> None:
@@ -105,9 +115,6 @@ class HostStandbys:
     async def close(self, key: Key) -> None:
         """Closes a standby, if there is one."""
         self._ready.discard(key)
-        standby = self._open.pop(key, None)
-        if standby is not None:
-            try:
-                await standby.close()
-            except Exception:  # whatever stores of users raise
-                _LOGGER.exception("the standby of task %s was not closed in order", key[1])
+        task = self._tasks.get(key)
+        if task is not None and task.is_standby:
+            await self._tasks.close_dirty((key,))

@@ -10,12 +10,25 @@ import pytest
 
 from millstream.runtime import Instant
 from millstream.spark.pipeline.claims import may_stand_by
-from millstream.spark.pipeline.host_standbys import LEASE_MS, RECORDS_MAX, HostStandbys
+from millstream.spark.pipeline.host_standbys import LEASE_MS, RECORDS_MAX, HostStandbys, Key
 from millstream.spark.pipeline.messages import KeepStandbys, Standby
+from millstream.streams import StreamsConfig
+from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
+from millstream.streams.runtime.tasks.task import Task
+from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks.task_start import TaskStart
+from millstream.streams.topology import Topology
 
 KEY = ("app", "1_0")
 WANTED = KeepStandbys("app", "digest", (Standby(1, 0, ("in",)),))
+
+SPEC = TaskSpec(
+    topology=Topology({}, {}, ()),
+    sub_topology=1,
+    config=StreamsConfig(application_id="app"),
+    state_directory="",
+)
 
 
 @dataclass
@@ -56,7 +69,14 @@ class Host:
     made: list[Kept | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.standbys = HostStandbys(self.clock)
+        self.tasks = TaskManager[Key](self, self.clock, "host")
+        self.standbys = HostStandbys(self.clock, self.tasks)
+
+    async def create_active_task(self, _key: Key, _task: Task) -> TaskStart:
+        raise AssertionError("it runs elsewhere")
+
+    async def create_standby_task(self, _key: Key, _task: Task) -> StandbyTask | None:
+        return cast("StandbyTask | None", self.made.pop(0))
 
     def ask(self) -> tuple[tuple[int, int], ...]:
         return self.standbys.keep(
@@ -64,12 +84,9 @@ class Host:
         ).ready
 
     async def turn(self) -> int:
-        async def make() -> StandbyTask | None:
-            return cast("StandbyTask | None", self.made.pop(0))
-
         left = 0
         for key, _ in self.standbys.wanted():
-            left += await self.standbys.catch_up(key, make)
+            left += await self.standbys.catch_up(key, SPEC, 0)
         return left
 
 

@@ -248,6 +248,11 @@ class ActiveTask:
         )
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """The topics that it reads."""
+        return self._spec.sources
+
+    @property
     def held(self) -> Mapping[str, int]:
         """By repartition topic, how many of the queued records wait for upstream tasks."""
         return self._open_task.inputs.waiting_for_upstreams

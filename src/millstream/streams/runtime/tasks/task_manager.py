@@ -55,6 +55,11 @@ class TaskManager(Generic[KeyT]):
         """Returns a task of this host."""
         return self._tasks.get(key)
 
+    def running(self, key: KeyT) -> ActiveTask | None:
+        """Returns an active task that runs; None for one that does not, and for none."""
+        task = self._tasks.get(key)
+        return None if task is None or task.state is not TaskState.RUNNING else task.active
+
     def tasks(self, *, is_standby: bool) -> dict[KeyT, Task]:
         """Returns the active or the standby tasks."""
         return {key: task for key, task in self._tasks.items() if task.is_standby is is_standby}
