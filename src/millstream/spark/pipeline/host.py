@@ -274,7 +274,7 @@ class TaskHost:
         self._hosted_task(key).digest = ""
         task = self._tasks.get(key)
         if task is not None and not task.is_standby:
-            await self._tasks.close_dirty((key,))
+            await self._tasks.close((key,), None)
 
 
 def _failed(task_id: str, error: Exception) -> TaskFailed:

@@ -117,4 +117,4 @@ class HostStandbys:
         self._ready.discard(key)
         task = self._tasks.get(key)
         if task is not None and task.is_standby:
-            await self._tasks.close_dirty((key,))
+            await self._tasks.close((key,), None)

@@ -15,19 +15,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
+from millstream.clients.admin import OffsetSpec
 from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.application.standby_watch import (
-    LOOK_FIRST_MS,
-    copies_behind,
-    next_pause_ms,
-)
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task import Task
 from millstream.streams.runtime.tasks.task_manager import TaskManager
 
@@ -36,6 +34,10 @@ RECORDS_MAX: Final = 1_000
 STAND_BACK_MS: Final = 500
 """So long a copy waits for active tasks before it looks at them again."""
 RETRY_MS: Final = 2_000
+LOOK_FIRST_MS: Final = 500
+LOOK_LAST_MS: Final = 2_000
+ANSWER_MS: Final = 5_000
+"""A partition that has no answer by then is left to its own copy, which finds out why."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -110,7 +112,7 @@ class StandbyUpdater:
         try:
             await asyncio.gather(*keeping, return_exceptions=True)
         finally:
-            await self._manager.close_dirty(keys)
+            await self._manager.close(keys, None)
 
     async def close(self) -> None:
         """Gives up all."""
@@ -187,7 +189,7 @@ class StandbyUpdater:
         copies = {key: each for key in resting if (each := tasks[key].standby) is not None}
         group_id = next(iter(tasks.values())).spec.application
         try:
-            return await copies_behind(self._clients, group_id, copies)
+            return await _copies_behind(self._clients, group_id, copies)
         except Exception as error:
             is_known = isinstance(error, MillstreamError)
             _LOGGER.log(
@@ -198,3 +200,40 @@ class StandbyUpdater:
                 exc_info=not is_known,
             )
             return copies.keys()
+
+
+async def _copies_behind(
+    clients: TaskClients, group_id: str, copies: Mapping[StreamsTaskId, StandbyTask]
+) -> set[StreamsTaskId]:
+    """Returns the copies that lack something, or of which it cannot be said.
+
+    Few requests for all: who coordinates and what is committed, who leads, and the ends of changelogs of each leader.
+    """
+    committed = await clients.committed_offsets(
+        group_id, {each for copy in copies.values() for each in copy.inputs}
+    )
+    changelogs = {each for copy in copies.values() for each in copy.changelogs}
+    listed = await clients.admin.list_offsets(
+        dict.fromkeys(changelogs, OffsetSpec.LATEST),
+        read_committed=clients.is_read_committed,
+        timeout_ms=ANSWER_MS,
+    )
+    failed = listed.errors().keys()
+    ends = {each: listed.result(each).offset for each in changelogs - failed}
+    return {
+        task
+        for task, copy in copies.items()
+        if failed & copy.changelogs
+        or copy.lacks(_by_topic(committed, copy.inputs), _by_topic(ends, copy.changelogs))
+    }
+
+
+def next_pause_ms(pause_ms: int, first_ms: int, *, has_news: bool) -> int:
+    """Returns how long to wait until the next look, after this pause."""
+    return first_ms if has_news else min(2 * pause_ms, LOOK_LAST_MS)
+
+
+def _by_topic(
+    offsets: Mapping[TopicPartition, int], of: frozenset[TopicPartition]
+) -> dict[str, int]:
+    return {each.topic: offsets[each] for each in of if each in offsets}

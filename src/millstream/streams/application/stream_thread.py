@@ -47,8 +47,7 @@ from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.steps import RebalanceStep
-from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
-from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks.task_manager import TaskManager, ThreadTaskCreator
 from millstream.streams.runtime.upstreams.looks import look_at_cluster
 from millstream.streams.runtime.upstreams.progress import TaskKey
 from millstream.streams.runtime.upstreams.watch import LocalTask

@@ -142,10 +142,7 @@ class TaskExecutor:
                 report = await active.commit()
                 self._dropped_log.take(active.id, report.dropped_records)
 
-        if commit:
-            await self._manager.close_clean(keys, commit_last)
-        else:
-            await self._manager.close_dirty(keys)
+        await self._manager.close(keys, commit_last if commit else None)
 
     async def close(self, *, commit: bool) -> None:
         """Gives up all active tasks."""

@@ -16,15 +16,17 @@ from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.application.standby_updater import RECORDS_MAX, StandbyUpdater
-from millstream.streams.application.standby_watch import next_pause_ms
+from millstream.streams.application.standby_updater import (
+    RECORDS_MAX,
+    StandbyUpdater,
+    next_pause_ms,
+)
 from millstream.streams.queries import FailureReason, KeyQuery, QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import DataLoss, StoreLocked
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks import task_creator
-from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
-from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks import task_manager
+from millstream.streams.runtime.tasks.task_manager import TaskManager, ThreadTaskCreator
 from millstream.streams.serdes import string
 
 FIRST, SECOND = StreamsTaskId(0, 0), StreamsTaskId(0, 1)
@@ -81,7 +83,7 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> type[Copy]:
     Copy.made, Copy.failures, Copy.opens = [], [], asyncio.Event()
     monkeypatch.setattr(Copy, "records", 2 * RECORDS_MAX + 1)
     Copy.opens.set()
-    monkeypatch.setattr(task_creator, "StandbyTask", Copy)
+    monkeypatch.setattr(task_manager, "StandbyTask", Copy)
     return Copy
 
 

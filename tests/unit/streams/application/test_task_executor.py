@@ -29,8 +29,7 @@ from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.tasks import task_manager
 from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
-from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
-from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks.task_manager import TaskManager, ThreadTaskCreator
 from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.runtime.upstreams.progress import TaskProgress
 from millstream.streams.topology import Topology

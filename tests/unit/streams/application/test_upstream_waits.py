@@ -21,8 +21,7 @@ from millstream.streams.kernel.task.upstreams import AT_ITS_END
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.report import ProcessedWork
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.tasks.task_creator import ThreadTaskCreator
-from millstream.streams.runtime.tasks.task_manager import TaskManager
+from millstream.streams.runtime.tasks.task_manager import TaskManager, ThreadTaskCreator
 from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.runtime.upstreams.progress import Reached, TaskFlow, TaskKey, TaskProgress
 from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS

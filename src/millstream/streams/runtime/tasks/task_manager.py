@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping
-from typing import Final, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
 
 from millstream.errors import MillstreamError
 from millstream.net.client.tasks import TaskScope
@@ -17,17 +18,45 @@ from millstream.runtime import Clock
 from millstream.streams.queries.result import QueryResult, StateQueryRequest
 from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.failures import is_retriable, misses_topic
-from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task import Task
-from millstream.streams.runtime.tasks.task_creator import TaskCreator
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.runtime.tasks.task_state import TaskState
 
 RETRY_FIRST_S: Final = 0.1
 RETRY_LAST_S: Final = 5.0
 KeyT = TypeVar("KeyT", bound=Hashable)
+_KeyT_contra = TypeVar("_KeyT_contra", bound=Hashable, contravariant=True)
 _LOGGER = logging.getLogger(__name__)
+
+
+class TaskCreator(Protocol[_KeyT_contra]):
+    """What differs by host: with which clients, threads and global stores a task works, and who else has its directory."""
+
+    async def create_active_task(self, key: _KeyT_contra, task: Task) -> TaskStart:
+        """Returns an attempt to start a task, whose stores nobody else in this place has open any more."""
+        ...
+
+    async def create_standby_task(self, key: _KeyT_contra, task: Task) -> StandbyTask | None:
+        """Returns a copy of a task's stores; None where the task itself has them in this place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadTaskCreator:
+    """Makes the tasks of a stream thread: all of one application, which has its state directory to itself."""
+
+    environment: TaskEnvironment
+    global_stores: GlobalStores | None
+
+    async def create_active_task(self, _key: Hashable, task: Task) -> TaskStart:
+        return TaskStart(task.spec, task.partition, self.environment, self.global_stores)
+
+    async def create_standby_task(self, _key: Hashable, task: Task) -> StandbyTask | None:
+        return StandbyTask(task.spec, task.partition, self.environment)
 
 
 class TaskManager(Generic[KeyT]):
@@ -72,7 +101,7 @@ class TaskManager(Generic[KeyT]):
         return task
 
     async def restore(self, key: KeyT) -> ActiveTask:
-        """Makes one attempt to start a task, which runs then. One that fails is closed by `close_dirty`."""
+        """Makes one attempt to start a task, which runs then. One that fails is to be closed."""
         task = self._tasks[key]
         await task.restore(await self._creator.create_active_task(key, task))
         self._complete_restoration(task)
@@ -114,18 +143,24 @@ class TaskManager(Generic[KeyT]):
         )
         self.begin_restoring(key, RETRY_FIRST_S)
 
-    async def close_clean(
-        self, keys: Collection[KeyT], commit: Callable[[KeyT, ActiveTask], Awaitable[None]]
+    async def close(
+        self, keys: Collection[KeyT], commit: Callable[[KeyT, ActiveTask], Awaitable[None]] | None
     ) -> None:
-        """Commits and closes tasks side by side, those that are being restored, too.
+        """Closes tasks side by side, those that are being restored, too: clean, after a last `commit` of those that
+        run, or dirty with None, when what they have written and not committed is aborted.
 
         Raises what users' functions raise once all are closed.
         """
-        await self._close(keys, commit)
-
-    async def close_dirty(self, keys: Collection[KeyT]) -> None:
-        """Closes tasks side by side without a commit: what they have written is aborted."""
-        await self._close(keys, None)
+        found = [(key, self._tasks.pop(key)) for key in set(keys) & self._tasks.keys()]
+        found.sort(key=lambda each: each[1].order)
+        restoring = {key: self._restoring.pop(key, None) for key, _ in found}
+        ended = await asyncio.gather(
+            *(self._close(key, task, restoring[key], commit) for key, task in found),
+            return_exceptions=True,
+        )
+        for error in ended:
+            if error is not None:
+                raise error
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of this name answer: those of active tasks, of tasks that
@@ -172,22 +207,6 @@ class TaskManager(Generic[KeyT]):
         task.maybe_init_timeout_or_raise(error, self._clock.now().monotonic_ms)
 
     async def _close(
-        self,
-        keys: Collection[KeyT],
-        commit: Callable[[KeyT, ActiveTask], Awaitable[None]] | None,
-    ) -> None:
-        found = [(key, self._tasks.pop(key)) for key in set(keys) & self._tasks.keys()]
-        found.sort(key=lambda each: each[1].order)
-        restoring = {key: self._restoring.pop(key, None) for key, _ in found}
-        ended = await asyncio.gather(
-            *(self._close_one(key, task, restoring[key], commit) for key, task in found),
-            return_exceptions=True,
-        )
-        for error in ended:
-            if error is not None:
-                raise error
-
-    async def _close_one(
         self,
         key: KeyT,
         task: Task,

@@ -18,13 +18,13 @@ from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss, StoreNotWritten, TaskMigrated
-from millstream.streams.runtime.fencing import fence_former_owners
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.renaming import version_of
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.task_names import transactional_id
 from millstream.streams.runtime.tasks.active_task import ActiveTask, StartedTask
 from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
 
@@ -65,7 +65,7 @@ class TaskStart:
             environment.observe(Step.STARTING, self._id)
             if spec.is_exact:
                 await producer.init_transactions()
-                await fence_former_owners(spec, partition, environment)
+                await _fence_former_owners(spec, partition, environment)
             environment.observe(Step.FENCED, self._id)
             started = await self._started(producer)
         except BaseException:
@@ -82,23 +82,16 @@ class TaskStart:
 
     async def _started(self, producer: Producer) -> StartedTask:
         try:
-            return await self._started_or_closed(producer)
-        except (ConfigError, DataLoss) as error:
-            await self._require_not_migrated(error)
-            raise
-        except Exception as error:
-            if not is_disk_failure(error):
-                raise
-            raise StoreNotWritten(
-                f"the stores of task {self._id} in {self._spec.state_directory} could not be opened and restored: {error}. See to the "
-                "disk; what is committed stays"
-            ) from error
-
-    async def _started_or_closed(self, producer: Producer) -> StartedTask:
-        try:
             return await self._behind_the_fence(producer)
-        except BaseException:
+        except BaseException as error:
             await self.stores.close()
+            if isinstance(error, ConfigError | DataLoss):
+                await self._require_not_migrated(error)
+            elif isinstance(error, Exception) and is_disk_failure(error):
+                raise StoreNotWritten(
+                    f"the stores of task {self._id} in {self._spec.state_directory} could not be opened and restored: {error}. See to the "
+                    "disk; what is committed stays"
+                ) from error
             raise
 
     async def _behind_the_fence(self, producer: Producer) -> StartedTask:
@@ -210,3 +203,21 @@ class TaskStart:
                     "records were deleted before they were read, or the topic was made anew. Set the offsets of group "
                     f"{self._spec.application} to go on with what is left, or reset the application"
                 )
+
+
+async def _fence_former_owners(
+    spec: TaskSpec, partition: int, environment: TaskEnvironment
+) -> None:
+    """Fences the attempts that ran under another name: an older version of the application may have called the task so.
+
+    A task writes its name beside the offsets that it commits. Its transactional id follows from the name, so whoever
+    takes over an input partition knows whom to fence, whatever the topology was then. What they left open is aborted.
+    """
+    names = await environment.clients.owners(spec.application, spec.sources, partition)
+    for name in sorted(names - {spec.name}):
+        former = transactional_id(spec.application, name, partition)
+        producer = environment.clients.make_producer(former)
+        try:
+            await producer.init_transactions()
+        finally:
+            await producer.close(timeout_ms=0)
