@@ -1,4 +1,4 @@
-"""docs/reference/states.md: the state machines of groups, transactions, share records and the quorum, drawn from their tables."""
+"""docs/reference/states.md: the state machines of groups, transactions, share records, the quorum and tasks, from their tables."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from millstream.coordinator.transaction import state as transaction
 from millstream.protocol.enums import GroupState, TransactionState
 from millstream.raft import quorum_state, roles
 from millstream.raft.roles import Role
+from millstream.streams.runtime.tasks import task_state
 
 StateT = TypeVar("StateT")
 
 INTRODUCTION = """\
 # States
 
-How groups, transactions, records of share groups and replicas of the metadata quorum go from state to state. The tables are those
-that the code checks every step against. This page is generated; run `make docs`.
+How groups, transactions, records of share groups, replicas of the metadata quorum and tasks of Kafka Streams applications go from
+state to state. The tables are those that the code checks every step against. This page is generated; run `make docs`.
 """
 
 
@@ -39,6 +40,8 @@ def render() -> str:
             *_meanings(share.RecordState, _title),
             *_machine("Replicas of the quorum", quorum_state, quorum_state.TRANSITIONS, _role),
             *_roles(),
+            *_machine("Tasks of applications", task_state, task_state.TRANSITIONS, str),
+            *_meanings(task_state.TaskState, str),
         ]
     )
 

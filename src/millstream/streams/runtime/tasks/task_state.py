@@ -34,7 +34,7 @@ TRANSITIONS: Final[Mapping[TaskState, Mapping[TaskState, str]]] = {
         TaskState.SUSPENDED: "it is given up before that",
     },
     TaskState.RESTORING: {
-        TaskState.RUNNING: "its stores hold what its committed position covers; those of a standby task are open",
+        TaskState.RUNNING: "its stores hold what its committed position covers; a standby task finds out itself what it lacks",
         TaskState.SUSPENDED: "it is given up, or the attempt has failed",
     },
     TaskState.RUNNING: {
