@@ -22,8 +22,7 @@ from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import DataLoss
-from millstream.streams.runtime.failures import is_retriable
-from millstream.streams.runtime.opening import is_disk_failure
+from millstream.streams.runtime.failures import is_disk_failure, is_retriable
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task import Task

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -49,6 +51,10 @@ _RETRIABLE: Final = (
     ConnectionError,
     TimeoutError,
 )
+_DISK_ERRNOS: Final = frozenset(
+    {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOENT, errno.ENOSPC, errno.ENOTDIR, errno.EPERM, errno.EROFS}
+)  # fmt: skip
+_ERRNO_OF_BINDING: Final = re.compile(r"\(os error \d+\)$")
 
 
 def is_retriable(error: BaseException | None) -> bool:
@@ -77,3 +83,14 @@ def misses_topic(error: BaseException | None) -> bool:
     if isinstance(error, TransactionFailed | TransactionalProducerFailed):
         return misses_topic(error.__cause__)
     return isinstance(error, TopicDeleted | UnknownTopicOrPartition)
+
+
+def is_disk_failure(error: BaseException) -> bool:
+    """Whether the disk has refused something: it is full, read-only, broken or gone.
+
+    RocksDB and its binding tell in words only.
+    """
+    if isinstance(error, OSError):
+        return error.errno in _DISK_ERRNOS
+    text = str(error)
+    return text.startswith("IO error: ") or _ERRNO_OF_BINDING.search(text) is not None

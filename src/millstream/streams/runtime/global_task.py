@@ -18,9 +18,9 @@ from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.opening import open_task, stored_marker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.stored_state import StoredState, StoreMarker
+from millstream.streams.runtime.stored_state import StoredState, StoreMarker, stored_marker
+from millstream.streams.runtime.tasks.opening import open_task
 from millstream.streams.state.store import StateStore
 
 if TYPE_CHECKING:

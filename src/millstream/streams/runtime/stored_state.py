@@ -1,6 +1,6 @@
 """Decides whether the stores on a disk are a base from which a task may be restored.
 
-Pure. A store is used only where its rows are a state that the changelog has gone through: otherwise all stores of the
+A store is used only where its rows are a state that the changelog has gone through: otherwise all stores of the
 task are deleted and restored from the beginning. What a store knows of itself is its metadata and the marker that
 `StoreMarker` writes with every commit.
 """
@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
+from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.logs import ReadableLog
+from millstream.streams.state.store import StateStore
 
 TOMBSTONES_KEPT_MS: Final = 86_400_000
 """Kafka's delete.retention.ms: after that a changelog may lack the deletions that an older store has not seen."""
@@ -110,3 +112,39 @@ class StoredState:
         if offset < log.end and now_ms - self.marker.written_ms > TOMBSTONES_KEPT_MS:
             return f"they are older than the deletions that topic {topic} keeps"
         return None
+
+
+class KeptStores(Protocol):
+    """The stores of a task, open in this process: a StreamTask, or those of a standby."""
+
+    state: TaskState
+
+    def commit(
+        self, *, marker: str | None = None, changelog_offsets: Mapping[str, int] | None = None
+    ) -> None: ...
+
+
+def stored_state(task: KeptStores) -> StoredState:
+    """Reads what the stores of a task that has been opened say of themselves."""
+    restored_to = task.state.restore_positions()
+    return StoredState(
+        stored_marker(task),
+        restored_to,
+        is_logged=len(restored_to) >= len(task.state.stores),
+        has_uncounted_rows=any(map(_has_uncounted_rows, task.state.stores.values())),
+    )
+
+
+def _has_uncounted_rows(store: StateStore) -> bool:
+    """Whether there are rows of a changelog without the offset that is written with them.
+
+    Users' own stores may keep other rows, too.
+    """
+    is_counted = store.rows.metadata.changelog_offset is not None
+    is_like_its_changelog = store.spec.logging and store.spec.supplier is None
+    return is_like_its_changelog and not is_counted and store.rows.has_stored
+
+
+def stored_marker(task: KeptStores) -> StoreMarker | None:
+    markers = (task.state.marker_of(store) for store in task.state.stores)
+    return StoreMarker.decode(next((marker for marker in markers if marker is not None), None))

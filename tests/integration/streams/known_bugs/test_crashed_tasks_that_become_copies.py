@@ -13,8 +13,8 @@ import pytest
 from millstream.clients import Admin
 from millstream.errors import NotLeaderOrFollower
 from millstream.streams.queries import KeyQuery, StateQueryRequest
-from millstream.streams.runtime import opening
 from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.tasks import opening
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from tests.integration.streams.runtime.world import Crash, World
 

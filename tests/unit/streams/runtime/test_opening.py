@@ -12,8 +12,9 @@ import pytest
 from millstream.runtime.system import SystemClock
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
-from millstream.streams.runtime.opening import is_disk_failure, open_task
+from millstream.streams.runtime.failures import is_disk_failure
 from millstream.streams.runtime.spec import TaskEnvironment
+from millstream.streams.runtime.tasks.opening import open_task
 
 
 class Opened:

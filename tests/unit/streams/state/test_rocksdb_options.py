@@ -12,8 +12,8 @@ from rocksdict import DBCompressionType, Options
 
 from millstream.errors import ConfigError
 from millstream.streams import Materialized, RocksDBOptions, StreamsBuilder, StreamsConfig
-from millstream.streams.runtime.opening import is_damage
 from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.tasks.opening import is_damage
 from millstream.streams.serdes import string
 from millstream.streams.state.storage.factory import RocksTaskStores
 from millstream.streams.state.storage.rocksdb_memory import memory_of_process

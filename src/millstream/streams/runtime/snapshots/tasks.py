@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Final
 
 from millstream.streams.kernel.task.stream_task import StreamTask
-from millstream.streams.runtime.opening import stored_state
 from millstream.streams.runtime.snapshots.description import NoSnapshot
 from millstream.streams.runtime.snapshots.files import SnapshotDirectory, StoreSnapshot
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.stored_state import StoredState
+from millstream.streams.runtime.stored_state import StoredState, stored_state
 from millstream.streams.state.storage.factory import RocksTaskStores
 
 _CHECKPOINT: Final = ".checkpoint-"

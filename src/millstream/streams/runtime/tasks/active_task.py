@@ -40,12 +40,12 @@ from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.covered import last_offsets
 from millstream.streams.runtime.errors import StoreNotWritten
-from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together
 from millstream.streams.runtime.report import ProcessedWork, TaskReport, with_tags
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.stored_state import StoreMarker
+from millstream.streams.runtime.tasks.opening import mark
 from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
 from millstream.streams.runtime.upstreams.progress import Reached, TaskProgress
 from millstream.streams.runtime.upstreams.writes import FollowedWrites

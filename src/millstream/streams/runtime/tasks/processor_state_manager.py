@@ -23,12 +23,6 @@ from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.opening import (
-    mark,
-    open_task,
-    opened_or_made_anew,
-    stored_state,
-)
 from millstream.streams.runtime.renaming import changelogs_of, require_known_stores
 from millstream.streams.runtime.snapshots.tasks import (
     TaskSnapshots,
@@ -36,7 +30,8 @@ from millstream.streams.runtime.snapshots.tasks import (
     remove_leftovers,
 )
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.stored_state import StoredState, StoreMarker
+from millstream.streams.runtime.stored_state import StoredState, StoreMarker, stored_state
+from millstream.streams.runtime.tasks.opening import mark, open_task, opened_or_made_anew
 from millstream.streams.state.storage.factory import RocksTaskStores
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.covered import CoveredInput, last_offsets
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.opening import mark, open_task, opened_or_made_anew, stored_state
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import StandbyStep
-from millstream.streams.runtime.stored_state import StoreMarker
+from millstream.streams.runtime.stored_state import StoreMarker, stored_state
+from millstream.streams.runtime.tasks.opening import mark, open_task, opened_or_made_anew
 
 if TYPE_CHECKING:
     import pyarrow as pa

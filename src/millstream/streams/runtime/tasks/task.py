@@ -8,7 +8,7 @@ from typing import Final
 
 from millstream.streams.errors import TaskTimedOut
 from millstream.streams.queries.result import FailureReason, QueryResult, StateQueryRequest
-from millstream.streams.runtime.opening import is_disk_failure
+from millstream.streams.runtime.failures import is_disk_failure
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.standby_task import StandbyTask

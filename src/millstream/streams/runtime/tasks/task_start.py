@@ -18,9 +18,9 @@ from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss, StoreNotWritten, TaskMigrated
+from millstream.streams.runtime.failures import is_disk_failure
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.renaming import version_of
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from millstream.net.client.uninterrupted import uninterrupted
-from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.spec import TaskEnvironment
-from millstream.streams.runtime.stored_state import StoredState, StoreMarker
-from millstream.streams.state.store import StateStore
+from millstream.streams.runtime.stored_state import KeptStores, StoreMarker
 
 
 class OpenedStores(Protocol):
@@ -26,21 +22,7 @@ _Task = TypeVar("_Task", bound=OpenedStores)
 OPEN_TIMEOUT_MS: Final = 30_000
 OPEN_RETRY_S: Final = 0.05
 _LOGGER = logging.getLogger(__name__)
-_DISK_ERRNOS: Final = frozenset(
-    {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOENT, errno.ENOSPC, errno.ENOTDIR, errno.EPERM, errno.EROFS}
-)  # fmt: skip
-_ERRNO_OF_BINDING: Final = re.compile(r"\(os error \d+\)$")
 _DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Invalid argument: ")
-
-
-class KeptStores(Protocol):
-    """The stores of a task, open in this process: a StreamTask, or those of a standby."""
-
-    state: TaskState
-
-    def commit(
-        self, *, marker: str | None = None, changelog_offsets: Mapping[str, int] | None = None
-    ) -> None: ...
 
 
 async def open_task(make: Callable[[], _Task], environment: TaskEnvironment, place: str) -> _Task:
@@ -105,47 +87,10 @@ async def mark(
     await environment.in_kernel(commit)
 
 
-def stored_state(task: KeptStores) -> StoredState:
-    """Reads what the stores of a task that has been opened say of themselves."""
-    restored_to = task.state.restore_positions()
-    return StoredState(
-        stored_marker(task),
-        restored_to,
-        is_logged=len(restored_to) >= len(task.state.stores),
-        has_uncounted_rows=any(map(_has_uncounted_rows, task.state.stores.values())),
-    )
-
-
-def _has_uncounted_rows(store: StateStore) -> bool:
-    """Whether there are rows of a changelog without the offset that is written with them.
-
-    Users' own stores may keep other rows, too.
-    """
-    is_counted = store.rows.metadata.changelog_offset is not None
-    is_like_its_changelog = store.spec.logging and store.spec.supplier is None
-    return is_like_its_changelog and not is_counted and store.rows.has_stored
-
-
-def stored_marker(task: KeptStores) -> StoreMarker | None:
-    markers = (task.state.marker_of(store) for store in task.state.stores)
-    return StoreMarker.decode(next((marker for marker in markers if marker is not None), None))
-
-
 def is_damage(error: Exception) -> bool:
     """Whether the files of a database are not as RocksDB has left them, so that it cannot be opened."""
     text = str(error)
     return text.startswith(_DAMAGES) and not _is_lock_error(error)
-
-
-def is_disk_failure(error: BaseException) -> bool:
-    """Whether the disk has refused something: it is full, read-only, broken or gone.
-
-    RocksDB and its binding tell in words only.
-    """
-    if isinstance(error, OSError):
-        return error.errno in _DISK_ERRNOS
-    text = str(error)
-    return text.startswith("IO error: ") or _ERRNO_OF_BINDING.search(text) is not None
 
 
 def _is_lock_error(error: Exception) -> bool:
