@@ -61,65 +61,35 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class ThreadMembership(Protocol):
-    """What the group wants a member to have, and what is known of the group."""
+    """What the group wants a member to have, and what is known of the group: as `StreamsMembership` has it."""
 
     @property
-    def target(self) -> TaskAssignment | None:
-        """The tasks that it is to have; None: nobody has said yet."""
-
+    def target(self) -> TaskAssignment | None: ...
     @property
-    def is_reconciled(self) -> bool:
-        """Whether the group knows, or soon does, that the member has what it is to have."""
-
+    def is_reconciled(self) -> bool: ...
     @property
-    def has_lost_tasks(self) -> bool:
-        """Whether the group went on without it, and its tasks may have other owners."""
-
+    def has_lost_tasks(self) -> bool: ...
     @property
-    def statuses(self) -> Sequence[Status]:
-        """Remarks about the group."""
-
+    def statuses(self) -> Sequence[Status]: ...
     @property
-    def heartbeat_interval_ms(self) -> int:
-        """The time between two looks at the group."""
-
+    def heartbeat_interval_ms(self) -> int: ...
     @property
-    def known_hosts(self) -> KnownHosts:
-        """The hosts of the group that answer queries."""
+    def known_hosts(self) -> KnownHosts: ...
 
 
 class ThreadMember(GroupMember, Protocol):
-    """The member of a group, of either protocol, by which a thread is assigned its tasks."""
+    """The member of a group, of either protocol, by which a thread is assigned its tasks: as `StreamsMember` has it."""
 
     @property
     def membership(self) -> ThreadMembership: ...
-
-    def start(self) -> None:
-        """Joins the group, and keeps up the membership beside the loop of the thread."""
-
-    def check(self) -> None:
-        """Raises what makes membership impossible."""
-
-    def acknowledge(self, owned: TaskAssignment) -> None:
-        """Tells what the member has now. To be called once all else has been given up."""
-
-    def rejoin(self) -> None:
-        """Begins anew, with nothing."""
-
-    def look_at_topics(self) -> None:
-        """Has it looked soon whether topics have come or gone."""
-
-    def keeping_generation(self) -> AbstractContextManager[bool]:
-        """Has the group not rebalance meanwhile as far as it depends on this member.
-
-        Yields whether commits are possible.
-        """
-
-    def shut_down_application(self) -> None:
-        """Has all members of the group told to end."""
-
-    async def leave(self) -> None:
-        """Leaves the group and disconnects."""
+    def start(self) -> None: ...
+    def check(self) -> None: ...
+    def acknowledge(self, owned: TaskAssignment) -> None: ...
+    def rejoin(self) -> None: ...
+    def look_at_topics(self) -> None: ...
+    def keeping_generation(self) -> AbstractContextManager[bool]: ...
+    def shut_down_application(self) -> None: ...
+    async def leave(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

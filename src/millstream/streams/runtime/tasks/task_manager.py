@@ -27,7 +27,9 @@ from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.runtime.tasks.task_state import TaskState
 
 RETRY_FIRST_S: Final = 0.1
+"""Soon, since most causes pass at once: an owner before that still closes its stores, a leader that moves."""
 RETRY_LAST_S: Final = 5.0
+"""Seldom enough to cost nothing for as long as task.timeout.ms."""
 KeyT = TypeVar("KeyT", bound=Hashable)
 _KeyT_contra = TypeVar("_KeyT_contra", bound=Hashable, contravariant=True)
 _LOGGER = logging.getLogger(__name__)
@@ -151,6 +153,7 @@ class TaskManager(Generic[KeyT]):
 
         Raises what users' functions raise once all are closed.
         """
+        # Before anything is awaited: nobody asks these tasks any more, and none of them is taken up as restored.
         found = [(key, self._tasks.pop(key)) for key in set(keys) & self._tasks.keys()]
         found.sort(key=lambda each: each[1].order)
         restoring = {key: self._restoring.pop(key, None) for key, _ in found}
@@ -168,6 +171,7 @@ class TaskManager(Generic[KeyT]):
         """
         found: dict[int, QueryResult] = {}
         for key, task in list(self._tasks.items()):
+            # While another one answered, this one may have been closed.
             if task.is_asked(request) and self._tasks.get(key) is task:
                 answer = await task.query(request)
                 if answer is not None:
@@ -215,6 +219,7 @@ class TaskManager(Generic[KeyT]):
     ) -> None:
         """Closes a task, and commits it before where that is wanted. Closes it also where the caller is cancelled."""
         if restoring is not None:
+            # It may have ended just now: then the task that it has opened is closed below.
             restoring.cancel()
             await asyncio.gather(restoring, return_exceptions=True)
         was_running = task.state is TaskState.RUNNING and not task.is_standby
