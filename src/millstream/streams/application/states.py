@@ -31,28 +31,15 @@ class ApplicationState(StrEnum):
         return self in {ApplicationState.NOT_RUNNING, ApplicationState.ERROR}
 
 
+_A = ApplicationState
 APPLICATION_TRANSITIONS: Final[Mapping[ApplicationState, frozenset[ApplicationState]]] = {
-    ApplicationState.CREATED: frozenset(
-        {ApplicationState.REBALANCING, ApplicationState.PENDING_SHUTDOWN}
-    ),
-    ApplicationState.REBALANCING: frozenset(
-        {
-            ApplicationState.RUNNING,
-            ApplicationState.PENDING_SHUTDOWN,
-            ApplicationState.PENDING_ERROR,
-        }
-    ),
-    ApplicationState.RUNNING: frozenset(
-        {
-            ApplicationState.REBALANCING,
-            ApplicationState.PENDING_SHUTDOWN,
-            ApplicationState.PENDING_ERROR,
-        }
-    ),
-    ApplicationState.PENDING_SHUTDOWN: frozenset({ApplicationState.NOT_RUNNING}),
-    ApplicationState.PENDING_ERROR: frozenset({ApplicationState.ERROR}),
-    ApplicationState.NOT_RUNNING: frozenset(),
-    ApplicationState.ERROR: frozenset(),
+    _A.CREATED: frozenset({_A.REBALANCING, _A.PENDING_SHUTDOWN}),
+    _A.REBALANCING: frozenset({_A.RUNNING, _A.PENDING_SHUTDOWN, _A.PENDING_ERROR}),
+    _A.RUNNING: frozenset({_A.REBALANCING, _A.PENDING_SHUTDOWN, _A.PENDING_ERROR}),
+    _A.PENDING_SHUTDOWN: frozenset({_A.NOT_RUNNING}),
+    _A.PENDING_ERROR: frozenset({_A.ERROR}),
+    _A.NOT_RUNNING: frozenset(),
+    _A.ERROR: frozenset(),
 }
 
 
@@ -70,30 +57,15 @@ class ThreadState(StrEnum):
     DEAD = "DEAD"
 
 
+_T = ThreadState
 THREAD_TRANSITIONS: Final[Mapping[ThreadState, frozenset[ThreadState]]] = {
-    ThreadState.CREATED: frozenset({ThreadState.STARTING, ThreadState.PENDING_SHUTDOWN}),
-    ThreadState.STARTING: frozenset(
-        {
-            ThreadState.PARTITIONS_REVOKED,
-            ThreadState.PARTITIONS_ASSIGNED,
-            ThreadState.PENDING_SHUTDOWN,
-        }
-    ),
-    ThreadState.PARTITIONS_REVOKED: frozenset(
-        {ThreadState.PARTITIONS_ASSIGNED, ThreadState.PENDING_SHUTDOWN}
-    ),
-    ThreadState.PARTITIONS_ASSIGNED: frozenset(
-        {ThreadState.PARTITIONS_REVOKED, ThreadState.RUNNING, ThreadState.PENDING_SHUTDOWN}
-    ),
-    ThreadState.RUNNING: frozenset(
-        {
-            ThreadState.PARTITIONS_REVOKED,
-            ThreadState.PARTITIONS_ASSIGNED,
-            ThreadState.PENDING_SHUTDOWN,
-        }
-    ),
-    ThreadState.PENDING_SHUTDOWN: frozenset({ThreadState.DEAD}),
-    ThreadState.DEAD: frozenset(),
+    _T.CREATED: frozenset({_T.STARTING, _T.PENDING_SHUTDOWN}),
+    _T.STARTING: frozenset({_T.PARTITIONS_REVOKED, _T.PARTITIONS_ASSIGNED, _T.PENDING_SHUTDOWN}),
+    _T.PARTITIONS_REVOKED: frozenset({_T.PARTITIONS_ASSIGNED, _T.PENDING_SHUTDOWN}),
+    _T.PARTITIONS_ASSIGNED: frozenset({_T.PARTITIONS_REVOKED, _T.RUNNING, _T.PENDING_SHUTDOWN}),
+    _T.RUNNING: frozenset({_T.PARTITIONS_REVOKED, _T.PARTITIONS_ASSIGNED, _T.PENDING_SHUTDOWN}),
+    _T.PENDING_SHUTDOWN: frozenset({_T.DEAD}),
+    _T.DEAD: frozenset(),
 }
 """The ways from each state to another one."""
 _SETTLED: Final = frozenset({ThreadState.RUNNING, ThreadState.PENDING_SHUTDOWN, ThreadState.DEAD})
