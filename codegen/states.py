@@ -41,7 +41,7 @@ def render() -> str:
             *_machine("Replicas of the quorum", quorum_state, quorum_state.TRANSITIONS, _role),
             *_roles(),
             *_machine("Tasks of applications", task_state, task_state.TRANSITIONS, str),
-            *_meanings(task_state.TaskState, str),
+            *_meanings(task_state.TaskLifeState, str),
         ]
     )
 

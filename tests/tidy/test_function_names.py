@@ -27,9 +27,9 @@ merge move negotiate note notice number observe offer on open optimize order par
 perform persist pipe place plan point poll post postpone prefer prepare print process produce protect prune publish
 pump punctuate purge push put raise read rebalance rebootstrap rebuild receive reconfigure record refresh refuse
 register rejoin relax release remember remove rename repeat replace replay reply report request require reserve
-reset resign resize resolve rest restart restore resume retire retry return reuse rewind ring roll rotate run
+reset resign resize resolve rest restart restore resume retire retry return reuse revive rewind ring roll rotate run
 satisfy say schedule scramble seal seek send serve set settle shake share show shuffle shut shutdown signal skip
-split stand start stay step stop store submit subscribe swap sync take tell terminate throttle tidy touch trace
+split stand start stay step stop store submit subscribe suspend swap sync take tell terminate throttle tidy touch trace
 transition trickle truncate try turn unfence unite unlink unload unlock unregister unstage unsubscribe update
 upgrade use validate verify vote wait wake wakeup want warn watch withdraw withhold work write
 """

@@ -50,7 +50,7 @@ class _Kept:
 
 
 class StandbyUpdater:
-    """Brings the standby tasks of one thread further, whose loop alone uses it. `on_change` is called when one has come further."""
+    """The loop of one thread alone uses it. `on_change` is called when a copy has come further."""
 
     def __init__(
         self,

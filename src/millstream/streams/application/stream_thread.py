@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
+from millstream.clients import Admin
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.streams.application.application_environment import ApplicationEnvironment
@@ -61,7 +62,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class ThreadMembership(Protocol):
-    """What the group wants a member to have, and what is known of the group: as `StreamsMembership` has it."""
+    """The tasks that a member is to have, and what is known of its group, as `StreamsMembership` has it."""
 
     @property
     def target(self) -> TaskAssignment | None: ...
@@ -200,67 +201,69 @@ class StreamThread:
 
     async def run(self) -> None:
         """Runs until `stop`. Tasks are committed and closed, and the group is left, however it ends."""
-        application, supplier = self._application, self._application.supplier
-        exact, ids = application.is_exact, ThreadClientIds(self.name)
         self._enter(ThreadState.STARTING)
         async with AsyncExitStack() as last_first:
             last_first.callback(self._enter, ThreadState.DEAD)
             last_first.callback(self._enter, ThreadState.PENDING_SHUTDOWN)
-            kernel = ThreadPoolExecutor(1, self.name, self._note_kernel_thread)
-            last_first.callback(kernel.shutdown)
-            copier = ThreadPoolExecutor(1, f"{self.name}-snapshots")
-            last_first.push_async_callback(asyncio.to_thread, copier.shutdown)
-            admin = supplier.admin(ids.admin)
-            last_first.push_async_callback(admin.close)
-            reader = supplier.reader(ids.restore_consumer, read_committed=exact)
-            last_first.push_async_callback(reader.close)
-            consumer = supplier.consumer(ids.consumer, read_committed=exact)
-            last_first.push_async_callback(consumer.close, commit=False)
-            producer = None if exact else supplier.producer(ids.producer, None)
-            if producer is not None:
-                last_first.push_async_callback(producer.close, timeout_ms=0)
-            sources = SourceTopics(application.topology, application.config.application_id)
-            member = new_member(application, self.name, sources, admin, self._copies)
-            last_first.push_async_callback(member.leave)
-            environment = TaskEnvironment(
-                TaskClients(
-                    reader, admin, partial(supplier.producer, ids.producer), member, producer
-                ),
-                application.clock,
-                kernel,
-                application.observe,
-                copier,
-                application.restore_listener,
-                cache_room=self._cache_room,
-                upstreams=application.upstreams,
-            )
-            log_prefix = f"stream-thread [{self.name}]"
-            creator = ThreadTaskCreator(environment, self._global_stores)
-            manager = TaskManager[StreamsTaskId](creator, application.clock, log_prefix)
-            executor = TaskExecutor(
-                manager,
-                environment,
-                consumer,
-                application.config,
-                self._report,
-                log_prefix=log_prefix,
-            )
-            standbys = StandbyUpdater(
-                manager, environment.clients, lambda: self._on_change(self), log_prefix=log_prefix
-            )
-            look = partial(
-                look_at_cluster, admin, application.config.application_id, is_read_committed=exact
-            )
-            looking = TaskScope("upstream tasks")
-            last_first.push_async_callback(looking.close)
-            application.upstreams.join(self.name, executor.as_upstreams, look, looking)
-            last_first.callback(application.upstreams.leave, self.name)
-            purging = Purging(admin, self._new_purge(), log_prefix)
-            last_first.push_async_callback(purging.close)
-            await environment.in_kernel(load_arrow)  # later it would keep records waiting
-            specs = TaskSpecs(application, sources, admin)
-            self._parts = parts = _Parts(member, manager, executor, standbys, specs, purging)
+            self._parts = parts = await self._open_parts(last_first)
             await self._run_loop(parts)
+
+    async def _open_parts(self, last_first: AsyncExitStack) -> _Parts:
+        application, supplier = self._application, self._application.supplier
+        exact, ids = application.is_exact, ThreadClientIds(self.name)
+        kernel = ThreadPoolExecutor(1, self.name, self._note_kernel_thread)
+        last_first.callback(kernel.shutdown)
+        copier = ThreadPoolExecutor(1, f"{self.name}-snapshots")
+        last_first.push_async_callback(asyncio.to_thread, copier.shutdown)
+        admin = supplier.admin(ids.admin)
+        last_first.push_async_callback(admin.close)
+        reader = supplier.reader(ids.restore_consumer, read_committed=exact)
+        last_first.push_async_callback(reader.close)
+        consumer = supplier.consumer(ids.consumer, read_committed=exact)
+        last_first.push_async_callback(consumer.close, commit=False)
+        producer = None if exact else supplier.producer(ids.producer, None)
+        if producer is not None:
+            last_first.push_async_callback(producer.close, timeout_ms=0)
+        sources = SourceTopics(application.topology, application.config.application_id)
+        member = new_member(application, self.name, sources, admin, self._copies)
+        last_first.push_async_callback(member.leave)
+        environment = TaskEnvironment(
+            TaskClients(reader, admin, partial(supplier.producer, ids.producer), member, producer),
+            application.clock,
+            kernel,
+            application.observe,
+            copier,
+            application.restore_listener,
+            cache_room=self._cache_room,
+            upstreams=application.upstreams,
+        )
+        prefix = f"stream-thread [{self.name}]"
+        creator = ThreadTaskCreator(environment, self._global_stores)
+        manager = TaskManager[StreamsTaskId](creator, application.clock, prefix)
+        executor = TaskExecutor(
+            manager, environment, consumer, application.config, self._report, log_prefix=prefix
+        )
+        standbys = StandbyUpdater(
+            manager, environment.clients, lambda: self._on_change(self), log_prefix=prefix
+        )
+        self._join_upstreams(last_first, executor, admin)
+        purging = Purging(admin, self._new_purge(), prefix)
+        last_first.push_async_callback(purging.close)
+        await environment.in_kernel(load_arrow)  # later it would keep records waiting
+        specs = TaskSpecs(application, sources, admin)
+        return _Parts(member, manager, executor, standbys, specs, purging)
+
+    def _join_upstreams(
+        self, last_first: AsyncExitStack, executor: TaskExecutor, admin: Admin
+    ) -> None:
+        """Tells other threads how far its tasks have come, and looks at those of other instances for all threads."""
+        application = self._application
+        id_, is_exact = application.config.application_id, application.is_exact
+        look = partial(look_at_cluster, admin, id_, is_read_committed=is_exact)
+        looking = TaskScope("upstream tasks")
+        last_first.push_async_callback(looking.close)
+        application.upstreams.join(self.name, executor.as_upstreams, look, looking)
+        last_first.callback(application.upstreams.leave, self.name)
 
     async def _run_loop(self, parts: _Parts) -> None:
         failed = True

@@ -1,4 +1,4 @@
-"""Makes the member of the group by which a stream thread is assigned its tasks, of the protocol that the application has."""
+"""Makes the member by which a stream thread is assigned its tasks, for the group protocol that the application has."""
 
 from __future__ import annotations
 

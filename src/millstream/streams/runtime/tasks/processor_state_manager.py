@@ -1,6 +1,7 @@
-"""The stores of one task from their opening to its first run (Kafka Streams' ProcessorStateManager and StoreChangelogReader).
+"""The stores of one task from their opening to its first run.
 
-Stores that cannot be trusted are deleted; those that are left, a snapshot's or empty ones are caught up from their changelogs.
+Kafka Streams' ProcessorStateManager and StoreChangelogReader. Stores that cannot be trusted are deleted; those that are
+left, a snapshot's or empty ones are caught up from their changelogs.
 """
 
 from __future__ import annotations

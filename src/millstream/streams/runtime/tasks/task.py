@@ -13,7 +13,7 @@ from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task_start import TaskStart
-from millstream.streams.runtime.tasks.task_state import TaskState, require_transition
+from millstream.streams.runtime.tasks.task_state import TaskLifeState, require_transition
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Task:
         self.spec: Final = spec
         self.partition: Final = partition
         self.is_standby: Final = is_standby
-        self.state = TaskState.CREATED
+        self.state = TaskLifeState.CREATED
         self.start: TaskStart | None = None
         """The attempt that restores it."""
         self.active: ActiveTask | None = None
@@ -47,32 +47,32 @@ class Task:
         assert self.active is not None, f"task {self.id} is {self.state}"
         return self.active
 
-    def enter(self, state: TaskState) -> None:
+    def enter(self, state: TaskLifeState) -> None:
         """Goes to another state. Raises IllegalState where no way leads there."""
         require_transition(self.id, self.state, state)
         self.state = state
 
     async def restore(self, start: TaskStart) -> None:
         """Makes an attempt to start it, which leaves nothing open where it raises. `complete_restoration` follows."""
-        self.enter(TaskState.RESTORING)
+        self.enter(TaskLifeState.RESTORING)
         self.start = start
         self.active = await start.start()
 
     def complete_restoration(self) -> None:
         """Begins to run: stores and position are those of the last commit."""
-        self.enter(TaskState.RUNNING)
+        self.enter(TaskLifeState.RUNNING)
         self.start = None
 
     def run_standby(self, standby: StandbyTask) -> None:
         """Takes the standby task, whose stores are opened by its first look at the changelogs."""
-        self.enter(TaskState.RESTORING)
+        self.enter(TaskLifeState.RESTORING)
         self.standby = standby
-        self.enter(TaskState.RUNNING)
+        self.enter(TaskLifeState.RUNNING)
 
     def suspend(self) -> None:
         """Ends processing. What is processed and not committed can still be committed."""
-        if self.state not in {TaskState.SUSPENDED, TaskState.CLOSED}:
-            self.enter(TaskState.SUSPENDED)
+        if self.state not in {TaskLifeState.SUSPENDED, TaskLifeState.CLOSED}:
+            self.enter(TaskLifeState.SUSPENDED)
 
     async def close(self) -> None:
         """Closes what is open, whatever that raises: what is not committed is aborted. Idempotent.
@@ -93,13 +93,13 @@ class Task:
                     exc_info=not is_known,
                 )
         self.start = self.active = self.standby = None
-        if self.state is TaskState.SUSPENDED:
-            self.enter(TaskState.CLOSED)
+        if self.state is TaskLifeState.SUSPENDED:
+            self.enter(TaskLifeState.CLOSED)
 
     async def close_and_revive(self) -> None:
         """Closes what a failed attempt has left, and makes the task ready for the next one."""
         await self.close()
-        self.enter(TaskState.CREATED)
+        self.enter(TaskLifeState.CREATED)
 
     def maybe_init_timeout_or_raise(self, error: Exception, now_ms: int) -> None:
         """Notes a failure after which the task would be tried again, as KIP-572 has it.
@@ -126,9 +126,9 @@ class Task:
 
     async def query(self, request: StateQueryRequest) -> QueryResult | None:
         """Asks a store; None where none is open."""
-        if self.state is TaskState.RUNNING and self.active is not None:
+        if self.state is TaskLifeState.RUNNING and self.active is not None:
             return await self.active.query(request)
-        if self.state in {TaskState.SUSPENDED, TaskState.CLOSED} and not self.is_standby:
+        if self.state in {TaskLifeState.SUSPENDED, TaskLifeState.CLOSED} and not self.is_standby:
             return None
         if request.require_active:
             what = "a standby task here" if self.is_standby else "being restored"
@@ -139,9 +139,9 @@ class Task:
         return None if self.start is None else await self.start.stores.query(request)
 
     async def restored_to(self) -> Mapping[str, int] | None:
-        """Returns, by changelog topic, how far its stores are restored; None for a running active task, which writes them."""
+        """Returns, by changelog topic, how far its stores are restored; None for a running task, which writes them."""
         if self.standby is not None:
             return dict(self.standby.restored_to)
-        if self.state is TaskState.RUNNING:
+        if self.state is TaskLifeState.RUNNING:
             return None
         return {} if self.start is None else await self.start.stores.restored_to()

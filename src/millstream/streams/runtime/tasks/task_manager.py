@@ -1,7 +1,7 @@
 """The tasks of one host: taken over, created, restored, revived, asked and closed, whoever assigns them.
 
-Below a stream thread, which has them restored beside its loop and fed by its consumer, and below a task host of Spark's,
-which restores one when its first run is asked for. What a host does with a task that runs is its own affair.
+Below a stream thread, which has them restored beside its loop and fed by its consumer, and below a task host of
+Spark's, which restores one when its first run is asked for. What a host does with a task that runs is its own affair.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task import Task
 from millstream.streams.runtime.tasks.task_start import TaskStart
-from millstream.streams.runtime.tasks.task_state import TaskState
+from millstream.streams.runtime.tasks.task_state import TaskLifeState
 
 RETRY_FIRST_S: Final = 0.1
 """Soon, since most causes pass at once: an owner before that still closes its stores, a leader that moves."""
@@ -36,7 +36,9 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class TaskCreator(Protocol[_KeyT_contra]):
-    """What differs by host: with which clients, threads and global stores a task works, and who else has its directory."""
+    """Makes tasks with the clients, threads and global stores of a host (Kafka Streams' ActiveTaskCreator and
+    StandbyTaskCreator), which knows who else has their directories.
+    """
 
     async def create_active_task(self, key: _KeyT_contra, task: Task) -> TaskStart:
         """Returns an attempt to start a task, whose stores nobody else in this place has open any more."""
@@ -89,7 +91,7 @@ class TaskManager(Generic[KeyT]):
     def running(self, key: KeyT) -> ActiveTask | None:
         """Returns an active task that runs; None for one that does not, and for none."""
         task = self._tasks.get(key)
-        return None if task is None or task.state is not TaskState.RUNNING else task.active
+        return None if task is None or task.state is not TaskLifeState.RUNNING else task.active
 
     def tasks(self, *, is_standby: bool) -> dict[KeyT, Task]:
         """Returns the active or the standby tasks."""
@@ -222,7 +224,7 @@ class TaskManager(Generic[KeyT]):
             # It may have ended just now: then the task that it has opened is closed below.
             restoring.cancel()
             await asyncio.gather(restoring, return_exceptions=True)
-        was_running = task.state is TaskState.RUNNING and not task.is_standby
+        was_running = task.state is TaskLifeState.RUNNING and not task.is_standby
         task.suspend()
         try:
             if was_running and commit is not None:

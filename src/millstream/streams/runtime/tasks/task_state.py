@@ -1,7 +1,7 @@
-"""The states of a task and the ways between them, with Kafka Streams' names (org.apache.kafka…internals.Task.State). Pure.
+"""The states of a task and the ways between them, as Kafka Streams has them (`Task.State`). Pure.
 
-Kafka Streams' way back from SUSPENDED to RESTORING is not there: a task that comes back is made anew, and its stores, which
-are where it has left them, are opened again.
+Its way back from SUSPENDED to RESTORING is not there: a task that comes back is made anew, and its stores, which are
+where it has left them, are opened again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from millstream.clients.core.illegal_state import IllegalState
 
 
-class TaskState(StrEnum):
+class TaskLifeState(StrEnum):
     """The life of one task of a host, active or standby."""
 
     CREATED = "CREATED"
@@ -28,25 +28,25 @@ class TaskState(StrEnum):
     """Nothing of it is open here."""
 
 
-TRANSITIONS: Final[Mapping[TaskState, Mapping[TaskState, str]]] = {
-    TaskState.CREATED: {
-        TaskState.RESTORING: "an attempt to start it begins",
-        TaskState.SUSPENDED: "it is given up before that",
+TRANSITIONS: Final[Mapping[TaskLifeState, Mapping[TaskLifeState, str]]] = {
+    TaskLifeState.CREATED: {
+        TaskLifeState.RESTORING: "an attempt to start it begins",
+        TaskLifeState.SUSPENDED: "it is given up before that",
     },
-    TaskState.RESTORING: {
-        TaskState.RUNNING: "its stores hold what its committed position covers; a standby task finds out itself what it lacks",
-        TaskState.SUSPENDED: "it is given up, or the attempt has failed",
+    TaskLifeState.RESTORING: {
+        TaskLifeState.RUNNING: "its stores hold what its committed position covers; a standby task finds out itself what it lacks",
+        TaskLifeState.SUSPENDED: "it is given up, or the attempt has failed",
     },
-    TaskState.RUNNING: {
-        TaskState.SUSPENDED: "it is given up, has failed, was fenced, or its host ends",
+    TaskLifeState.RUNNING: {
+        TaskLifeState.SUSPENDED: "it is given up, has failed, was fenced, or its host ends",
     },
-    TaskState.SUSPENDED: {TaskState.CLOSED: "its stores and its producer are closed"},
-    TaskState.CLOSED: {TaskState.CREATED: "it is revived: the next attempt may succeed"},
+    TaskLifeState.SUSPENDED: {TaskLifeState.CLOSED: "its stores and its producer are closed"},
+    TaskLifeState.CLOSED: {TaskLifeState.CREATED: "it is revived: the next attempt may succeed"},
 }
 """By state, the ones that may follow, and when."""
 
 
-def require_transition(task_id: str, before: TaskState, after: TaskState) -> None:
+def require_transition(task_id: str, before: TaskLifeState, after: TaskLifeState) -> None:
     """Raises IllegalState where a task cannot go from one state to the other."""
     if after not in TRANSITIONS[before]:
         raise IllegalState(f"task {task_id} is {before} and cannot become {after}")

@@ -10,7 +10,11 @@ from millstream.streams.errors import TaskTimedOut
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.runtime.tasks.task import Task
-from millstream.streams.runtime.tasks.task_state import TRANSITIONS, TaskState, require_transition
+from millstream.streams.runtime.tasks.task_state import (
+    TRANSITIONS,
+    TaskLifeState,
+    require_transition,
+)
 from millstream.streams.topology import Topology
 
 LOCKED = StoreLocked("another process has the stores")
@@ -62,14 +66,14 @@ def test_states_follow_each_other_as_in_kafka_streams() -> None:
         "CLOSED": ["CREATED"],
     }
     with pytest.raises(IllegalState, match="task 0_1 is CREATED and cannot become RUNNING"):
-        require_transition("0_1", TaskState.CREATED, TaskState.RUNNING)
+        require_transition("0_1", TaskLifeState.CREATED, TaskLifeState.RUNNING)
 
 
 async def test_a_task_is_closed_once_whatever_its_state_and_can_be_revived() -> None:
     closed = task(timeout_ms=0)
     for _ in range(2):
         await closed.close()
-        assert closed.state is TaskState.CLOSED
-    closed.enter(TaskState.CREATED)
+        assert closed.state is TaskLifeState.CLOSED
+    closed.enter(TaskLifeState.CREATED)
     await closed.close_and_revive()
-    assert closed.state is TaskState.CREATED
+    assert closed.state is TaskLifeState.CREATED

@@ -19,7 +19,7 @@ from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task import Task
 from millstream.streams.runtime.tasks.task_manager import TaskManager
 from millstream.streams.runtime.tasks.task_start import TaskStart
-from millstream.streams.runtime.tasks.task_state import TaskState
+from millstream.streams.runtime.tasks.task_state import TaskLifeState
 from tests.unit.streams.application.manual_clock import MovedClock
 
 CONFIG = StreamsConfig(application_id="app", task_timeout_ms=60_000)
@@ -87,7 +87,7 @@ async def test_a_task_runs_once_its_host_takes_it_up() -> None:
     host = Host([StoreLocked("another process has the stores")])
     task = host.manager.create("a", spec(), 0)
     host.manager.begin_restoring("a")
-    assert (task.state, host.manager.running("a")) == (TaskState.CREATED, None)
+    assert (task.state, host.manager.running("a")) == (TaskLifeState.CREATED, None)
     await host.until_restored()
     assert host.trace == ["starts as RESTORING", "starts as RESTORING", "a is RUNNING"]
     assert host.manager.running("a") is task.active
@@ -98,7 +98,7 @@ async def test_a_failed_task_is_closed_before_its_next_attempt() -> None:
     task = host.manager.create("a", spec(), 0)
     await host.manager.restore("a")
     await host.manager.revive("a", ProducerFenced("another instance has it"))
-    assert (task.state, host.manager.running("a")) == (TaskState.CREATED, None)
+    assert (task.state, host.manager.running("a")) == (TaskLifeState.CREATED, None)
     await host.until_restored()
     assert host.trace == [
         "starts as RESTORING",
@@ -138,7 +138,7 @@ async def test_what_a_processor_raises_when_it_is_closed_is_told_and_holds_up_no
     task = host.manager.create("a", spec(), 0)
     await host.manager.restore("a")
     await host.manager.close(("a",), None)
-    assert task.state is TaskState.CLOSED
+    assert task.state is TaskLifeState.CLOSED
     assert 'task 0_0 was not closed in order: "a processor\'s"' in caplog.text
 
 
@@ -148,7 +148,7 @@ async def test_a_task_that_is_given_up_while_it_is_restored_leaves_nothing_open(
     host.manager.begin_restoring("a")
     for _ in range(5):
         await asyncio.sleep(0)
-    assert task.state is TaskState.RESTORING
+    assert task.state is TaskLifeState.RESTORING
     await host.manager.close(("a",), None)
     assert host.trace == ["starts as RESTORING", "closed as SUSPENDED"]
     assert (host.manager.is_settled, host.manager.created) == (True, 0)
