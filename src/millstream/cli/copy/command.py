@@ -157,7 +157,7 @@ def _settings(
     reading = cluster.settings(
         ConsumerConfig,
         *(() if other else (ProducerConfig,)),
-        auto_offset_reset="earliest",
+        auto_offset_reset="none",  # what is gone, or was lost by a leader, ends a copy: another one tells what
         isolation_level=options.isolation_level,
         allow_auto_create_topics=False,
     )

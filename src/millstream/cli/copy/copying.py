@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.clients import ConsumerGroupMetadata
+from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,7 +130,7 @@ class Copying:
         self._assign()
         kept_ms = now_ms()
         while not self._is_done():
-            for batch in self._consumer.poll_arrow(timeout_ms=_POLL_MS, headers=True):
+            for batch in self._poll():
                 self._take(batch)
             self._check_deliveries()
             tell(self.sent)
@@ -137,6 +138,14 @@ class Copying:
                 self.keep()
                 kept_ms = now_ms()
         self.keep()
+
+    def _poll(self) -> list[ArrowRecords]:
+        """Raises what brokers refuse; what was read before that is written all the same."""
+        try:
+            return self._consumer.poll_arrow(timeout_ms=_POLL_MS, headers=True)
+        except MillstreamError:
+            self.keep()
+            raise
 
     def keep(self) -> None:
         """Makes last what was sent."""
@@ -165,8 +174,8 @@ class Copying:
 
     def _take(self, batch: ArrowRecords) -> None:
         number = batch.partition
-        if self._is_at_stop(number) or batch.next_offset <= self._reached[number]:
-            return
+        if self._is_at_stop(number):
+            return  # fetched before it was paused
         rows, reached = self._wanted(batch)
         if rows.num_rows:
             self._keeping.begin()
