@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -13,52 +12,67 @@ from millstream.cli.copy.target import (
     create_target,
     target_cluster,
 )
+from millstream.clients.admin import (
+    ClusterDescription,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    PartitionDescription,
+    Results,
+    TopicDescription,
+)
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.errors import ConfigError
+from millstream.model import ZERO_UUID
+from millstream.net.client.core.addresses import Address
 from millstream.protocol.enums import ConfigSource
 
 
-def described(
-    name: str, partitions: int, replicas: int = 1
-) -> Any:  # Any: as much as is asked of it
-    return SimpleNamespace(
-        name=name, partitions=[SimpleNamespace(replicas=[*range(replicas)])] * partitions
+def described(name: str, partitions: int, replicas: int = 1) -> TopicDescription:
+    return TopicDescription(
+        name,
+        ZERO_UUID,
+        is_internal=False,
+        partitions=[
+            PartitionDescription(each, 0, replicas=tuple(range(replicas)))
+            for each in range(partitions)
+        ],
     )
 
 
 class Cluster:
     """An Admin of a cluster with so many brokers, that notes what it is to make."""
 
-    def __init__(self, brokers: int, **configs: tuple[str, ConfigSource]) -> None:
+    def __init__(self, brokers: int, *configs: ConfigEntry) -> None:
         self.brokers = brokers
-        self.configs = configs
-        self.made: list[Any] = []  # Any: NewTopic
+        self.configs = {each.name: each for each in configs}
+        self.made: list[NewTopic] = []
 
-    def describe_configs(self, _resources: object) -> Any:  # Any: Results
-        entries = {
-            name.replace("_", "."): SimpleNamespace(value=value, source=source)
-            for name, (value, source) in self.configs.items()
-        }
-        return SimpleNamespace(result=lambda _: entries)
+    def describe_configs(
+        self, resources: list[ConfigResource]
+    ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
+        return Results(dict.fromkeys(resources, self.configs))
 
-    def describe_cluster(self) -> Any:  # Any: ClusterDescription
-        return SimpleNamespace(nodes=[None] * self.brokers)
+    def describe_cluster(self) -> ClusterDescription:
+        nodes = [BrokerNode(each, Address("h", 1)) for each in range(self.brokers)]
+        return ClusterDescription("c", 0, nodes)
 
-    def create_topics(self, topics: list[Any]) -> Any:  # Any: Results
+    def create_topics(self, topics: list[NewTopic]) -> Results[str, None]:
         self.made += topics
-        return SimpleNamespace(raise_errors=lambda: None)
+        return Results({each.name: None for each in topics})
 
-    def describe_topics(self, names: list[str]) -> Any:  # Any: Results
-        return SimpleNamespace(result=lambda _: described(names[0], 2))
+    def describe_topics(self, names: list[str]) -> Results[str, TopicDescription]:
+        return Results({each: described(each, 2) for each in names})
 
 
 @pytest.mark.parametrize(("brokers", "replicas"), [(5, 3), (3, 3), (1, 1)])
 def test_a_target_is_made_as_the_source_is_as_far_as_brokers_allow(
     brokers: int, replicas: int
 ) -> None:
-    source: Any = Cluster(
+    source: Any = Cluster(  # Any: it stands for an Admin
         3,
-        retention_ms=("5", ConfigSource.TOPIC_CONFIG),
-        segment_bytes=("9", ConfigSource.DEFAULT_CONFIG),
+        ConfigEntry("retention.ms", "5", ConfigSource.TOPIC_CONFIG, False, False),
+        ConfigEntry("segment.bytes", "9", ConfigSource.DEFAULT_CONFIG, False, False),
     )
     target: Any = Cluster(brokers)
     create_target(source, target, described("a", 2, 3), "b")
