@@ -59,7 +59,7 @@ def bootstrap() -> Iterator[str]:
 @pytest.fixture
 def job(run: Run) -> Job:
     def done(name: str, *, codes: tuple[int, ...] = (0, 0, 0), **words: object) -> list[Done]:
-        found = []
+        found: list[Done] = []
         for command, code in zip(JOBS[name], codes, strict=False):
             line, _, file = command.partition(" > ")
             arguments = [

@@ -113,7 +113,7 @@ def version_rows(found: Results[int, dict[int, range]]) -> list[Row]:
     for node_id in sorted(each for each in found if each not in errors):
         for number, theirs in sorted(found.result(node_id).items()):
             name, versions = ours.get(number, (None, None))
-            row = {"broker": node_id, "api": number, "name": name, "min": theirs.start, "max": theirs.stop - 1}  # fmt: skip
+            row: dict[str, object] = {"broker": node_id, "api": number, "name": name, "min": theirs.start, "max": theirs.stop - 1}  # fmt: skip
             rows.append({**row, "usable": None if versions is None else _usable(theirs, versions)})
     return rows
 
