@@ -26,6 +26,7 @@ BENCHMARKS = {
     "clients": "produce and consume, against confluent-kafka, aiokafka and kafka-python",
     "client_latency": "time to an acknowledgement, and from producer to consumer, against the other clients",
     "client_footprint": "import time, memory per partition, processor time of an idle consumer, against the other clients",
+    "copying": "a topic copied to another one by the command line, against kcat",
     "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
     "restore": "stores restored from their changelogs",
     "store_memory": "memory of stores on disk, with default and with small options of RocksDB",
