@@ -128,8 +128,8 @@ class StreamJoinOperator(RowByRow):
     def _must_look(self, oldest: int | None, stream_time: int) -> bool:
         """Whether a window may be over. `oldest` is None in a new store, and in one that was restored.
 
-        Where nothing waits, Kafka Streams adds the wait to the largest long: a sum that overflows has it look in vain, which
-        begins an interval too. Without a wait, or with windows that end before their record, it does not overflow.
+        Where nothing waits, Kafka Streams adds the wait to the largest long: a sum that overflows has it look in vain,
+        which begins an interval too. Without a wait, or where windows end before their record, it does not overflow.
         """
         wait = self._spec.after_ms + self._spec.grace_ms
         if oldest is None or oldest == MAX_TIMESTAMP:
