@@ -47,13 +47,16 @@ def test_the_command_exists_and_has_these_options(line: str) -> None:
 
 @pytest.mark.parametrize("row", [line for line in PAGE.splitlines() if "| `millstream " in line])
 def test_the_other_verbs_of_a_row_exist(row: str) -> None:
-    """`millstream topics list`, `create`: the words behind the first are its neighbours."""
+    """`millstream topics list`, `create`: the words behind the first are its neighbours, or its options."""
     cell = row[row.index("`millstream ") :].partition(" | ")[0]
     spans = re.findall(r"`([^`]*)`", cell)
+    command: click.Command = main
     group: click.Command = main
     for span in spans:
         words = span.split()
-        if words[0] == "millstream":
+        if span.startswith("-"):
+            assert span in {name for option in command.params for name in option.opts}, row
+        elif words[0] == "millstream":
             command, _ = resolved(words[1:])
             group, _ = resolved(words[1:-1]) if len(words) > 2 else (command, [])
         elif isinstance(group, click.Group):
