@@ -269,9 +269,12 @@ async def wrong_clock(faults: Faults) -> None:
     """The wall clock is an hour off, in either direction."""
     node = faults.some_node()
     if node is not None and node.life is not None:
-        node.life.clock.wall_error_ms = faults.chance.choice([-3_600_000, 3_600_000])
-        await faults.a_while(20)
-        node.life.clock.wall_error_ms = 0
+        clock = node.life.clock
+        clock.wall_error_ms = faults.chance.choice([-3_600_000, 3_600_000])
+        try:
+            await faults.a_while(20)
+        finally:
+            clock.wall_error_ms = 0
 
 
 async def other_pace(faults: Faults) -> None:
