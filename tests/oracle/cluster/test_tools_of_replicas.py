@@ -144,7 +144,13 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         assert ours.complaints() == []
 
 
-def test_all_are_there(pair: Pair) -> None:
+def test_the_tools_say_of_ours_what_they_say_of_kafkas(pair: Pair) -> None:
+    """First while all are there: what that leaves, the rest is compared with."""
+    compare_while_all_are_there(pair)
+    compare_while_one_is_away(pair)
+
+
+def compare_while_all_are_there(pair: Pair) -> None:
     compare(pair, CREATE)
     for nodes in pair:
         asyncio.run(written(nodes))
@@ -156,7 +162,7 @@ def test_all_are_there(pair: Pair) -> None:
     compare(pair, DELETE)
 
 
-def test_one_is_away(pair: Pair) -> None:
+def compare_while_one_is_away(pair: Pair) -> None:
     for nodes in pair:
         nodes.kill(AWAY)
         for topic in ("spread", "strict", "alone"):
