@@ -42,6 +42,7 @@ _KAFKA_TO_ITSELF: Final = (
     r"|because the partition is not online or is no longer the leader|RequestMetrics\$ErrorMeter"
     r"|Expected partition \S+ with topic id \S+ to exist, but it was missing"
     r"|Error processing append operation on partition .*\n.*OutOfOrderSequenceException"
+    r"|Failed to load metadata from .*\n.*Coordinator loader is closed"
 )
 """Kafka's own nodes cause these, too: a request for a node that does not lead the quorum yet or any more (`ControllerApis`
 tells whatever the controller throws), a machine that is busy with other things, a coordinator that
