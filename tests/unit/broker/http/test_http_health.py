@@ -155,8 +155,13 @@ def test_replicas_are_told_by_a_controller_alone_too() -> None:
 
 
 @dataclass
+class _Health:
+    failure: str | None
+
+
+@dataclass
 class _Log:
-    failure: Exception | None
+    health: _Health
 
 
 @dataclass
@@ -170,8 +175,8 @@ class Hosted:
 
     def all(self) -> list[tuple[TopicPartition, _Partition]]:
         return [
-            (TopicPartition("t", 0), _Partition(_Log(OSError("broken")))),
-            (TopicPartition("t", 1), _Partition(_Log(None))),
+            (TopicPartition("t", 0), _Partition(_Log(_Health("broken")))),
+            (TopicPartition("t", 1), _Partition(_Log(_Health(None)))),
         ]
 
 
