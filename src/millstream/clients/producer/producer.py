@@ -6,6 +6,7 @@ Owns what callers see: checks, waiting for metadata and memory, transactions. Wh
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
@@ -31,6 +32,7 @@ from millstream.clients.producer.core.interceptors import (
 from millstream.clients.producer.core.outgoing import (
     AnySerializer,
     Outgoing,
+    checked_headers,
     explained_type_error,
 )
 from millstream.clients.producer.core.partitioner import CustomPartitioner, PartitionChooser
@@ -179,7 +181,14 @@ class Producer(Generic[Key, Value]):
         within a partition is kept. `batch_headers`: the first record of each record batch that is made has them before
         its own. No Python object is made per record.
         """
-        return await self._appender.append_rows(topic, records, partition, batch_headers)
+        told = explained_type_error(topic, partition)
+        if told is None and not hasattr(records, "nbytes"):
+            told = TypeError(f"records takes an Arrow batch, got {type(records).__name__}")
+        if told is not None:
+            raise told
+        number = None if partition is None else operator.index(partition)
+        headers = checked_headers(batch_headers)
+        return await self._appender.append_rows(topic, records, number, headers)
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
         """Returns the id that the cluster knows this client by (KIP-714).

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from millstream.clients import (
@@ -304,3 +306,26 @@ async def test_what_send_cannot_take_is_named(
         with pytest.raises(TypeError) as refused:
             blocking_producer.send(given.pop("topic"), b"1", **given)
         assert str(refused.value) == told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"topic": None}, "topic takes a topic's name, got None"),
+        ({"records": [b"1"]}, "records takes an Arrow batch, got list"),
+        ({"partition": "0"}, "partition takes an integer, got '0'"),
+        ({"batch_headers": 5}, "headers takes pairs, [(name, value), ...], got 5"),
+    ],
+)
+async def test_what_send_batch_cannot_take_is_named(
+    bootstrap: str, new_topic: NewName, arguments: dict[str, object], told: str
+) -> None:
+    topic, rows = new_topic(), pa.record_batch({"value": pa.array([b"2"])})
+    await create(bootstrap, topic, 1)
+    given: dict[str, Any] = {"topic": topic, "records": rows}
+    async with Producer(bootstrap_servers=bootstrap) as producer:
+        with pytest.raises(TypeError) as refused:
+            await producer.send_batch(**(given | arguments))
+        assert str(refused.value) == told
+        await (await producer.send_batch(topic, rows, partition=np.int64(0)))
+    assert [record.value for record in await read_all(bootstrap, topic)] == [b"2"]

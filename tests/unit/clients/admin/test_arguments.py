@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from typing import Any
 
+import numpy as np
 import pytest
 
 from millstream.clients import Admin, NewTopic
@@ -111,6 +112,14 @@ def test_the_sentence_says_what_to_pass(call: str, arguments: dict[str, Any], to
     with pytest.raises(TypeError) as refused:
         asyncio.run(vars(Admin)[call](None, **arguments))
     assert str(refused.value) == told
+
+
+@pytest.mark.parametrize("number", [np.int64(5), np.int32(5), 5])
+def test_numbers_of_numpy_are_numbers(number: int) -> None:
+    """What comes out of a DataFrame goes in; there is no client here, which is all that is missing."""
+    before = {TopicPartition("t", 0): number}
+    with pytest.raises(AttributeError):
+        asyncio.run(vars(Admin)["delete_records"](None, before, timeout_ms=number))
 
 
 def test_the_blocking_twin_says_the_same() -> None:

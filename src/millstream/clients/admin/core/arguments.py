@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from numbers import Real
 from types import FunctionType, UnionType
 from typing import (
     Any,
@@ -26,8 +27,10 @@ from millstream.model import Uuid
 AnyCall: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]  # Any: whichever call of the client
 
 _TEXTS: Final = (str, bytes, bytearray)
-_AS_GOOD: Final[Mapping[type, tuple[type, ...]]] = {float: (int,), Uuid: (bytes,)}
-"""Other classes whose values do as well: an id that was decoded is plain bytes."""
+_AS_GOOD: Final[Mapping[type, tuple[type, ...]]] = {int: (Real,), float: (Real,), Uuid: (bytes,)}
+"""Other classes whose values do as well: NumPy's numbers are no int, times may be fractions of a millisecond, and an
+id that was decoded is plain bytes. The encoder refuses a fraction where a field has none.
+"""
 
 
 class Kinds(NamedTuple):
@@ -104,7 +107,7 @@ def _classes(hint: object) -> tuple[type, ...]:
         or getattr(origin, "_is_protocol", False)
     ):
         return ()
-    return (origin, *_AS_GOOD.get(origin, ()))
+    return (origin,)
 
 
 def _value(call: str, name: str, kinds: Kinds, value: Any) -> object:  # Any: whatever was passed
@@ -129,8 +132,9 @@ def _value(call: str, name: str, kinds: Kinds, value: Any) -> object:  # Any: wh
 
 
 def _require(call: str, what: str, classes: tuple[type, ...], value: object) -> None:
+    as_good = (other for each in classes for other in _AS_GOOD.get(each, ()))
     is_flag = isinstance(value, bool) and bool not in classes  # which Python takes for a number
-    if not classes or (isinstance(value, classes) and not is_flag):
+    if not classes or (isinstance(value, (*classes, *as_good)) and not is_flag):
         return
     names = " or ".join(dict.fromkeys(each.__name__ for each in classes if each is not type(None)))
     raise TypeError(f"{call}: {what} is {names}, got {value!r}")

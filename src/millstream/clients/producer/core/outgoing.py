@@ -138,11 +138,11 @@ def _no_headers(headers: object) -> TypeError:
 
 
 def explained_type_error(
-    topic: object, partition: object, timestamp_ms: object
+    topic: object, partition: object, timestamp_ms: object = None
 ) -> TypeError | None:
-    """Returns what is wrong with the arguments of a `send` that has ended with a TypeError; None where it is not they.
+    """Returns what is wrong with the arguments of a `send`; None where nothing is.
 
-    Looked at behind the error: for each record it would cost as much as the record's way into a batch.
+    For single records it is looked for behind a TypeError: before, it would cost as much as a record's way into a batch.
     """
     if not isinstance(topic, str):
         return TypeError(f"topic takes a topic's name, got {topic!r}")
