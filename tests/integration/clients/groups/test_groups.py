@@ -292,6 +292,10 @@ async def test_a_member_finds_its_coordinator_joins_syncs_and_then_shows_life(
     bootstrap: str, new_topic: NewName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = await topic_with_partitions(bootstrap, new_topic(), 1)
+    # A broker that never had a group makes __consumer_offsets at the first question for a
+    # coordinator, and members ask again until it is there.
+    async with Consumer(bootstrap_servers=bootstrap, group_id=f"g-{topic}") as before:
+        await before.committed([TopicPartition(topic, 0)])
     said: list[ApiKey] = []
     send = Connection.request
 

@@ -142,7 +142,8 @@ def explained_type_error(
 ) -> TypeError | None:
     """Returns what is wrong with the arguments of a `send`; None where nothing is.
 
-    For single records it is looked for behind a TypeError: before, it would cost as much as a record's way into a batch.
+    For single records it is looked for behind a TypeError: before, it would cost as much as a
+    record's way into a batch.
     """
     if not isinstance(topic, str):
         return TypeError(f"topic takes a topic's name, got {topic!r}")
