@@ -3,9 +3,10 @@
     python -m benchmarks.streams [--records N] [--rounds N] [--no-rocksdb] [NAME ...]
 
 One million records of 100 bytes and 1,000 keys by default, one task, batches of 10,000 records, a commit after
-each batch, or after each tenth where a cache holds changes back. What is measured: decoding, operators, stores, changelog and encoding; not a broker. Figures are records
-per second of processor time, the best round: one core, whoever else uses the machine. Blocks are Python objects alive
-in a batch's output for each of its records. The peers run in build/peers (scripts/setup-peers), where there is one.
+each batch, or after each tenth where a cache holds changes back. What is measured: decoding, operators, stores,
+changelog and encoding; not a broker. Figures are records per second of processor time, the best round: one core,
+whoever else uses the machine. Blocks are Python objects alive in a batch's output for each of its records. The peers
+run in build/peers (scripts/setup-peers), where there is one.
 """
 
 from __future__ import annotations
@@ -63,41 +64,57 @@ def table_rows() -> RawBatch:
     return RawBatch(keys, [b"row"] * TABLE_KEYS, [0] * TABLE_KEYS, range(TABLE_KEYS))
 
 
+class MeasuredTask:
+    """One task of a workload, made and warmed by the first batch, which is not measured."""
+
+    def __init__(self, workload: Workload, first: RawBatch, directory: Path | None) -> None:
+        config = StreamsConfig(
+            "bench",
+            default_key=string(),
+            default_value=string(),
+            cache_max_bytes=CACHE_BYTES if workload.cached else 0,
+        )
+        factory = in_memory_stores() if directory is None else rocksdb_stores(directory)
+        self._workload = workload
+        self._task = StreamTask(workload.topology(), 0, 0, factory, config)
+        if "table" in self._task.source_topics:
+            self._task.add("table", table_rows())
+            self._task.process(0)
+            self._task.commit()
+        self._task.add("in", first)
+        self._written = _commit(self._task)
+
+    def process(self, given: list[RawBatch]) -> Figure:
+        task, cached = self._task, self._workload.cached
+        gc.collect()
+        gc.freeze()  # the input of the whole run is no business of the collector's
+        blocks = 0
+        started = time.process_time()
+        for number, raw in enumerate(given, 1):
+            before = sys.getallocatedblocks()
+            task.add("in", raw)
+            output = task.process(0)
+            blocks = sys.getallocatedblocks() - before
+            self._written += sum(map(len, output.sinks.values()))
+            del output
+            if not cached or number % BATCHES_A_FLUSH == 0:
+                self._written += _commit(task)
+        self._written += _commit(task)
+        elapsed = time.process_time() - started
+        gc.unfreeze()
+        return Figure(len(given) * BATCH / elapsed, blocks / BATCH)
+
+    def close(self) -> None:
+        self._task.close()
+        assert self._written, f"{self._workload.name} wrote nothing"
+
+
 def measure(workload: Workload, given: list[RawBatch], directory: Path | None) -> Figure:
     """One round: a new task, all batches."""
-    config = StreamsConfig(
-        "bench",
-        default_key=string(),
-        default_value=string(),
-        cache_max_bytes=CACHE_BYTES if workload.cached else 0,
-    )
-    factory = in_memory_stores() if directory is None else rocksdb_stores(directory)
-    task = StreamTask(workload.topology(), 0, 0, factory, config)
-    if "table" in task.source_topics:
-        task.add("table", table_rows())
-        task.process(0)
-        task.commit()
-    task.add("in", given[0])  # what is imported and made once
-    written = _commit(task)
-    gc.collect()
-    gc.freeze()  # the input of the whole run is no business of the collector's
-    blocks = 0
-    started = time.process_time()
-    for number, raw in enumerate(given[1:], 1):
-        before = sys.getallocatedblocks()
-        task.add("in", raw)
-        output = task.process(0)
-        blocks = sys.getallocatedblocks() - before
-        written += sum(map(len, output.sinks.values()))
-        del output
-        if not workload.cached or number % BATCHES_A_FLUSH == 0:
-            written += _commit(task)
-    written += _commit(task)
-    elapsed = time.process_time() - started
-    gc.unfreeze()
+    task = MeasuredTask(workload, given[0], directory)
+    figure = task.process(given[1:])
     task.close()
-    assert written, f"{workload.name} wrote nothing"
-    return Figure((len(given) - 1) * BATCH / elapsed, blocks / BATCH)
+    return figure
 
 
 def _commit(task: StreamTask) -> int:

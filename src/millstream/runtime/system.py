@@ -82,9 +82,7 @@ class SystemFile:
         self._size = size
 
     def sync(self) -> None:
-        if (
-            sys.platform == "darwin"
-        ):  # fsync leaves it in the memory of the disk there, and there is no fdatasync
+        if sys.platform == "darwin":  # no fdatasync, and fsync leaves it in the disk's own memory
             fcntl.fcntl(self._descriptor, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(self._descriptor)
