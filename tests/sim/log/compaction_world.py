@@ -78,8 +78,10 @@ class CompactionWorld:
         self.history: list[Written | Ended] = []
         """In the order of the log."""
         self.count = 0
-        self.clean_before = 0
-        """Up to here a cleaning that had room for all keys came."""
+        self.clean_from = self.clean_before = 0
+        """What a cleaning that had room for all keys came to: what lay below the log start may come back in a crash."""
+        self.durable_start = 0
+        """What was written down of where the log starts."""
         self.checkpointed = SavedState()
         """What was written down some time ago, as each minute."""
         self.has_lost = False
@@ -222,18 +224,28 @@ class CompactionWorld:
         plan = self.log.plan_compaction(self.log.log_end_offset, self.now)
         if plan is None:
             return
+        start_offset = self.log.log_start_offset
+        if start_offset > self.log.first_segment_offset:
+            self.note_start()  # as `LogCleaner`
         compaction = Compaction(plan, map_bytes_max=map_bytes, now_ms=self.now.wall_ms)
         for step in compaction.steps():
             if step.finished is not None:
                 assert self.log.replace_segments(step.finished, self.now)
         self.log.complete_compaction(compaction.end_offset)
         if map_bytes == _ALL_KEYS:
-            self.clean_before = compaction.end_offset
+            self.clean_from, self.clean_before = start_offset, compaction.end_offset
 
     # --- stopping and starting
 
     def maybe_note(self) -> None:
-        self.checkpointed = self.chance.choice([self.checkpointed, self.noted_now()])
+        if self.chance.random() < 0.5:
+            self.checkpointed = self.noted_now()
+            self.note_start()
+
+    def note_start(self) -> None:
+        """As `LogDirectory` does it: notes of cuts go once all that is written is true again."""
+        self.durable_start = self.log.log_start_offset
+        self.log.cut_notes.forget(self.log.cut_notes.names)
 
     def noted_now(self) -> SavedState:
         log = self.log
@@ -245,7 +257,7 @@ class CompactionWorld:
         forgets = not was_clean and self.chance.random() < 0.3
         return replace(
             noted,
-            log_start_offset=self.log.log_start_offset,
+            log_start_offset=self.durable_start,
             was_clean=was_clean,
             cleaner_checkpoint=None if forgets else self.log.cleaner_checkpoint,
             marks=() if self.chance.random() < 0.2 else noted.marks,
@@ -253,6 +265,7 @@ class CompactionWorld:
 
     def reopen(self) -> None:
         self.log.close(self.now)
+        self.note_start()
         saved = self.saved_state(self.noted_now(), was_clean=True)
         self.log = self.open(saved)
 
@@ -320,7 +333,8 @@ class CompactionWorld:
 
     def check_each_key_is_once_in_what_is_clean(self) -> None:
         seen = self.committed(self.log.log_start_offset)
-        keys = [key for offset, (key, _) in seen.items() if offset < self.clean_before]
+        cleaned = range(self.clean_from, self.clean_before)
+        keys = [key for offset, (key, _) in seen.items() if offset in cleaned]
         assert sorted(keys) == sorted(set(keys))
 
     def check_a_reader_may_begin_anywhere(self) -> None:

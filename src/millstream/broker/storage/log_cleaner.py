@@ -14,6 +14,7 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from millstream.broker.long_work import LongWork
@@ -65,6 +66,19 @@ class CleanerSettings:
         convert=_bytes_at_once,
     )
     """Read at once, and written at once."""
+
+
+def checkpoint_start(directory: LogDirectory, log: PartitionLog) -> None:
+    """Writes where a log starts, unless its first segment says so. Raises KafkaStorageError.
+
+    A cleaning drops tombstones of which it finds no older record from the start on. If the log began earlier again after a
+    crash, what they removed would be back. (Kafka's cleaner does not wait for it.)
+    """
+    if log.log_start_offset > log.first_segment_offset:
+        if log.cut_notes.names:  # they take the start back, until all checkpoints are written
+            directory.checkpoint_recovery_points()
+        else:
+            directory.checkpoint_log_start_offsets()
 
 
 @final
@@ -121,7 +135,7 @@ class LogCleaner:
     async def _clean_or_set_aside(self, log: PartitionLog, plan: CompactionPlan) -> bool:
         """False when the disk refused it."""
         try:
-            await self._clean(log, plan)
+            return await self._clean(log, plan)
         except OSError as error:
             log.fail_compaction(error)
             if is_broken_disk(error):
@@ -169,7 +183,14 @@ class LogCleaner:
             self._in_work.add(found[0])
         return found
 
-    async def _clean(self, log: PartitionLog, plan: CompactionPlan) -> None:
+    async def _clean(self, log: PartitionLog, plan: CompactionPlan) -> bool:
+        """False when the disk refused to take note of where the log starts."""
+        directory = self._directory_of(log)
+        try:
+            await self._pool.run(partial(checkpoint_start, directory, log))
+        except KafkaStorageError as error:
+            _LOGGER.error("%s is not compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
+            return False
         settings = self._settings()
         compaction = Compaction(
             plan,
@@ -188,7 +209,7 @@ class LogCleaner:
                 _LOGGER.info(
                     "%s changed while it was compacted; the next round begins anew", log.partition
                 )
-                return
+                return True
             await self._pace.maybe_throttle(step.moved_bytes)
         log.complete_compaction(compaction.end_offset, plan.cut_count)
         _LOGGER.info(
@@ -196,6 +217,7 @@ class LogCleaner:
             log.partition, compaction.end_offset, before, log.size_bytes,
         )  # fmt: skip
         try:
-            await self._pool.run(self._directory_of(log).checkpoint_cleaner)
+            await self._pool.run(directory.checkpoint_cleaner)
         except KafkaStorageError as error:
             _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence says it
+        return True
