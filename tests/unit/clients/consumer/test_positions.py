@@ -18,6 +18,7 @@ from millstream.clients.consumer.core.positions import (
 )
 from millstream.clients.core.values import OffsetAndMetadata, OffsetAndTimestamp
 from millstream.errors import (
+    FencedLeaderEpoch,
     GroupAuthorizationFailed,
     NetworkException,
     NotLeaderOrFollower,
@@ -284,6 +285,35 @@ def test_a_stale_answer_asks_for_metadata_and_the_question_again() -> None:
     assert plan(world) == []
     world.positions.finish(query)
     assert len(plan(world)) == 1
+
+
+@pytest.mark.parametrize("reset", ["earliest", "none"])
+def test_an_offset_of_a_later_epoch_than_the_leaders_is_of_a_topic_that_was_deleted(
+    reset: str,
+) -> None:
+    """KIP-320: no log of the leader holds it, however many records there are behind its offset."""
+    world = World(reset=reset)
+    world.lead(1, epoch=0)
+    world.state().seek(7, 5)
+    assert world.plan() == []
+    query = validation(world)
+    assert query.questions == {T0: EpochQuestion(0, 5, 7)}
+    world.positions.handle_epochs(query, {T0: EpochEndOffset(-1, -1)})
+    assert world.state().reset == (EARLIEST if reset == "earliest" else None)
+    assert isinstance(world.state().error, LogTruncation) == (reset == "none")
+
+
+def test_metadata_older_than_an_offset_are_asked_for_anew() -> None:
+    """The epoch of the offset is that of a leader that we have not heard of yet."""
+    world = World(reset="earliest")
+    world.state().seek(7, 5)
+    query = validation(world)
+    world.positions.handle_epochs(query, {T0: FencedLeaderEpoch()})
+    assert world.positions.metadata_wanted
+    world.positions.finish(query)
+    world.lead(2, epoch=5)
+    assert plan(world) == []
+    assert [(i.node_id, asked(i)) for i in world.plan()] == [(2, {0: 7})]
 
 
 def test_a_committed_offset_with_an_epoch_is_validated() -> None:

@@ -99,8 +99,16 @@ class PartitionState:
     def needs_validation(self, leader_epoch: int) -> bool:
         """Whether it must be asked if the leader's log still holds the batch before `fetch_offset`: the leader has
         changed since that was written.
+
+        A leader of an earlier epoch than the batch, too: the position was committed, or kept elsewhere, when another
+        topic had this name, and its offset means nothing here.
         """
-        return NO_LEADER_EPOCH < self.fetch_epoch < leader_epoch != self.validated_epoch
+        epochs_differ = leader_epoch not in (self.fetch_epoch, NO_LEADER_EPOCH)
+        return (
+            self.fetch_epoch != NO_LEADER_EPOCH
+            and epochs_differ
+            and leader_epoch != self.validated_epoch
+        )
 
     def drop_chunk(self) -> None:
         """Drops the first chunk, which was read to its end, or is not wanted."""
