@@ -29,7 +29,7 @@ from millstream.clients.group.owned_partitions import (
     OwnedPartitions,
     commit_nothing,
 )
-from millstream.errors import MillstreamError, RequestTimedOut
+from millstream.errors import MillstreamError, RebalanceInProgress, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.generated.join_group import JoinGroupRequest
@@ -198,7 +198,23 @@ class ClassicMember:
 
     async def _join_once(self) -> list[TopicPartition]:
         synced = await self._requests.join(self._join_request, self._share_out)
-        return self._membership.handle_sync(synced, self._cluster.now_ms())
+        partitions = self._membership.handle_sync(synced, self._cluster.now_ms())
+        self._check_assignment(partitions)
+        return partitions
+
+    def _check_assignment(self, partitions: list[TopicPartition]) -> None:
+        """Raises RebalanceInProgress for partitions of topics that are not subscribed to: to join again cures it.
+
+        subscribe() may have been called since we joined. And a static member that comes back gets what the group
+        had given to it before, whatever it subscribes to now (KIP-345).
+        """
+        strange = {tp.topic for tp in partitions if not self._subscription.includes(tp.topic)}
+        if strange:
+            self._membership.want_rejoin("the assignment does not match the subscription")
+            raise RebalanceInProgress(
+                f"group {self._membership.policy.group_id!r} assigned partitions of {sorted(strange)}, which this"
+                " member does not subscribe to; it joins again"
+            )
 
     def _join_request(self, named_reason: bool) -> JoinGroupRequest:
         owned = () if self._membership.assignment_lost else self._owned.all

@@ -199,6 +199,39 @@ async def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(
             assert (again.assignment(), steady.group_metadata().generation_id) == before
 
 
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("leads", [True, False])
+async def test_a_static_member_that_comes_back_with_another_subscription_reads_what_it_subscribes_to(
+    bootstrap: str, new_topic: NewName, strategy: str, leads: bool
+) -> None:
+    """KIP-345: the coordinator gives it what it had before, which Java's client refuses, too."""
+    old = await topic_with_partitions(bootstrap, new_topic(), 2)
+    new = await topic_with_partitions(bootstrap, new_topic(), 2)
+
+    def member(instance: str) -> Consumer:
+        return Consumer(
+            bootstrap_servers=bootstrap,
+            group_id=f"g-{old}",
+            group_instance_id=instance,
+            partition_assignment_strategy=[strategy],
+            heartbeat_interval_ms=100,
+        )
+
+    async with member("steady") as steady:
+        others = []
+        if not leads:  # who joins first does
+            steady.subscribe([old])
+            others = [steady]
+            await until_shared(others, 2)
+        async with member("moved") as first:
+            first.subscribe([old])
+            await until_shared([first, *others], 2)
+        async with member("moved") as again:
+            again.subscribe([new])
+            await until_shared([again, *others], 4 if others else 2)
+            assert {partition.topic for partition in again.assignment()} == {new}
+
+
 async def test_the_group_decides_who_reads_what_by_an_assignor_of_ones_own(
     bootstrap: str, new_topic: NewName
 ) -> None:

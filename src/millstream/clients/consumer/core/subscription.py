@@ -64,6 +64,12 @@ class SubscriptionState:
         self.topics = matching
         return changed
 
+    def includes(self, topic: str) -> bool:
+        """Whether partitions of the topic may be assigned; a pattern may match more than we know of so far."""
+        if self.pattern is not None:
+            return self.pattern.fullmatch(topic) is not None
+        return topic in self.topics
+
     def unsubscribe(self) -> None:
         self.type = SubscriptionType.NONE
         self.topics = frozenset()
