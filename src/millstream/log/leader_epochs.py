@@ -160,7 +160,11 @@ class LeaderEpochs:
         if first.epoch < 0:
             return
         kept = len(self._entries) - len(later)
-        self._earlier += [each for each in self._entries[:kept] if each.start_offset < start_offset]
+        known = {each.epoch for each in self._earlier}
+        passed = [each for each in self._entries[:kept] if each.start_offset < start_offset]
+        # An epoch that the start moves within more than once keeps the first of its starts.
+        self._earlier += [each for each in passed if each.epoch not in known]
+        self._earlier = _in_force_from(self._earlier, self._noted_start)
         self._entries = [first, *later]
 
     def note_durable_start(self, start_offset: int) -> None:
@@ -201,6 +205,12 @@ def _from_start(entries: Sequence[EpochStart], start_offset: int) -> list[EpochS
     if slot == 0:
         return list(entries)
     return [EpochStart(entries[slot - 1].epoch, start_offset), *entries[slot:]]
+
+
+def _in_force_from(entries: Sequence[EpochStart], start_offset: int) -> list[EpochStart]:
+    """Returns the epoch that is in force at `start_offset`, and those after it."""
+    slot = bisect_right(entries, start_offset, key=lambda entry: entry.start_offset)
+    return list(entries[max(0, slot - 1) :])
 
 
 def _decoded(path: str, data: bytes) -> list[EpochStart]:

@@ -81,6 +81,32 @@ def test_what_is_before_the_log_start_stays_in_the_file_until_the_start_is_on_th
     assert world.content("leader-epoch-checkpoint") == b"0\n3\n2 15\n5 20\n6 30\n"
 
 
+def test_an_epoch_in_which_the_log_start_moves_several_times_stands_once_in_the_file(epochs, world):
+    """Twice, and the next start takes the file for damaged: it forgets epochs that no batch tells of any more."""
+    for start_offset in (21, 23, 30):
+        epochs.truncate_from_start(start_offset)
+        epochs.note_durable_start(start_offset - 2)
+    epochs.truncate_from_start(31)
+    assert epochs.entries == ((5, 31),)
+    write(epochs, world.disk)
+    assert world.content("leader-epoch-checkpoint") == b"0\n1\n5 28\n"
+    again = LeaderEpochs(world.disk, "/data/t-0")
+    assert (again.is_damaged, again.entries) == (False, ((5, 28),))
+
+
+def test_an_empty_log_whose_records_were_deleted_in_steps_knows_its_epoch(world):
+    log = world.open()
+    world.append(log, b"a", b"b", b"c", epoch=4)
+    for start_offset in (1, 2, 3):
+        log.delete_records_before(start_offset)
+    log.flush(world.now)
+    log.roll(world.now)
+    log.maintain(3, world.now)
+    log.close(world.now)
+    again = world.open(recovery_point=3, log_start_offset=3, was_clean=True)
+    assert again.leader_epochs.entries == ((4, 3),)
+
+
 def test_a_log_whose_new_start_is_lost_in_a_crash_knows_its_first_epochs_again(world):
     log = world.open()
     for epoch in (1, 2, 3):
