@@ -38,7 +38,7 @@ from millstream.log.roll_policy import RollPolicy
 from millstream.log.segments.deleted_segments import DeletedSegments
 from millstream.log.segments.segment import Segment, SegmentLimits
 from millstream.log.segments.transaction_index import AbortedTransaction
-from millstream.log.timestamp_lookup import BatchSearch, max_timestamp_searches, timestamp_searches
+from millstream.log.timestamp_lookup import TimeSearch, max_timestamp_searches, timestamp_searches
 from millstream.log.truncation import CutGround, CutUnderWay, LogCuts, drop_segments
 from millstream.log.unflushed import Unflushed
 from millstream.metadata.topic_config import LogConfig
@@ -351,11 +351,11 @@ class PartitionLog:
         except OSError as error:
             raise self._health.error("read", error) from error
 
-    def timestamp_searches(self, timestamp_ms: int) -> Iterator[BatchSearch]:
+    def timestamp_searches(self, timestamp_ms: int) -> Iterator[TimeSearch]:
         """Searches for the first record whose timestamp is `timestamp_ms` or later. Raises KafkaStorageError, also later."""
         return self._health.guarded("read", timestamp_searches(self._state, timestamp_ms))
 
-    def max_timestamp_searches(self) -> Iterator[BatchSearch]:
+    def max_timestamp_searches(self) -> Iterator[TimeSearch]:
         """Searches for the record with the largest timestamp. Raises KafkaStorageError, also later."""
         return self._health.guarded("read", max_timestamp_searches(self._state))
 

@@ -12,12 +12,17 @@ from millstream.errors import (
     RecordListTooLarge,
 )
 from millstream.log import AppendInfo, FileRange
+from millstream.log.append_check import AppendOrigin
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import iterate_batches, read_header
 from millstream.records.builder import BatchOptions
 from millstream.records.compression import Codec
-from millstream.records.control import ControlType, build_end_transaction_marker
+from millstream.records.control import (
+    ControlType,
+    TransactionMarker,
+    build_end_transaction_marker,
+)
 
 
 def test_a_new_log_is_empty_and_starts_at_zero(world):
@@ -123,6 +128,19 @@ def test_log_append_time_replaces_the_producers_time(world):
     header = read_header(world.read(log))
     assert (header.max_timestamp, header.is_log_append_time) == (1_000_000, True)
     assert log.segments[0].largest_timestamp_ms == 1_000_000, "retention and look-ups go by it"
+
+
+def test_markers_are_stamped_as_records_are(world):
+    log = world.open(LogConfig(message_timestamp_type="LogAppendTime"))
+    marker = TransactionMarker(7, 0, coordinator_epoch=0, is_commit=True)
+    batch = memoryview(marker.build(5))
+    log.append_as_leader(batch, 0, world.now, AppendOrigin.COORDINATOR)
+    header = read_header(world.read(log))
+    assert (header.is_log_append_time, header.is_control, header.max_timestamp) == (
+        True,
+        True,
+        1_000_000,
+    )
 
 
 def test_a_timestamp_too_far_in_the_future_is_refused(world):

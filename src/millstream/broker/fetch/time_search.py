@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError
-from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
+from millstream.log.timestamp_lookup import TimeSearch, TimestampedOffset
 
 
-async def first_found(searches: Iterator[BatchSearch], pool: DiskPool) -> TimestampedOffset | None:
+async def first_found(searches: Iterator[TimeSearch], pool: DiskPool) -> TimestampedOffset | None:
     """Returns the result of the first search that finds a record.
 
     Raises KafkaStorageError, and KafkaError for a damaged batch.

@@ -78,6 +78,21 @@ async def test_the_maximum_timestamp_gives_its_first_record(filled):
     assert (told.offset, told.timestamp, told.leader_epoch) == (1, 300, 3)
 
 
+async def test_records_that_were_deleted_have_no_part_in_the_maximum_timestamp(filled):
+    """Kafka tells the offset of the record that is gone, where no consumer can read."""
+    partition = filled.hosted["t", 0]
+    for log_start_offset, expected in ((2, (3, 300)), (4, (4, 50)), (5, (-1, -1))):
+        partition.delete_records_before(log_start_offset)
+        (told,) = await ask(filled, at(-3))
+        assert (told.offset, told.timestamp) == expected
+    records = [Record(offset=i, timestamp=t, value=b"v") for i, t in enumerate((400, 10, 30, 20))]
+    packed = memoryview(build_batch(records, BatchOptions(codec=Codec.GZIP)))
+    partition.append(packed, filled.clock.now())
+    partition.delete_records_before(6)
+    (told,) = await ask(filled, at(-3))
+    assert (told.offset, told.timestamp) == (7, 30)
+
+
 async def test_an_empty_partition_has_no_maximum_timestamp(plane):
     (told,) = await ask(plane, at(-3))
     assert (told.error_code, told.offset, told.timestamp) == (0, -1, -1)
