@@ -436,7 +436,8 @@ def _append(
     try:
         produce.verification.check(partition, checked.headers[0])
     except KafkaError as refusal:
-        part.partition = None  # it does not come from the log, and says nothing of it
+        if not isinstance(refusal, OutOfOrderSequenceNumber):
+            part.partition = None  # it does not come from the log, and says nothing of it
         return _refused(part, refusal, produce)
     try:
         appended = partition.append_checked(checked, produce.now, acks=request.acks)
