@@ -106,18 +106,22 @@ class Connections:
     async def get(self, address: Address, lane: Lane) -> Connection:
         """Returns the open one, or a new one, after the wait that earlier failures to connect ask for.
 
-        Raises as `Dialer.dial`.
+        Those who ask while it is made share it, and its failure. Raises as `Dialer.dial`.
         """
         key = (address, lane)
         connection = self.open(address, lane)
         if connection is not None:
             return connection
+        before = self._failures.get(address)
         async with self._connecting.setdefault(key, asyncio.Lock()):
-            # Who had the lock may have connected.
+            # Who had the lock may have connected, or have found that nobody can: each of a hundred would wait for a
+            # machine that is silent as long as all before it, while what they ask for is long somewhere else.
             connection = self.open(address, lane)
             if connection is not None:
                 return connection
             failed = self._failures.get(address)
+            if failed is not None and failed is not before:
+                raise type(failed.error)(str(failed.error)) from failed.error
             wait_ms = 0 if failed is None else failed.next_attempt_ms - self._now_ms()
             if wait_ms > 0:
                 await asyncio.sleep(wait_ms / 1000)
@@ -157,6 +161,8 @@ class Connections:
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 for attempt in done:
+                    if attempt.cancelled():
+                        self._scope.check()  # closed meanwhile: nobody has cancelled whoever asks
                     error = attempt.exception()
                     if error is None:
                         return attempt.result()

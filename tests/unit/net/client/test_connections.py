@@ -95,6 +95,40 @@ async def test_those_who_ask_at_once_share_one_connection_per_lane() -> None:
     assert world.dialed == [(A, 10_000), (A, 10_000)]
 
 
+async def test_those_who_ask_while_an_address_is_silent_share_its_failure() -> None:
+    """Else the hundredth of them waits for a hundred time limits, one after the other."""
+    world = World()
+    asked = [asyncio.ensure_future(world.connections.get(A, Lane.MAIN)) for _ in range(5)]
+    await asyncio.sleep(0)
+    world.outcomes[A] = RequestTimedOut("no answer from a")
+    world.release.set()
+    told = await asyncio.gather(*asked, return_exceptions=True)
+    assert [str(each) for each in told] == ["no answer from a"] * 5
+    assert {type(each) for each in told} == {RequestTimedOut}
+    assert world.dialed == [(A, 10_000)]
+
+
+async def test_who_asks_after_a_failure_has_the_address_tried_again() -> None:
+    world = World()
+    world.outcomes[A] = RequestTimedOut("no answer from a")
+    with pytest.raises(RequestTimedOut):
+        await world.connections.get(A, Lane.MAIN)
+    world.now_ms = world.connections._next_attempt_ms(A)
+    world.outcomes[A] = PlayedConnection()
+    assert await world.connections.get(A, Lane.MAIN) is world.outcomes[A]
+
+
+async def test_those_who_ask_with_one_who_is_cancelled_have_the_address_tried_for_them() -> None:
+    world = World()
+    first = asyncio.ensure_future(world.connections.get(A, Lane.MAIN))
+    second = asyncio.ensure_future(world.connections.get(A, Lane.MAIN))
+    await asyncio.sleep(0)
+    first.cancel()
+    world.outcomes[A] = PlayedConnection()
+    world.release.set()
+    assert await second is world.outcomes[A]
+
+
 async def test_waits_and_time_limits_double_with_the_failures_of_an_address() -> None:
     """KIP-580, KIP-601."""
     world = World()
@@ -165,6 +199,16 @@ async def test_a_connection_that_comes_after_the_client_was_closed_is_closed() -
     with pytest.raises(ClientClosed):
         await late
     assert connection.is_closed
+
+
+async def test_who_looks_for_a_broker_when_the_client_is_closed_is_told_so() -> None:
+    """Not cancelled: a task that nobody has cancelled would end in silence."""
+    world = World()
+    looking = asyncio.ensure_future(world.connections.first_reachable([A]))
+    await asyncio.sleep(0)
+    await world.scope.close()
+    with pytest.raises(ClientClosed):
+        await looking
 
 
 async def test_that_all_refused_is_told_from_silence() -> None:
