@@ -280,6 +280,8 @@ class Connection:
         return self._received.target()
 
     def buffer_updated(self, nbytes: int) -> None:
+        if self._closed_by is not None:
+            return  # TLS hands over what it has opened while it says goodbye: who asked has been told otherwise
         self._received.note_received(nbytes)
         try:
             while (frame := self._received.next_frame()) is not None:
@@ -296,18 +298,30 @@ class Connection:
         correlation_id, response = self._state.receive(frame)
         self._answers += 1
         self._last_used = self._loop.time()
+        waiter = self._waiters.pop(correlation_id)
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         if throttle_ms > 0:
-            self._throttled_until = self._last_used + throttle_ms / 1000
-        waiter = self._waiters.pop(correlation_id)
+            self._note_throttle(self._last_used + throttle_ms / 1000)
         waited_ms = (self._last_used - waiter.sent) * 1000
         self._options.traffic.record_answer(self.address, waiter.key, waited_ms)
         waiter.take(response, None)
 
+    def _note_throttle(self, until: float) -> None:
+        """Leaves the broker alone until then. A shorter wish that comes later ends no longer one, as in Java's client.
+
+        What was sent before is not read by the broker until then, and has that much more time to be answered: else it
+        would end the connection, and with it the wait. (Java's client adds up wishes that overlap.)
+        """
+        more_s = until - max(self._throttled_until, self._last_used)
+        if more_s > 0:
+            self._throttled_until = until
+            for waiter in self._waiters.values():
+                waiter.deadline += more_s
+
     async def _wait_until_allowed(self) -> None:
         """The broker's wish to be left alone (KIP-219), then the end of our session (KIP-368)."""
-        wait_s = self._throttled_until - self._loop.time()
-        if wait_s > 0:
+        # Answers that come meanwhile may wish for more.
+        while (wait_s := self._throttled_until - self._loop.time()) > 0 and not self.is_closed:
             await asyncio.wait((self._closed,), timeout=wait_s)
         if self._session_ends is not None and self._loop.time() >= self._session_ends:
             self._check_open()

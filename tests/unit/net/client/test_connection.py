@@ -116,6 +116,59 @@ async def test_nothing_is_sent_at_once_past_a_request_that_waits_for_its_turn() 
     assert isinstance(await waiting, ApiVersionsResponse)
 
 
+async def test_a_shorter_wish_to_be_left_alone_ends_no_longer_one() -> None:
+    """As in Java's client ("The throttle deadline should never regress")."""
+    world = World()
+    world.ask("first")
+    world.ask("second")
+    world.answer(throttle_ms=60_000)
+    world.answer(throttle_ms=1_000)
+    await world.pass_time(59.9)
+    assert not world.ask("third")
+    await world.pass_time(0.2)
+    assert world.ask("third")
+
+
+async def test_who_waits_for_a_throttle_to_end_waits_on_where_another_answer_asks_for_more() -> (
+    None
+):
+    world = World()
+    world.ask("first")
+    world.ask("second")
+    world.answer(throttle_ms=1_000)
+    waiting = asyncio.ensure_future(
+        world.connection.request(ApiKey.API_VERSIONS, QUESTION, ApiVersionsResponse)
+    )
+    await world.pass_time(0.5)
+    world.answer(throttle_ms=5_000)
+    await world.pass_time(4.9)
+    assert world.transport.requests == []
+    await world.pass_time(0.2)
+    world.answer()
+    assert isinstance(await waiting, ApiVersionsResponse)
+
+
+async def test_a_request_is_not_late_while_the_broker_reads_nothing_of_this_connection() -> None:
+    """KIP-219: what was sent before the answer that tells of the throttle is read after it."""
+    world = World()
+    world.ask("first")
+    world.ask("second", 20_000)
+    world.answer(throttle_ms=60_000)
+    await world.pass_time(79)
+    assert not world.connection.is_closed
+    await world.pass_time(2)
+    assert world.told == [("first", ApiVersionsResponse), ("second", RequestTimedOut)]
+
+
+async def test_what_comes_after_a_connection_was_closed_is_passed_over() -> None:
+    """TLS hands over what it has opened while it says goodbye."""
+    world = World()
+    world.ask("first")
+    world.connection.begin_close()
+    world.answer()
+    assert world.told == [("first", NetworkException)]
+
+
 @pytest.mark.parametrize("others", [(), (60_000,), (60_000, 50_000)])
 async def test_the_first_request_that_is_late_ends_the_connection_for_all(
     others: tuple[int, ...],
