@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TypeVar
 
 _Result = TypeVar("_Result")
@@ -13,5 +14,8 @@ async def uninterrupted(work: asyncio.Future[_Result]) -> _Result:
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        await asyncio.wait({work})
+        while not work.done():
+            # Cancelled again, as when its client has hung up and now the node ends, it has as little to give back.
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({work})
         raise
