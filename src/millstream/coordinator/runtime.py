@@ -9,7 +9,8 @@ It owns the queue, the timers and the parked replies. It does no I/O: the edge a
 delivers the replies it is handed.
 
 An operation or timer that takes long is not run by `advance`: the edge calls `run_long` where it keeps no other request
-waiting. A thread may, and may call `complete_append` for what came of it; nothing but `submit` is called meanwhile.
+waiting. A thread may, and may call `complete_append` for what came of it; nothing is called meanwhile but `submit`,
+and what only looks (`end_offset`, `first_awaited_offset`).
 """
 
 from __future__ import annotations
@@ -153,10 +154,13 @@ class CoordinatorRuntime(Generic[ShardT]):
     def first_awaited_offset(self) -> int:
         """The offset up to which the log must be committed for the first reply or notice that
         waits; its end where none does.
+
+        It may be asked for while a thread runs an operation, which parks more and takes notices that are due: so it
+        looks through a copy, and what it says is of before or after that.
         """
         committed = self._committed_offset  # notices below it leave with the next `Ready`
         first = self._parked[0].commit_offset if self._parked else self._end_offset
-        notices = (offset for offset, _ in self._parked_notices if offset > committed)
+        notices = (offset for offset, _ in tuple(self._parked_notices) if offset > committed)
         return min(first, next(notices, first))
 
     # Loading

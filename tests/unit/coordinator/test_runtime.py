@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -423,3 +425,26 @@ def test_what_is_awaited_next_is_not_what_is_committed_already() -> None:
     assert runtime.first_awaited_offset == 2
     runtime.update_last_committed_offset(Offset(2))
     assert runtime.first_awaited_offset == 2
+
+
+def test_what_is_awaited_next_can_be_asked_while_a_thread_parks_more() -> None:
+    """The edge looks for what to sync next while a long operation runs."""
+
+    def write_many(runtime: CoordinatorRuntime[NameShard]) -> None:
+        for token in range(1, 3_000):
+            write(runtime, token, "a")
+            runtime.advance(at(0))
+            runtime.complete_append(Offset(token - 1), at(0))
+
+    switch_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # a thread may lose its turn anywhere: here it does
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            for _ in range(5):
+                runtime = loaded()
+                writing = pool.submit(write_many, runtime)
+                while not writing.done():
+                    assert runtime.first_awaited_offset in (0, 1)
+                writing.result()
+    finally:
+        sys.setswitchinterval(switch_s)
