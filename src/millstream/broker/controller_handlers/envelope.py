@@ -63,6 +63,8 @@ FORWARDABLE: Final = frozenset(
 )
 """The APIs that brokers pass on to the active controller (`forwardable` in Kafka's ApiKeys)."""
 _SIZE_BYTES: Final = 4
+_NOT_CONTROLLER: Final = NotController.code.to_bytes(2, "big")
+"""As it stands in an answer. Hardly one has these bytes otherwise, and only one that does is decoded."""
 
 
 async def handle(
@@ -98,7 +100,9 @@ async def handle(
     assert handled is not None, "only a Produce may want no answer, and none is passed on"
     # Only a Fetch is answered from a file.
     answer = b"".join(cast("Sequence[bytes]", handled))[_SIZE_BYTES:]
-    if not controller.leads() and _says_not_controller(key, version, answer):
+    # What the answer says counts, not who leads now. A replica that learns of a newer epoch says it to nobody before that
+    # is on its disk, and refuses what it is asked until then; and it may lead again by the time of this line.
+    if _NOT_CONTROLLER in answer and _says_not_controller(key, version, answer):
         raise NotController("the controller of this cluster has moved; ask the new one")
     return EnvelopeResponse(response_data=answer)
 
