@@ -15,6 +15,12 @@ _LOGGER = logging.getLogger(__name__)
 _OUT_OF_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _ACCEPT_AGAIN_S: Final = 1.0
 """As asyncio's servers."""
+LOST_CONNECTION: Final = (
+    errno.ECONNABORTED, errno.EPERM, errno.EPROTO, errno.ENOPROTOOPT, errno.EOPNOTSUPP,
+    errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH,
+)  # fmt: skip
+"""A connection that has gone again, as its network says, or that a firewall forbids: of it, and not of the socket that
+listens, Linux tells by these (accept(2))."""
 
 
 def open_listening_socket(host: str, port: int, backlog: int) -> socket.socket:
@@ -43,9 +49,9 @@ async def accepted(listening: socket.socket) -> AsyncIterator[socket.socket]:
     while True:
         try:
             connection, _ = await loop.sock_accept(listening)
-        except ConnectionAbortedError:
-            continue  # it has gone again
         except OSError as error:
+            if error.errno in LOST_CONNECTION:
+                continue
             if error.errno not in _OUT_OF_ROOM:
                 raise
             _LOGGER.warning("a connection could not be accepted: %s", error)

@@ -47,7 +47,9 @@ async def test_a_client_that_has_gone_and_a_lack_of_descriptors_end_nothing(
     one, two = Connection(), Connection()
     told = [
         OSError(errno.EMFILE, "too many open files"),
-        ConnectionAbortedError("it has gone"),
+        ConnectionAbortedError(errno.ECONNABORTED, "it has gone"),
+        OSError(errno.EPERM, "a firewall forbids it"),
+        OSError(errno.EHOSTUNREACH, "its network has gone"),
         one,
         OSError(errno.ENFILE, "too many in the system"),
         two,

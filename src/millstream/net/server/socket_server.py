@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
+from millstream.net.listening_socket import LOST_CONNECTION
 from millstream.net.network import Network, SystemNetwork
 from millstream.net.server.admission import Admission, ConnectionRates
 from millstream.net.server.client_connection import ClientConnection, LoginCounts
@@ -238,9 +239,11 @@ class SocketServer:
                 return
             try:
                 connected, address = listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
+                if error.errno in LOST_CONNECTION:
+                    return
                 if error.errno not in _OUT_OF_DESCRIPTORS:
                     raise
                 self._say_waiting(f"listener {listener_name} pauses accepting: {error.strerror}")
