@@ -517,6 +517,29 @@ async def test_a_frame_is_not_late_while_an_earlier_request_keeps_it_from_being_
         assert [await client.read(), await client.read()] == [b"wait", b"x" * 1000]
 
 
+async def test_a_frame_is_not_late_while_requests_of_others_leave_no_memory_for_it() -> None:
+    """One at a time may complete its request then, and that one's client has stopped in the middle of it."""
+    clock = HandClock()
+    limits = ConnectionLimits(request_bytes_held_max=100_000, frame_ms=100)
+    async with edge(limits, clock) as running:
+        memory = running.server.request_memory
+        stalled, waiting, other = [await running.connect() for _ in range(3)]
+        frame = framed(b"w+" + bytes(80_000))
+        for held_bytes, client in ((40_000, stalled), (80_000, waiting)):
+            client.writer.write(frame[:40_004])
+            await until(lambda least=held_bytes: memory._total >= least)
+        other.send(b"w+" + bytes(60_000))
+        await until(lambda: memory.is_short)
+        stalled.writer.write(frame[40_004:40_005])
+        await until(lambda: memory._completing is not None)
+        waiting.writer.write(frame[40_004:])
+        await until(lambda: bool(memory._waiting))
+        clock.monotonic_ms += 100
+        assert await stalled.at_end()
+        running.script.released.set()
+        assert len(await waiting.read()) == 80_002
+
+
 async def test_long_stretches_of_a_file_arrive_whole_with_a_slow_reader(tmp_path: Path) -> None:
     content = os.urandom(24 << 20)
     path = tmp_path / "log"

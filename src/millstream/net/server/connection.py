@@ -139,6 +139,8 @@ class ServerConnection:
         """Whether some are of a request that is not complete."""
         self._held_unsent_bytes = 0
         self._reading = False
+        self._waits_for_memory = False
+        """It would be read, but requests take too much memory."""
         self._pause: asyncio.TimerHandle | None = None
         """Ends the wait for a quota: until then no request is started, and none is read that could not be started."""
         self._writing = False
@@ -155,8 +157,12 @@ class ServerConnection:
 
     @property
     def is_half_received(self) -> bool:
-        """Whether only a part of a request has arrived."""
-        return not self._receiver.between_frames and self._wants_bytes()
+        """Whether only a part of a request has arrived, though it is read."""
+        return (
+            not self._receiver.between_frames
+            and not self._waits_for_memory
+            and self._wants_bytes()
+        )
 
     @property
     def is_idle(self) -> bool:
@@ -246,15 +252,23 @@ class ServerConnection:
         return self._hung_up or (self._tls is not None and self._tls.holds_bytes)
 
     def resume_reading(self) -> None:
-        """Reads again, since memory is no longer short."""
+        """Reads again, since memory is no longer short.
+
+        The time for a request to be complete begins anew: nobody has looked what its client has sent.
+        """
+        self._waits_for_memory = False
         self._read_if_wanted()
+        self._owner.on_active(self)
 
     def _on_readable(self) -> None:
-        memory = self._owner.request_memory
-        if not self._wants_bytes() or (
-            memory.is_short and memory.must_wait(self, not self._receiver.between_frames)
-        ):
+        if not self._wants_bytes():
             self._stop_reading()
+            return
+        memory = self._owner.request_memory
+        if memory.is_short and memory.must_wait(self, not self._receiver.between_frames):
+            self._waits_for_memory = True
+            self._stop_reading()
+            self._owner.on_active(self)
             return
         try:
             turns = self._owner.turns

@@ -568,11 +568,14 @@ class SocketServer:
     def _close_expired(self, now_ms: int) -> None:
         for connection in self._logging_in.take_expired(now_ms):
             connection.close(f"no login within {self.limits.login_ms} ms", logging.INFO)
-        for connection in self._half_received.take_expired(now_ms):
-            if connection.is_half_received:
-                connection.close(
-                    f"a request was not complete after {self.limits.frame_ms} ms", logging.WARNING
-                )
+        # Looked at before one is closed, which may let another be read that has waited for memory.
+        late = [
+            each for each in self._half_received.take_expired(now_ms) if each.is_half_received
+        ]
+        for connection in late:
+            connection.close(
+                f"a request was not complete after {self.limits.frame_ms} ms", logging.WARNING
+            )
         for connection in self._stalled.take_expired(now_ms):
             connection.close(
                 f"the client took no byte for {self.limits.stalled_write_ms} ms", logging.WARNING
