@@ -35,7 +35,10 @@ def framed(body: bytes) -> bytes:
 
 @dataclass
 class Script:
-    """Echoes. `wait...` is answered when released, `w+...` too but overlapping, `bad` breaks the protocol, `none` is silent."""
+    """Echoes. `wait...` is answered when released, `w+...` too but overlapping, `bad` breaks the protocol, `none` is silent.
+
+    `wait stubbornly` is not even cancelled before.
+    """
 
     released: asyncio.Event = field(default_factory=asyncio.Event)
     started: list[bytes] = field(default_factory=list)
@@ -69,6 +72,8 @@ class Script:
             await self.released.wait()
         except asyncio.CancelledError:
             self.cancelled += 1
+            if body == b"wait stubbornly":
+                await self.released.wait()
             raise
         return [framed(body)]
 
@@ -337,6 +342,29 @@ async def test_each_connection_has_its_turn_however_much_another_has_sent() -> N
         assert [await other.read() for _ in range(3)] == [b"one", b"two", b"three"]
         assert running.script.started.count(b"many") < 100
         assert [await greedy.read() for _ in range(2000)] == [b"many"] * 2000
+
+
+async def test_nothing_is_started_once_the_server_ends_though_a_request_takes_long_to_end() -> None:
+    """As one that waits for work in a thread, which is waited for though the client has gone."""
+    failures: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+    script = Script()
+    server = SocketServer(ConnectionLimits(), SystemClock())
+    running = Edge(server, server.bind("TEST", "127.0.0.1", 0, 50), script)
+    serving = asyncio.ensure_future(server.serve(script))
+    first, second = await running.connect(), await running.connect()
+    first.send(b"wait stubbornly")
+    await running.has_started(b"wait stubbornly")
+    serving.cancel()
+    await asyncio.sleep(0)
+    second.send(b"wait")
+    assert await second.at_end()
+    assert not serving.done()
+    script.released.set()
+    await asyncio.wait({serving})
+    assert (serving.cancelled(), failures, script.started) == (True, [], [b"wait stubbornly"])
+    for client in running.clients:
+        client.writer.close()
 
 
 async def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:

@@ -61,10 +61,15 @@ class LivePartitions:
         only = None if wanted.partition is None else (wanted.partition,)
         active = not wanted.stale_stores
         request = StateQueryRequest(wanted.store, call, only, require_active=active)
+        was_restoring = self._is_restoring()
         result = await self._ask(request)
         if result.global_result is not None:
             return [_value(result.global_result)]
-        if self._is_restoring() and not wanted.stale_stores:
+        # A task may have come to run since it was asked, or have failed: it is here, and without its rows the others' would
+        # pass for all.
+        is_restoring = was_restoring or self._is_restoring()
+        is_restoring |= any(each.is_being_restored for each in result.partitions.values())
+        if is_restoring and not wanted.stale_stores:
             raise StoreNotAvailable(
                 f"store {wanted.store} cannot be asked while tasks of this instance are assigned and restored: ask again, "
                 "or give stale_stores=True for what is open, standby copies included"

@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.streams.errors import TaskTimedOut
-from millstream.streams.queries.result import FailureReason, QueryResult, StateQueryRequest
+from millstream.streams.queries.result import (
+    BEING_RESTORED,
+    FailureReason,
+    QueryResult,
+    StateQueryRequest,
+)
 from millstream.streams.runtime.failures import is_disk_failure
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.runtime.tasks.active_task import ActiveTask
@@ -35,6 +40,7 @@ class Task:
         self.active: ActiveTask | None = None
         self.standby: StandbyTask | None = None
         self._failing_since_ms: int | None = None
+        self._is_reviving = False
 
     @property
     def order(self) -> tuple[int, int]:
@@ -98,8 +104,14 @@ class Task:
 
     async def close_and_revive(self) -> None:
         """Closes what a failed attempt has left, and makes the task ready for the next one."""
-        await self.close()
-        self.enter(TaskLifeState.CREATED)
+        self._is_reviving = (
+            True  # it stays here: who asks meanwhile must not take its rows for missing
+        )
+        try:
+            await self.close()
+            self.enter(TaskLifeState.CREATED)
+        finally:
+            self._is_reviving = False
 
     def maybe_init_timeout_or_raise(self, error: Exception, now_ms: int) -> None:
         """Notes a failure after which the task would be tried again, as KIP-572 has it.
@@ -128,11 +140,12 @@ class Task:
         """Asks a store; None where none is open."""
         if self.state is TaskLifeState.RUNNING and self.active is not None:
             return await self.active.query(request)
-        if self.state in {TaskLifeState.SUSPENDED, TaskLifeState.CLOSED} and not self.is_standby:
+        is_over = self.state in {TaskLifeState.SUSPENDED, TaskLifeState.CLOSED}
+        if is_over and not (self.is_standby or self._is_reviving):
             return None
         if request.require_active:
-            what = "a standby task here" if self.is_standby else "being restored"
-            message = f"an active task is required, and task {self.id} is {what}"
+            what = "is a standby task here" if self.is_standby else BEING_RESTORED
+            message = f"an active task is required, and task {self.id} {what}"
             return QueryResult(failure=FailureReason.NOT_ACTIVE, message=message)
         if self.standby is not None:
             return await self.standby.query(request)
