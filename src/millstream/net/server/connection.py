@@ -159,9 +159,7 @@ class ServerConnection:
     def is_half_received(self) -> bool:
         """Whether only a part of a request has arrived, though it is read."""
         return (
-            not self._receiver.between_frames
-            and not self._waits_for_memory
-            and self._wants_bytes()
+            not self._receiver.between_frames and not self._waits_for_memory and self._wants_bytes()
         )
 
     @property

@@ -569,9 +569,7 @@ class SocketServer:
         for connection in self._logging_in.take_expired(now_ms):
             connection.close(f"no login within {self.limits.login_ms} ms", logging.INFO)
         # Looked at before one is closed, which may let another be read that has waited for memory.
-        late = [
-            each for each in self._half_received.take_expired(now_ms) if each.is_half_received
-        ]
+        late = [each for each in self._half_received.take_expired(now_ms) if each.is_half_received]
         for connection in late:
             connection.close(
                 f"a request was not complete after {self.limits.frame_ms} ms", logging.WARNING

@@ -89,8 +89,6 @@ async def test_an_answer_of_no_controller_is_the_brokers_to_ask_again_for(
 async def test_any_other_answer_is_the_clients(error_code: int) -> None:
     answered = await passed_on(Controller(True, False), error_code)
     assert answered.response_data is not None
-    _, response = decode_response(
-        ApiKey.CREATE_TOPICS, VERSION, memoryview(answered.response_data)
-    )
+    _, response = decode_response(ApiKey.CREATE_TOPICS, VERSION, memoryview(answered.response_data))
     assert isinstance(response, CreateTopicsResponse)
     assert [each.error_code for each in response.topics] == [error_code]
