@@ -22,7 +22,12 @@ class NodeTasks:
         if self._is_ending:
             coroutine.close()
             return
-        task = self._group.create_task(coroutine, name=name)
+        try:
+            task = self._group.create_task(coroutine, name=name)
+        except RuntimeError:
+            # A task has failed: the group cancels the others, and what these still do in that turn may ask for one more.
+            coroutine.close()
+            return
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 

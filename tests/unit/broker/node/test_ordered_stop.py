@@ -1,12 +1,13 @@
-"""A shutdown takes every step, and tells at its end what failed."""
+"""A shutdown takes every step, and tells at its end what failed; nothing is begun any more once a task has."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
 
-from millstream.broker.node.tasks import OrderedStop
+from millstream.broker.node.tasks import NodeTasks, OrderedStop
 from millstream.broker.node_state import BrokerLife, BrokerState
 
 
@@ -61,3 +62,24 @@ def test_states_are_logged_once_with_kafkas_numbers(caplog: pytest.LogCaptureFix
         "NOT_RUNNING": 0, "STARTING": 1, "RECOVERY": 2, "RUNNING": 3, "PENDING_CONTROLLED_SHUTDOWN": 6,
         "SHUTTING_DOWN": 7, "UNKNOWN": 127,
     }  # fmt: skip
+
+
+async def test_nothing_is_started_any_more_once_a_task_has_failed() -> None:
+    """The failure is the node's, and nothing that its last turn leads to."""
+
+    async def fail() -> None:
+        raise ValueError("bug")
+
+    async def ask_for_more(tasks: NodeTasks) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            tasks.start(asyncio.sleep(0), "one more")
+
+    with pytest.raises(ExceptionGroup) as failed:
+        async with asyncio.TaskGroup() as group:
+            tasks = NodeTasks(group)
+            tasks.start(ask_for_more(tasks), "busy")
+            await asyncio.sleep(0)
+            tasks.start(fail(), "failing")
+    assert [str(each) for each in failed.value.exceptions] == ["bug"]
