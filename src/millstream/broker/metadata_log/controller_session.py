@@ -31,6 +31,8 @@ _LOOK_S: Final = 1.0
 """A registration is missed by nobody for that long: it says how a controller is reached by tools,
 and at which levels it works."""
 _LEVEL_LOOK_S: Final = 0.02
+_FENCE_AGAIN_S: Final = 0.05
+"""Ours: as soon as brokers ask again; a sync of the disk takes less."""
 _SHORTEST_S: Final = 1
 _SHORTEST_MS: Final = 10
 """Kafka takes an interval of 0 and less: whoever gives one wants it often, and not without end."""
@@ -118,9 +120,13 @@ class ControllerSession:
             )
             if wait_ms > 0:
                 await asyncio.sleep(wait_ms / 1000)
-            else:
-                with contextlib.suppress(RetriableError):  # another one leads now, and fences
-                    await self._controller.submit(plan_fence_expired, None)
+                continue
+            try:
+                await self._controller.submit(plan_fence_expired, None)
+            except RetriableError:
+                # Another one leads now, and fences. Until this node has that on its disk, it tells nobody and refuses at
+                # once: asked again without a pause, the loop would never come to write it.
+                await asyncio.sleep(_FENCE_AGAIN_S)
 
     async def balance_leaders(self) -> None:
         """Gives leaderships back to preferred replicas now and then, until cancelled."""

@@ -186,14 +186,16 @@ class SocketServer:
         self._handler = handler
         self._on_closed = on_closed
         self._hang_ups = HangUps()
-        try:
-            async with asyncio.TaskGroup() as self._tasks:
+        async with asyncio.TaskGroup() as self._tasks:
+            try:
                 for name, listening in self._listeners:
                     self._resume_accepting(name, listening)
                 await self._watch_deadlines()
-        finally:
-            self.close()
-            self._hang_ups.close()
+            finally:
+                # Before the group waits for its tasks, which may take their time to end: it starts no other meanwhile,
+                # and a connection that is open would have more to start.
+                self.close()
+                self._hang_ups.close()
 
     async def drain(self, timeout_s: float) -> bool:
         """Stops accepting and waits until nothing is unanswered or unsent; False when time ran out first."""

@@ -15,7 +15,7 @@ from millstream.broker.metadata_log.controller_session import ControllerSession
 from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
 from millstream.errors import NotController
 from tests.patience import until
-from tests.sim.virtual_time import run_in_virtual_time
+from tests.sim.virtual_time import VirtualClock, run_in_virtual_time
 
 NOW_AND_THEN = {
     "leader.imbalance.check.interval.seconds": "0",
@@ -114,3 +114,34 @@ async def test_a_controller_that_does_not_lead_does_nothing(
         await asyncio.sleep(0)
     running.cancel()
     assert runner.asked == []
+
+
+def test_who_may_not_fence_any_more_lets_the_loop_write_that_down() -> None:
+    """A node that learns of another leader refuses at once, and leads for itself until that is on its disk."""
+
+    class Moving(Runner):
+        is_written = False
+
+        def session_deadline_ms(self) -> int | None:
+            return None if self.is_written else 0
+
+        async def submit(self, handle: object, _request: None) -> bool:
+            self.asked.append(handle)
+            assert len(self.asked) < 1_000, "nothing else has its turn"
+            raise NotController
+
+    async def story() -> None:
+        runner = Moving()
+        nothing = cast("Any", None)
+        fencing = ControllerSession(
+            cast("Any", runner), nothing, nothing, broker_config({}), VirtualClock()
+        )
+        running = asyncio.create_task(fencing.fence_expired())
+        await asyncio.sleep(0.12)  # the disk takes its time
+        runner.is_written = True
+        await asyncio.sleep(60)
+        assert len(runner.asked) == 3
+        running.cancel()
+        await asyncio.wait([running])
+
+    run_in_virtual_time(story())
