@@ -43,6 +43,7 @@ from millstream.model import Offset, ProducerId
 from millstream.runtime import Instant
 
 QUEUE_OPERATIONS_MAX: Final = 10_000
+"""Ours: Kafka has no bound. They are some hundred milliseconds of work; who comes later would wait for more than that."""
 
 
 class Shard(Protocol):

@@ -13,12 +13,13 @@ from millstream.errors import MalformedMessage
 RECEIVE_BUFFER_BYTES = 64 * 1024
 """Ours: small frames are cut from it, a long one gets a buffer of its own."""
 _SIZE_BYTES = 4
+"""Of the int32 before each message of Kafka's protocol."""
 _TRUST_FACTOR = 32
-"""A frame's buffer grows by as much as this many times what has arrived: a size alone must not make us allocate."""
+"""Ours: a frame's buffer grows by as much as this many times what has arrived: a size alone must not make us allocate."""
 _PIECE_BYTES = 1024 * 1024
-"""It grows by no more than a piece, or doubles, for it is copied each time."""
+"""Ours: it grows by no more than a piece, or doubles, for it is copied each time."""
 _GROWTH = memoryview(bytes(9 * 1024 * 1024))
-"""The most at once: a hundred megabytes would take the time of others."""
+"""Ours: the most at once: a hundred megabytes would take the time of others."""
 _NOTHING = memoryview(b"")
 
 

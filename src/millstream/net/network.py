@@ -17,8 +17,9 @@ from millstream.net.listening_socket import open_listening_socket
 
 Answer = TypeVar("Answer")
 _KEPT_SHARE: Final = 10
+"""Ours: of the descriptors that the process may have, a tenth."""
 _KEPT_FOR_FILES_MAX: Final = 1_000
-"""Segments that are rolled and topics that are made while clients take all the connections that
+"""But no more than these. Segments that are rolled and topics that are made while clients take all the connections that
 they can get: three files each."""
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 

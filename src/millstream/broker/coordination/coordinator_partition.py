@@ -55,11 +55,11 @@ _PAUSE_S: Final = 0.1
 _LOGGER = logging.getLogger(__name__)
 
 LOAD_CHUNK_BYTES: Final = 256 * 1024
-"""Read from the log at once while a shard is loaded; other work has its turn before each."""
+"""Ours: read from the log at once while a shard is loaded; other work has its turn before each."""
 OPERATIONS_PER_TURN: Final = 16
 """Ours: so many before the clock is looked at again."""
 ENDED_AT_ONCE: Final = 1_000
-"""Records of a transaction that come into force, or are forgotten, in a millisecond or two."""
+"""Ours: records of a transaction that come into force, or are forgotten, in a millisecond or two."""
 
 ShardT = TypeVar("ShardT", bound=Shard)
 ResultT = TypeVar("ResultT")

@@ -15,6 +15,7 @@ from millstream.metadata.image import TopicImage
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 
 _CREATION_TIMEOUT_MS: Final = 5_000
+"""Ours: an election of the controller takes less, and who asks for a coordinator asks again."""
 _APPLIED_POLL_S: Final = 0.01
 """The image tells nobody when it comes."""
 

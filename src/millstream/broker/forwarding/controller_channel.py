@@ -43,6 +43,7 @@ FORWARDING_TIMEOUT_MS: Final = 60_000
 _RETRY_S: Final = 0.05
 """Ours: an election takes many of them."""
 _SIZE_BYTES: Final = 4
+"""Of the int32 before a message on the wire, which is none of an envelope."""
 _OF_SESSIONS: Final = {ApiKey.BROKER_HEARTBEAT, ApiKey.BROKER_REGISTRATION}
 _ASK_AGAIN: Final = (NotController, NetworkException)
 

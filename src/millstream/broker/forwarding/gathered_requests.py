@@ -16,7 +16,7 @@ from millstream.errors import MillstreamError
 from millstream.model import BrokerId
 
 TOGETHER_MAX: Final = 500
-"""Asked in one request, so that its answer is no long work for either side."""
+"""Ours: asked in one request, so that its answer is no long work for either side."""
 
 ItemT = TypeVar("ItemT")
 AnswerT = TypeVar("AnswerT")

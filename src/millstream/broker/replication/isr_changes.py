@@ -30,7 +30,7 @@ from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
 _PER_TURN: Final = 200
-"""Asked for in some two milliseconds; after a kill all partitions of a node recover at once."""
+"""Ours: asked for in some two milliseconds; after a kill all partitions of a node recover at once."""
 
 
 class _Asked(NamedTuple):

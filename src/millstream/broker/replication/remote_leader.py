@@ -34,10 +34,10 @@ from millstream.replication.fetch_plan import FollowedKey, SessionFetch
 
 LATEST: Final = -1
 EARLIEST: Final = -2
-_BRIEF_WAIT_MS: Final = 5
-"""A sync takes about as long. Partitions that come back from one are not kept longer, and an idle
-leader is asked no more often."""
 """Times that ListOffsets takes for the end and the start of a log."""
+_BRIEF_WAIT_MS: Final = 5
+"""Ours: a sync takes about as long. Partitions that come back from one are not kept longer, and an idle
+leader is asked no more often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,9 @@ from millstream.replication.partition import Partition
 
 _LOGGER = logging.getLogger(__name__)
 _ID_BYTES_USED: Final = 4
+"""Of a topic's id, which is chance: more spread no better."""
 _NAMED_MAX: Final = 20
-"""Partitions in one line of the log; a broker that comes back fetches thousands."""
+"""Ours: partitions in one line of the log; a broker that comes back fetches thousands."""
 
 
 class _Place(NamedTuple):

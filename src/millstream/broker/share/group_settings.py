@@ -15,6 +15,7 @@ from millstream.metadata.group_config import group_config
 from millstream.protocol.enums import ConfigResourceType
 
 _KNOWN_MAX: Final = 10_000
+"""Ours: groups whose settings are kept at hand; of more they are read anew."""
 
 
 @dataclass(frozen=True, slots=True)

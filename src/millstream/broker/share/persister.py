@@ -38,6 +38,7 @@ _LOGGER = logging.getLogger(__name__)
 _ATTEMPTS: Final = 6
 """Ours: with pauses that double, 0.6 s in all."""
 _FIRST_PAUSE_S: Final = 0.02
+"""Ours: the topic of the coordinator takes about as long."""
 _NOT_READY: Final = (CoordinatorNotAvailable, CoordinatorLoadInProgress, NotCoordinator)
 
 AnswerT = TypeVar("AnswerT")

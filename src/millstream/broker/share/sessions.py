@@ -180,4 +180,5 @@ def check_group_id(group_id: str | None) -> str:
 
 
 _MEMBER_ID_CHARACTERS_MAX: Final = 36
+"""Kafka's: a uuid with its dashes."""
 ShareSessionPartitions = Sequence[tuple[ShareSessionPartition, str | None]]

@@ -26,7 +26,7 @@ from millstream.model import TopicPartition
 from millstream.records.control import TransactionMarker
 
 _WAITING_MAX: Final = 100
-"""Markers of one transaction that wait for the disk or the replicas at the same time; the
+"""Ours: markers of one transaction that wait for the disk or the replicas at the same time; the
 others are written after them."""
 
 

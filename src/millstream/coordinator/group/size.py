@@ -35,6 +35,7 @@ AT_ONCE: Final = 1_000
 OFFSETS_AT_ONCE: Final = 500
 """Looked at, and deleted, in some milliseconds."""
 _REMEMBERED_MAX: Final = 10_000
+"""Ours: a megabyte or so, whatever names clients make up."""
 
 
 def has_many_offsets(offsets: OffsetStore, group_id: str) -> bool:

@@ -20,9 +20,9 @@ from millstream.errors import CoordinatorLoadInProgress
 from millstream.protocol.enums import TransactionState
 
 _TOMBSTONES_MAX: Final = 1_000
-"""In one append, so that others get their turn."""
+"""Ours: in one append, so that others get their turn."""
 _EXPIRY_PAUSE_MS: Final = 100
-"""Between two batches of tombstones."""
+"""Ours: between two batches of tombstones."""
 
 
 def resume(context: TransactionContext) -> None:

@@ -32,8 +32,10 @@ from millstream.security.sasl_oauthbearer import OAuthBearerClient
 from millstream.security.sasl_scram import ScramClient
 
 _NONCE_BYTES = 24
+"""Ours: 32 printable characters of chance, with more than the 128 bits that nobody guesses (RFC 5802 names no size)."""
 _EARLIEST, _SPREAD = 0.85, 0.10
-"""Authenticate again after 85 to 95 % of the session, so that clients do not move in step."""
+"""Authenticate again after 85 to 95 % of the session, so that clients do not move in step: Java's window
+(`SaslClientAuthenticator`)."""
 
 
 class SaslAuthenticator:

@@ -18,7 +18,8 @@ from millstream.runtime import Clock, Random
 from millstream.security.sasl_oauthbearer import OAuthBearerToken, unsecured_token
 
 _USED_FRACTION = 0.8
-"""A token is fetched anew after four fifths of its life, as Java's clients do."""
+"""A token is fetched anew after four fifths of its life, as Java's clients do
+(`sasl.login.refresh.window.factor`)."""
 
 
 class BearerTokens:

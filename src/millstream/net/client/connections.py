@@ -18,7 +18,8 @@ from millstream.net.client.tasks import TaskScope
 from millstream.runtime import Random
 
 _STAGGER_SECONDS = 0.3
-"""How long one bootstrap address may stay silent before the next one is tried beside it."""
+"""Ours: so long may one bootstrap address stay silent before the next one is tried beside it. The quarter of a second
+of RFC 8305 (happy eyeballs), and a round trip round the world."""
 
 
 class Lane(Enum):

@@ -12,7 +12,7 @@ from millstream.net.client.core.addresses import Address
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
-# X509_V_ERR_ numbers of OpenSSL
+# X509_V_ERR_ numbers of OpenSSL (x509_vfy.h): the ssl module gives no names to them
 _NOT_YET_VALID, _EXPIRED = 9, 10
 _UNKNOWN_ISSUER = frozenset({2, 18, 19, 20, 21})
 _OTHER_HOST = frozenset({62, 64})

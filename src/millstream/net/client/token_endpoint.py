@@ -21,8 +21,12 @@ from millstream.runtime import Clock, Random
 from millstream.security.sasl_oauthbearer import OAuthBearerToken, expiry_ms
 
 _ANSWER_BYTES_MAX = 1024 * 1024
+"""Ours: a token has some kilobytes, and an address that was mistyped may have a film."""
 _ATTEMPTS_MAX = 5
+"""Ours: with pauses that double from `sasl_login_retry_backoff_ms`, 1.5 s in all. (Java's tries until
+`sasl.login.retry.backoff.max.ms` has passed in all, 10 s.)"""
 _TRY_AGAIN = frozenset({408, 429, *range(500, 600)})
+"""What RFC 9110 and 6585 say may pass by itself."""
 
 
 async def fetch_token(

@@ -20,11 +20,11 @@ _LOGGER = logging.getLogger(__name__)
 _AGAIN_MS: Final = 600_000
 """What goes on is told again after ten minutes, as failures are (`failure_log`)."""
 _LINES_MAX: Final = 100
-"""In that time."""
+"""Ours: in that time."""
 _LINES_OF_HOST_MAX: Final = 5
-"""So one client that makes up reasons takes no line from others."""
+"""Ours: so one client that makes up reasons takes no line from others."""
 _REMEMBERED_MAX: Final = 1_000
-"""Addresses with their reasons; of more than that the oldest is forgotten, and told again."""
+"""Ours: addresses with their reasons; of more than that the oldest is forgotten, and told again."""
 
 
 @dataclass(slots=True)

@@ -33,14 +33,15 @@ from millstream.quoting import shortened
 
 _LOGGER = logging.getLogger(__name__)
 _READ_BYTES_PER_TURN: Final = 1024 * 1024
-"""Of a request that is not complete."""
+"""Ours: of a request that is not complete; half a millisecond as measured, from a client on the
+same machine."""
 _UNSENT_BYTES_PER_TURN: Final = 64 * 1024
-"""Of answers that leave together."""
+"""Ours: of answers that leave together; more would gain nothing, as a system call costs little beside so many bytes."""
 _LAST_ANSWER_S: Final = 0.05
-"""From a last answer to the end of its connection: longer than a client on a busy machine takes to read it by
+"""Ours: from a last answer to the end of its connection: longer than a client on a busy machine takes to read it by
 itself."""
 _UNTOLD_BYTES_MAX: Final = 4096
-"""Small requests are not worth the telling."""
+"""Ours: small requests are not worth the telling. What is not told is no more than this for each connection."""
 
 
 class ConnectionOwner(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 _EVENTS_PER_WAKE_UP: Final = 64
-"""The rest comes with the next turn of the loop."""
+"""Ours: the rest comes with the next turn of the loop."""
 
 
 class HangUps:

@@ -11,6 +11,7 @@ from millstream.config_fields import from_keys
 from millstream.errors import ConfigError
 
 _UNLIMITED: Final = (1 << 63) - 1
+"""More bytes than there are: `queued.max.request.bytes` of -1, which is Kafka's default."""
 
 
 def connection_overrides(text: str) -> dict[str, int]:

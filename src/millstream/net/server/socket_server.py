@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
+"""As asyncio's servers."""
 _HANDSHAKES_PAUSE_S = 0.01
 """A young handshake of an honest client is over by then, or one of another is old enough to make room. At
 2,000 a second the default backlog of 50 holds who comes in the meantime; whom it cannot hold tries again
@@ -50,6 +51,7 @@ _STRANGERS_MS: Final = 3_000
 """A login that takes longer makes room where connections are too many: an honest one needs five round trips
 and a tenth of a second of work."""
 _STRANGERS_PAUSE_S: Final = 0.05
+"""Ours: so often somebody who waits looks whether one of them has had its time."""
 _EXPELLED_MAX: Final = 1_000
 """Connections that came too fast from their address and wait to be closed; of more, the oldest is closed at
 once. They cost a descriptor."""

@@ -18,6 +18,7 @@ PIECE_BYTES: Final = 64 * 1024
 """Four records of TLS: 16 KiB cost a system call each, and what is in work of one piece is held in memory by
 OpenSSL."""
 _UNREAD_BYTES_MAX: Final = 64 * 1024
+"""Ours: more than the first requests of a client take."""
 
 
 class TlsSocket:

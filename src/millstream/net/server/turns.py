@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 TURN_S: Final = 0.001
-"""Of one connection; a request that takes longer is a turn of its own."""
+"""Ours: of one connection; a request that takes longer is a turn of its own."""
 ROUND_S: Final = 0.004
-"""Of all of them, before others are served."""
+"""Ours: of all of them, before others are served (docs/adr/0010)."""
 
 
 class TurnTaker(Protocol):

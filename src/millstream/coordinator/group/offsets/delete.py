@@ -24,6 +24,7 @@ from millstream.protocol.generated.offset_delete import (
 )
 
 _RETRY_MS: Final = 1_000
+"""Ours: nobody waits for it, and replicas that are missing are back no sooner."""
 
 
 def start_to_forget(context: GroupContext) -> None:

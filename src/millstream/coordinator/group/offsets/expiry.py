@@ -18,8 +18,9 @@ from millstream.coordinator.group.offsets.store import StoredOffset
 from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 TOMBSTONES_MAX: Final = 1_000
+"""Ours: in one append, so that others get their turn."""
 _PAUSE_MS: Final = 100
-"""Between two batches of tombstones."""
+"""Ours: between two batches of tombstones."""
 
 
 def start_timer(context: GroupContext) -> None:

@@ -24,6 +24,7 @@ from millstream.protocol.generated.group_records import (
 )
 
 _TOPICS_TOLD_MAX: Final = 3
+"""Ours: a sentence that a person reads."""
 _BROKER_DEFAULT: Final = -1
 
 

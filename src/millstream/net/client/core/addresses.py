@@ -7,6 +7,7 @@ from typing import NamedTuple
 from millstream.errors import ConfigError
 
 DEFAULT_PORT = 9092
+"""That of Kafka's own `config/server.properties`."""
 
 
 class Address(NamedTuple):

@@ -16,6 +16,7 @@ from millstream.protocol.api import VERSIONS, ApiKey, Message
 from millstream.protocol.frames import Piece, decode_response, encode_request
 
 _CORRELATION_ID_MASK = 0x7FFFFFFF
+"""Ids are int32 and never negative, as Java's: it begins again at 0."""
 
 
 @dataclass(slots=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 SILENT_MS: Final = 1_000
-"""How long connecting may take before it is mentioned."""
+"""Ours: so long may connecting take before it is mentioned. A lost packet is sent again within it (RFC 6298)."""
 _FAILURES_BEFORE_FIRST: Final = 2
-"""One failure is no news."""
+"""Ours: one failure is no news."""
 _AGAIN_MS: Final = 60_000
-"""An outage is told once a minute, however often it is tried."""
+"""Ours: an outage is told once a minute, however often it is tried."""
 
 
 @dataclass(slots=True)
