@@ -43,7 +43,7 @@ from millstream.model import Offset, ProducerId
 from millstream.runtime import Instant
 
 QUEUE_OPERATIONS_MAX: Final = 10_000
-"""Ours: Kafka has no bound. They are some hundred milliseconds of work; who comes later would wait for more than that."""
+"""Ours: Kafka has no bound, and clients choose how many wait. Whoever comes beyond it is told to ask again."""
 
 
 class Shard(Protocol):

@@ -15,7 +15,8 @@ RECEIVE_BUFFER_BYTES = 64 * 1024
 _SIZE_BYTES = 4
 """Of the int32 before each message of Kafka's protocol."""
 _TRUST_FACTOR = 32
-"""Ours: a frame's buffer grows by as much as this many times what has arrived: a size alone must not make us allocate."""
+"""Ours: a frame's buffer grows by as much as this many times what has arrived. A size alone must not
+make us allocate."""
 _PIECE_BYTES = 1024 * 1024
 """Ours: it grows by no more than a piece, or doubles, for it is copied each time."""
 _GROWTH = memoryview(bytes(9 * 1024 * 1024))

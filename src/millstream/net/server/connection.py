@@ -140,8 +140,6 @@ class ServerConnection:
         """Whether some are of a request that is not complete."""
         self._held_unsent_bytes = 0
         self._reading = False
-        self._waits_for_memory = False
-        """It would be read, but requests take too much memory."""
         self._pause: asyncio.TimerHandle | None = None
         """Ends the wait for a quota: until then no request is started, and none is read that could not be started."""
         self._writing = False
@@ -160,7 +158,9 @@ class ServerConnection:
     def is_half_received(self) -> bool:
         """Whether only a part of a request has arrived, though it is read."""
         return (
-            not self._receiver.between_frames and not self._waits_for_memory and self._wants_bytes()
+            not self._receiver.between_frames
+            and not self._owner.request_memory.is_waiting(self)
+            and self._wants_bytes()
         )
 
     @property
@@ -255,7 +255,6 @@ class ServerConnection:
 
         The time for a request to be complete begins anew: nobody has looked what its client has sent.
         """
-        self._waits_for_memory = False
         self._read_if_wanted()
         self._owner.on_active(self)
 
@@ -265,7 +264,6 @@ class ServerConnection:
             return
         memory = self._owner.request_memory
         if memory.is_short and memory.must_wait(self, not self._receiver.between_frames):
-            self._waits_for_memory = True
             self._stop_reading()
             self._owner.on_active(self)
             return

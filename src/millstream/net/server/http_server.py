@@ -30,7 +30,8 @@ CONNECTIONS_MAX: Final = 32
 HEAD_BYTES_MAX: Final = 8 * 1024
 """As other servers take (Apache's, nginx's)."""
 _REQUEST_TIMEOUT_S: Final = 10
-"""Ours: of the handshake, and once more of the request. A probe has given up by then (Kubernetes: 1 s, Prometheus: 10 s)."""
+"""Ours: of the handshake, and once more of the request. A probe has given up by then
+(Kubernetes: 1 s, Prometheus: 10 s)."""
 _RESPONSE_TIMEOUT_S: Final = 60
 """Ours: the metrics of thousands of partitions over a slow line."""
 _NOT_MADE: Final = b"this page could not be made; the log of the node says why\n"

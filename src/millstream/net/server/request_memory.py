@@ -56,6 +56,10 @@ class RequestMemory:
         self._waiting[holder] = in_request
         return True
 
+    def is_waiting(self, holder: Holder) -> bool:
+        """Whether `holder` was told to read no more, and has not been called back."""
+        return holder in self._waiting
+
     def forget(self, holder: Holder) -> None:
         """Forgets a connection that is gone, and the bytes it held."""
         self._waiting.pop(holder, None)

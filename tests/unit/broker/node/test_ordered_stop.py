@@ -76,10 +76,13 @@ async def test_nothing_is_started_any_more_once_a_task_has_failed() -> None:
         finally:
             tasks.start(asyncio.sleep(0), "one more")
 
-    with pytest.raises(ExceptionGroup) as failed:
+    async def live() -> None:
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             tasks.start(ask_for_more(tasks), "busy")
             await asyncio.sleep(0)
             tasks.start(fail(), "failing")
+
+    with pytest.raises(ExceptionGroup) as failed:
+        await live()
     assert [str(each) for each in failed.value.exceptions] == ["bug"]

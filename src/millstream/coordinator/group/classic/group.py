@@ -13,9 +13,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.coordinator.group.classic.member import ClassicGroupMember, JoinSettings
+from millstream.coordinator.group.classic.member import (
+    CONSUMER_PROTOCOL_TYPE,
+    ClassicGroupMember,
+    JoinSettings,
+    topics_in,
+)
 from millstream.coordinator.group.classic.state import TRANSITIONS
-from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, topics_in
 from millstream.coordinator.group.group import (
     BaseTimestamp,
     Committer,

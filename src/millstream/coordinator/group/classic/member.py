@@ -1,13 +1,19 @@
-"""One member of a classic group: who it is, what it can speak, and which of its requests wait."""
+"""One member of a classic group: who it is, what it can speak, and which of its requests wait.
+
+Also what it subscribes to, as far as its metadata can be read. That belongs to the clients: a coordinator reads it for
+one purpose, not to expire offsets in use, and must survive anything in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sized
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 from millstream.coordinator.result import Token
-from millstream.errors import InvalidRequest
+from millstream.errors import InvalidRequest, ProtocolError
+from millstream.protocol.generated.consumer_protocol import ConsumerProtocolSubscription
 from millstream.runtime import Random
 
 BYTES_OF_A_MEMBER: Final = 1_000
@@ -96,3 +102,24 @@ def new_member_id(random: Random, prefix: str) -> str:
     digits = raw.hex()
     groups = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
     return f"{prefix}-{'-'.join(groups)}"
+
+
+CONSUMER_PROTOCOL_TYPE: Final = "consumer"
+_VERSION_BYTES: Final = 2
+
+
+def topics_in(subscriptions: Iterable[bytes]) -> AbstractSet[str]:
+    """Returns the topics of subscriptions. Empty also when one of them is no subscription."""
+    try:
+        return {topic for metadata in subscriptions for topic in _read(metadata).topics}
+    except ProtocolError:
+        return frozenset()
+
+
+def _read(metadata: bytes) -> ConsumerProtocolSubscription:
+    """Raises ProtocolError.
+
+    Every version begins as version 0, topics first, and clients are known to send less than they claim.
+    """
+    subscription, _ = ConsumerProtocolSubscription.decode(memoryview(metadata), _VERSION_BYTES, 0)
+    return subscription

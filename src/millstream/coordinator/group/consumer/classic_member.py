@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from millstream.coordinator.group.classic.member import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.classic.responses import join_error
-from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.config import MigrationPolicy
 from millstream.coordinator.group.consumer import sessions
 from millstream.coordinator.group.consumer.embedded_protocol import (

@@ -12,12 +12,15 @@ import logging
 from collections.abc import Collection, Mapping
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicGroupMember, JoinSettings
+from millstream.coordinator.group.classic.member import (
+    CONSUMER_PROTOCOL_TYPE,
+    ClassicGroupMember,
+    JoinSettings,
+)
 from millstream.coordinator.group.classic.rebalance import begin_again, fail_waiting_syncs
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.responses import join_error
 from millstream.coordinator.group.classic.sessions import cancel_join_timer, cancel_sync_timer
-from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.consumer import records
 from millstream.coordinator.group.consumer.embedded_protocol import (
     read_assignment,
