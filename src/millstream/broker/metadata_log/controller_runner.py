@@ -300,7 +300,11 @@ class ControllerRunner:
         """The first commit of an epoch covers everything before it: what a new controller must know is in the image."""
         controller = self._controller = Controller(self._image, self._settings, epoch)
         result = plan_activation(self._context(controller), self._loader.transaction_open)
-        self._append(controller, result.records)
+        try:
+            self._append(controller, result.records)
+        except NotController:
+            # While much was applied the quorum has learned of another leader. It says so once that is on the disk.
+            self._controller = None
 
     def _context(
         self, controller: Controller, caller: RequestContext | None = None

@@ -152,6 +152,22 @@ async def test_requests_are_handled_one_after_the_other_and_answered_when_commit
     assert sorted(log.runner.image.topics.by_name) == ["a", "b"]
 
 
+async def test_a_leader_that_has_learned_of_another_one_before_it_told_so_does_not_begin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It learns that while a thread replays what it had to apply; the epoch is brought to the disk first."""
+    log = Log()
+
+    def refuse(records: Sequence[bytes], epoch: LeaderEpoch) -> int:
+        raise NotController("this node does not lead the metadata quorum")
+
+    monkeypatch.setattr(log, "propose", refuse)
+    log.runner.handle_leader_change(LEADING)
+    log.end = 1
+    log.runner.handle_commit(MetadataBatch(0, 0, 1, [NoOpRecord()]))
+    assert not log.runner.leads()
+
+
 async def test_nobody_overtakes_a_request_that_is_planned_in_a_thread(log: Log) -> None:
     """Nor does it hold the loop: it is at work when others have had their turn."""
     before = log.end
