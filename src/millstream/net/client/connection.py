@@ -139,7 +139,8 @@ class Connection:
 
         Requests go out in the order of the calls. One that must wait, because the broker throttles us or wants us to
         authenticate again, is timed from when it is sent. A cancelled caller leaves the connection usable: the answer
-        is dropped when it comes. One that does not come ends the connection all the same.
+        is dropped when it comes. One that does not come ends the connection all the same, and so does a caller that is
+        cancelled while it authenticates again: nobody knows how far the broker has got with that.
         """
         version = self.versions.choose(key, version_max)
         async with self._turn:
@@ -298,10 +299,10 @@ class Connection:
         correlation_id, response = self._state.receive(frame)
         self._answers += 1
         self._last_used = self._loop.time()
-        waiter = self._waiters.pop(correlation_id)
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         if throttle_ms > 0:
             self._note_throttle(self._last_used + throttle_ms / 1000)
+        waiter = self._waiters.pop(correlation_id)
         waited_ms = (self._last_used - waiter.sent) * 1000
         self._options.traffic.record_answer(self.address, waiter.key, waited_ms)
         waiter.take(response, None)
