@@ -32,8 +32,10 @@ class GlobalStores:
         self._lock = lock
         self._tasks: list[GlobalTask] = []
         self._turn = asyncio.Lock()
-        self._rounds = 0
-        """Catching up has begun so often."""
+        self._begun = 0
+        """The number of the last round of catching up that was begun."""
+        self._done = 0
+        """The number of the last one that has come to its end."""
 
     @classmethod
     async def open(cls, spec: TaskSpec, environment: TaskEnvironment) -> GlobalStores:
@@ -83,13 +85,16 @@ class GlobalStores:
 
         Raises DataLoss, and what functions of the application raise; the stores are then as they were.
         """
-        asked = self._rounds
+        asked = self._begun
         async with self._turn:
-            if self._rounds > asked:
-                return  # another caller has looked since
-            self._rounds += 1
+            # Another caller may have begun a round since, and may have failed in it or been cancelled: only one that has
+            # come to its end has seen what stood there.
+            if self._done > asked:
+                return
+            self._begun = number = self._begun + 1
             for task in self._tasks:
                 await task.catch_up()
+            self._done = number
 
     async def close(self) -> None:
         """Closes the stores and gives their directory free. Idempotent."""

@@ -65,14 +65,14 @@ class GlobalTask:
         try:
             marker = stored_marker(task)
             why = _why_unusable(marker, logs, environment.clock.now().wall_ms)
-            if why is not None:
-                _LOGGER.warning("global stores %s are deleted and read anew: %s", _names(task), why)
-                await environment.in_kernel(task.close)
-                await environment.in_kernel(lambda: shutil.rmtree(spec.stores_path(_PARTITION)))
-                task, marker = await _opened(spec, environment), None
         except BaseException:
-            await environment.in_kernel(task.close)
+            await environment.close_in_kernel(task.close)
             raise
+        if why is not None:
+            _LOGGER.warning("global stores %s are deleted and read anew: %s", _names(task), why)
+            await environment.close_in_kernel(task.close)
+            await environment.in_kernel(lambda: shutil.rmtree(spec.stores_path(_PARTITION)))
+            task, marker = await _opened(spec, environment), None
         return cls(spec, environment, task, marker)
 
     @property
@@ -97,7 +97,7 @@ class GlobalTask:
 
     async def close(self) -> None:
         self._dropped_log.close()
-        await self._environment.in_kernel(self._task.close)
+        await self._environment.close_in_kernel(self._task.close)
 
     async def _read(self, tp: TopicPartition, end: int) -> int:
         start = self._offsets.get(str(tp))

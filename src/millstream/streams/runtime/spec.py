@@ -189,6 +189,17 @@ class TaskEnvironment:
         """Does the same also where the caller is cancelled meanwhile: what is not closed stays locked."""
         return await asyncio.shield(self.kernel_call(work))
 
+    async def close_in_kernel(self, close: Callable[[], None] | None) -> None:
+        """Closes what is open there, behind all that was begun before, also where the caller is cancelled meanwhile.
+
+        None: it is being closed already, which is waited for.
+        """
+        await self.surely_in_kernel(_do_nothing if close is None else close)
+
     def kernel_call(self, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
         """Has the kernel do something, and returns at once."""
         return asyncio.get_running_loop().run_in_executor(self.kernel, work)
+
+
+def _do_nothing() -> None:
+    """Comes to its turn after all that was begun before."""

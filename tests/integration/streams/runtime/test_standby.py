@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from millstream.streams.queries import KeyQuery, StateQueryRequest
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from tests.integration.streams.runtime.world import Crash, World
@@ -167,3 +171,40 @@ async def test_a_standby_of_a_changelog_that_was_made_anew_begins_anew(
             assert await again.catch_up(PLENTY) == 0
     assert "are deleted and restored" in caplog.text
     assert "was made anew" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        pytest.param((0, 4), id="its end was cut off"),
+        pytest.param((12, 20), id="records that the copy lacks are gone"),
+    ],
+)
+async def test_a_standby_whose_changelog_does_not_go_on_where_it_is_begins_anew(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: tuple[int, int]
+) -> None:
+    """It would pass over what stands there now, and the task that finds its rows could not tell."""
+    start, end = held
+    await count(world, "aabbcc")
+    async with elsewhere(world, tmp_path / "there") as there, standby_of(there) as standby:
+        await standby.catch_up(PLENTY)
+        logs = TaskClients.logs
+
+        async def changed(
+            clients: TaskClients, topics: Iterable[str], partition: int
+        ) -> dict[str, ReadableLog]:
+            found = await logs(clients, topics, partition)
+            return {name: replace(log, start=start, end=end) for name, log in found.items()}
+
+        monkeypatch.setattr(TaskClients, "logs", changed)
+        with pytest.raises(DataLoss, match=f"holds {start} to {end}"):
+            await standby.catch_up(PLENTY)
+        await standby.close()
+        async with standby_of(there) as again:
+            await again.open()
+            assert again.restored_to == {}
+            stored = await again.query(
+                StateQueryRequest(next(iter(world.topology.stores)), KeyQuery("a"))
+            )
+            assert stored is not None
+            assert stored.value is None

@@ -311,8 +311,7 @@ class ActiveTask:
         """
         task, self._task = self._task, None
         try:
-            if task is not None:
-                await self._environment.in_kernel(task.close)
+            await self._environment.close_in_kernel(None if task is None else task.close)
         finally:
             await self._clients.release(self._producer)
 

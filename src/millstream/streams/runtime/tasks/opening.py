@@ -70,7 +70,7 @@ async def _made(make: Callable[[], _Task], environment: TaskEnvironment) -> _Tas
         return await uninterrupted(making)
     except asyncio.CancelledError:
         if making.exception() is None:
-            await environment.in_kernel(making.result().close)
+            await environment.close_in_kernel(making.result().close)
         raise
 
 

@@ -119,6 +119,7 @@ class StandbyTask:
         self._topic_ids = topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         left, read = 0, 0
         for topic, restored_to in task.state.restore_positions().items():
+            self._require_whole(topic, restored_to, logs[topic])
             first = max(restored_to or 0, self.restored_to.get(topic, 0), logs[topic].start)
             end = max(first, min(logs[topic].end, first + records_max))
             if first < end:
@@ -131,6 +132,22 @@ class StandbyTask:
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
             self._environment.observe(StandbyStep.UPDATED, self.id)
         return left
+
+    def _require_whole(self, topic: str, restored_to: int | None, log: ReadableLog) -> None:
+        """Raises DataLoss for a changelog in which the rows do not go on: its end was cut off, or records that they
+        lack are gone.
+
+        They would pass over what stands there now, and the task that finds them could not tell.
+        """
+        seen = max(restored_to or 0, self.restored_to.get(topic, 0))
+        if (
+            seen == 0 or topic in self._spec.sources
+        ):  # a source ends where the task is, which may be set back
+            return
+        if not log.start <= seen <= log.end:
+            raise DataLoss(
+                f"topic {topic} holds {log.start} to {log.end}, and the standby stores of it were restored up to {seen}"
+            )
 
     async def _go_back(self, task: StandbyStores) -> None:
         """Keeps the rows that the task finds where it goes on, at the last commit: changelogs are
@@ -153,7 +170,7 @@ class StandbyTask:
     async def close(self) -> None:
         """Closes the stores. What a cancelled call has begun in the kernel has ended then."""
         task, self._task = self._task, None
-        await self._environment.surely_in_kernel(_do_nothing if task is None else task.close)
+        await self._environment.close_in_kernel(None if task is None else task.close)
 
     def _queried(self, request: StateQueryRequest) -> QueryResult | None:
         """Asks the stores, in the kernel, where they are closed after they were taken from here."""
@@ -222,10 +239,6 @@ class StandbyTask:
             await self._environment.in_kernel(partial(_put, task, topic, rows))
             read += rows.num_rows
         return read
-
-
-def _do_nothing() -> None:
-    """Comes to its turn after all that was begun before."""
 
 
 def _put(task: StandbyStores, topic: str, rows: pa.RecordBatch) -> None:

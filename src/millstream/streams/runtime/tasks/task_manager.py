@@ -220,22 +220,35 @@ class TaskManager(Generic[KeyT]):
         commit: Callable[[KeyT, ActiveTask], Awaitable[None]] | None,
     ) -> None:
         """Closes a task, and commits it before where that is wanted. Closes it also where the caller is cancelled."""
-        if restoring is not None:
-            # It may have ended just now: then the task that it has opened is closed below.
-            restoring.cancel()
-            await asyncio.gather(restoring, return_exceptions=True)
         was_running = task.state is TaskLifeState.RUNNING and not task.is_standby
-        task.suspend()
         try:
+            if restoring is not None:
+                # It may have ended just now: then the task that it has opened is closed below.
+                await _end(restoring)
+            task.suspend()
             if was_running and commit is not None:
                 await commit(key, task.running)
-        except MillstreamError as error:
+        except Exception as error:
+            if not (isinstance(error, MillstreamError) or is_retriable(error)):
+                raise
             _LOGGER.warning(
                 "%s task [%s] was given up uncommitted: %s", self._log_prefix, task.id, error
             )
         finally:
             self.closed += was_running
             await task.close()
+
+
+async def _end(work: asyncio.Task[None]) -> None:
+    """Cancels work and waits for its end, also where the caller is cancelled meanwhile: what it has opened is closed by
+    then, or is there to be closed.
+    """
+    work.cancel()
+    try:
+        await asyncio.wait({work})
+    except asyncio.CancelledError:
+        await asyncio.wait({work})
+        raise
 
 
 def _level(error: Exception) -> int:

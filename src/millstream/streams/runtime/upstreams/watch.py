@@ -321,7 +321,9 @@ class UpstreamWatch:
 
     def _ask(self) -> None:
         """Has a look begin, unless one is under way."""
-        if self._looking is None and self._members:
+        # One whose thread has ended before it came to its first step has not said that it is over.
+        is_under_way = self._looking is not None and not self._looking.done()
+        if not is_under_way and self._members:
             member = next(iter(self._members.values()))
             self._looking = member.scope.start(self._look(member), "looking at upstream tasks")
 

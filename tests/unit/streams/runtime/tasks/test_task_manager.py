@@ -152,3 +152,37 @@ async def test_a_task_that_is_given_up_while_it_is_restored_leaves_nothing_open(
     await host.manager.close(("a",), None)
     assert host.trace == ["starts as RESTORING", "closed as SUSPENDED"]
     assert (host.manager.is_settled, host.manager.created) == (True, 0)
+
+
+async def test_a_task_that_has_just_been_restored_is_closed_also_where_the_closing_is_cancelled() -> (
+    None
+):
+    host = Host()
+    task = host.manager.create("a", spec(), 0)
+    host.manager.begin_restoring("a")
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert task.active is not None
+    closing = asyncio.ensure_future(host.manager.close(("a",), None))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert host.trace == ["starts as RESTORING", "closed as SUSPENDED"]
+
+
+@pytest.mark.parametrize("error", [TimeoutError("no answer"), ConnectionResetError("no broker")])
+async def test_a_last_commit_that_the_network_prevents_is_no_failure_of_the_host(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = Host()
+    host.manager.create("a", spec(), 0)
+    await host.manager.restore("a")
+
+    async def commit(_key: str, _: ActiveTask) -> None:
+        raise error
+
+    await host.manager.close(("a",), commit)
+    assert host.trace[-1] == "closed as SUSPENDED"
+    assert f"host task [0_0] was given up uncommitted: {error}" in caplog.text

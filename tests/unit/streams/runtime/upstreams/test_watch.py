@@ -389,3 +389,18 @@ def test_in_another_process_it_begins_anew() -> None:
     watch = UpstreamWatch()
     watch.follow(FLOW)
     assert pickle.loads(pickle.dumps(watch)).origin_times(0) == {}
+
+
+async def test_a_look_that_ends_with_its_thread_before_it_began_holds_up_nobody() -> None:
+    first, second = Thread(), Thread()
+    async with watching(first) as watch:
+        watch.join("2", lambda: second.tasks, second.look, second.scope)
+        waiting = WaitingInput(R0)
+        watch.reached(waiting, 1, 0)
+        watch.leave("1")
+        await first.scope.close()
+        assert first.asked == []
+        watch.reached(waiting, 1, 0)
+        await second.begun(1)
+        watch.leave("2")
+        await second.scope.close()
