@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from millstream.streams.runtime.snapshots.description import DESCRIPTION, Description, NoSnapshot
 from millstream.streams.runtime.snapshots.files import SnapshotDirectory
+from millstream.streams.runtime.snapshots.tasks import remove_leftovers
 from millstream.streams.runtime.steps import SnapshotStep
 from millstream.streams.runtime.stored_state import StoredState, StoreMarker
 
@@ -202,3 +205,27 @@ def test_what_is_no_snapshot_is_left_aside_with_a_reason(
     assert offsets(directory) == [1]
     assert f"{newest} is left aside" in caplog.text
     assert why in caplog.text
+
+
+def test_no_part_of_a_checkpoint_that_is_removed_while_it_is_copied_passes_for_a_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task comes back before the copier has come to its last checkpoint."""
+    stores = tmp_path / "in_0"
+    checkpoint = database(tmp_path / "in_0.checkpoint-1", ROWS)
+    directory = SnapshotDirectory(tmp_path / "shared")
+    remove, copied = shutil.rmtree, list[Path]()
+
+    def remove_step_by_step(path: Path, *, ignore_errors: bool = False) -> None:
+        if not copied:
+            copied.append(path)
+            (path / "000009.sst").unlink()
+            with suppress(OSError):
+                directory.write(checkpoint, state(7))
+        remove(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", remove_step_by_step)
+    remove_leftovers(stores)
+    assert copied
+    assert directory.newest_first() == []
+    assert [each.name for each in tmp_path.iterdir()] == ["shared"]

@@ -14,6 +14,7 @@ import secrets
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,7 @@ from millstream.streams.state.storage.factory import RocksTaskStores
 
 _CHECKPOINT: Final = ".checkpoint-"
 _FETCHED: Final = ".fetched-"
+_GONE: Final = ".gone-"
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -145,10 +147,17 @@ def fetch_newest(
 
 
 def remove_leftovers(stores_path: Path) -> None:
-    """Removes what a process that has died has left beside the stores of a task."""
+    """Removes what a process that has died has left beside the stores of a task.
+
+    In this process the copier may have yet to come to a checkpoint of the task as it was before, or be at it. So the name
+    goes first: it copies all files or finds an error, and no part of them passes for a snapshot.
+    """
     for kind in (_CHECKPOINT, _FETCHED):
-        for each in stores_path.parent.glob(f"{glob.escape(stores_path.name)}{kind}*"):
-            shutil.rmtree(each, ignore_errors=True)
+        for each in _all_beside(stores_path, kind):
+            with suppress(FileNotFoundError):  # the copier has done with it
+                each.rename(_beside(stores_path, _GONE))
+    for each in _all_beside(stores_path, _GONE):
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def _found(directory: SnapshotDirectory) -> list[StoreSnapshot]:
@@ -157,6 +166,10 @@ def _found(directory: SnapshotDirectory) -> list[StoreSnapshot]:
     except OSError as error:
         _LOGGER.warning("there are no snapshots to begin with: %s", error)
         return []
+
+
+def _all_beside(stores_path: Path, kind: str) -> list[Path]:
+    return list(stores_path.parent.glob(f"{glob.escape(stores_path.name)}{kind}*"))
 
 
 def _beside(stores_path: Path, kind: str) -> Path:
