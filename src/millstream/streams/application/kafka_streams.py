@@ -274,7 +274,9 @@ class KafkaStreams:
         loop = asyncio.get_running_loop()
         try:
             process_id = await uninterrupted(loop.run_in_executor(None, self._directory.lock))
-        except BaseException:
+        except (
+            asyncio.CancelledError
+        ):  # what fails has locked nothing, and a `clean_up` under way may have the lock
             self._directory.unlock()
             raise
         self._closers.callback(self._directory.unlock)
@@ -461,8 +463,9 @@ class KafkaStreams:
             return ProcessStreamThread(
                 name, self._pickled, self._on_thread_change, self._answer, self.request_close
             )
-        stores = None if self._global_thread is None else self._global_thread.stores
-        return StreamThread(name, self._application, stores, self._on_thread_change, self._answer)
+        thread = StreamThread(name, self._application, self._on_thread_change, self._answer)
+        thread.global_stores = None if self._global_thread is None else self._global_thread.stores
+        return thread
 
     def _cache_share(self, threads: int) -> int:
         """Returns what the caches of one of so many threads may hold. As in Kafka Streams that of global stores counts as one."""

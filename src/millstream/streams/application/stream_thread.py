@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from millstream.clients import Admin
 from millstream.net.client.tasks import TaskScope
-from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.application.group.classic.source_topics import SourceTopics
-from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
+from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.membership import (
     NO_TASKS,
     StreamsTaskId,
@@ -35,19 +34,18 @@ from millstream.streams.application.purging import Purging
 from millstream.streams.application.standby_updater import StandbyUpdater
 from millstream.streams.application.states import ThreadState, thread_state_after
 from millstream.streams.application.task_executor import TaskExecutor
+from millstream.streams.application.task_reconciler import TaskReconciler, ThreadMember
 from millstream.streams.application.task_specs import TaskSpecs
 from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
-from millstream.streams.runtime.clients import GroupMember, TaskClients
+from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.columns import load_arrow
-from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment
-from millstream.streams.runtime.steps import RebalanceStep
 from millstream.streams.runtime.tasks.task_manager import TaskManager, ThreadTaskCreator
 from millstream.streams.runtime.upstreams.looks import look_at_cluster
 from millstream.streams.runtime.upstreams.progress import TaskKey
@@ -61,38 +59,6 @@ _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNI
 _LOGGER = logging.getLogger(__name__)
 
 
-class ThreadMembership(Protocol):
-    """The tasks that a member is to have, and what is known of its group, as `StreamsMembership` has it."""
-
-    @property
-    def target(self) -> TaskAssignment | None: ...
-    @property
-    def is_reconciled(self) -> bool: ...
-    @property
-    def has_lost_tasks(self) -> bool: ...
-    @property
-    def statuses(self) -> Sequence[Status]: ...
-    @property
-    def heartbeat_interval_ms(self) -> int: ...
-    @property
-    def known_hosts(self) -> KnownHosts: ...
-
-
-class ThreadMember(GroupMember, Protocol):
-    """The member of a group, of either protocol, by which a thread is assigned its tasks: as `StreamsMember` has it."""
-
-    @property
-    def membership(self) -> ThreadMembership: ...
-    def start(self) -> None: ...
-    def check(self) -> None: ...
-    def acknowledge(self, owned: TaskAssignment) -> None: ...
-    def rejoin(self) -> None: ...
-    def look_at_topics(self) -> None: ...
-    def keeping_generation(self) -> AbstractContextManager[bool]: ...
-    def shut_down_application(self) -> None: ...
-    async def leave(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """What a thread has while it runs."""
@@ -101,8 +67,13 @@ class _Parts:
     manager: TaskManager[StreamsTaskId]
     executor: TaskExecutor
     standbys: StandbyUpdater
-    specs: TaskSpecs
+    reconciler: TaskReconciler
     purging: Purging
+
+    @property
+    def taken(self) -> TaskAssignment:
+        """The tasks that the thread has."""
+        return self.reconciler.taken or NO_TASKS
 
 
 class StreamThread:
@@ -116,7 +87,6 @@ class StreamThread:
         self,
         name: str,
         application: ApplicationEnvironment,
-        global_stores: GlobalStores | None,
         on_change: Callable[[StreamThread], None],
         on_error: Callable[[Exception], Awaitable[OnUncaughtError]],
     ) -> None:
@@ -129,18 +99,16 @@ class StreamThread:
         """The hosts of the group that answer queries."""
         self.answer: OnUncaughtError | None = None
         """What follows the error that has ended the thread; None where it has not come to ask."""
+        self.global_stores: GlobalStores | None = None
+        """Those of its process, given to it before it runs."""
         self._application = application
-        self._global_stores = global_stores
         self._on_change = on_change
         self._on_error = on_error
         self._stopping = False
-        self._taken: TaskAssignment | None = None
         self._remarks = GroupRemarks()
         self._committed_ms = 0
         self._waits_to_commit = False
         """The group rebalances, and a commit is due once that is over."""
-        self._hindrance: str | None = None
-        """The reason why tasks could not be taken over in the last turn."""
         self._parts: _Parts | None = None
         """None before the thread runs and after that."""
         self._kernel_thread: int | None = None
@@ -149,16 +117,17 @@ class StreamThread:
 
     @property
     def active_tasks(self) -> frozenset[StreamsTaskId]:
-        return frozenset() if self._taken is None else self._taken.active
+        return frozenset() if self._parts is None else self._parts.taken.active
 
     @property
     def standby_tasks(self) -> Mapping[StreamsTaskId, Mapping[str, int]]:
         """Its standby tasks, those that warm up among them, with the input offsets that their
         stores cover as far as these are known.
         """
-        known = {} if self._parts is None else self._parts.standbys.tasks
-        copies = frozenset() if self._taken is None else self._taken.copies
-        return {task: known.get(task, {}) for task in copies}
+        if self._parts is None:
+            return {}
+        known = self._parts.standbys.tasks
+        return {task: known.get(task, {}) for task in self._parts.taken.copies}
 
     @property
     def cache_bytes(self) -> int:
@@ -238,7 +207,7 @@ class StreamThread:
             upstreams=application.upstreams,
         )
         prefix = f"stream-thread [{self.name}]"
-        creator = ThreadTaskCreator(environment, self._global_stores)
+        creator = ThreadTaskCreator(environment, self.global_stores)
         manager = TaskManager[StreamsTaskId](creator, application.clock, prefix)
         executor = TaskExecutor(
             manager, environment, consumer, application.config, self._report, log_prefix=prefix
@@ -251,7 +220,10 @@ class StreamThread:
         last_first.push_async_callback(purging.close)
         await environment.in_kernel(load_arrow)  # later it would keep records waiting
         specs = TaskSpecs(application, sources, admin)
-        return _Parts(member, manager, executor, standbys, specs, purging)
+        reconciler = TaskReconciler(
+            self.name, member, executor, standbys, specs, self._enter, application.observe
+        )
+        return _Parts(member, manager, executor, standbys, reconciler, purging)
 
     def _join_upstreams(
         self, last_first: AsyncExitStack, executor: TaskExecutor, admin: Admin
@@ -281,15 +253,8 @@ class StreamThread:
             raise
         finally:
             self._enter(ThreadState.PENDING_SHUTDOWN)
-            self._taken = self._parts = None
-            await self._close_tasks(parts, commit=not failed)
-
-    async def _close_tasks(self, parts: _Parts, *, commit: bool) -> None:
-        """Gives up all tasks, standby tasks included."""
-        try:
-            await parts.standbys.close()
-        finally:
-            await parts.executor.close(commit=commit)
+            self._parts = None
+            await parts.reconciler.close(commit=not failed)
 
     async def _turn(self, parts: _Parts) -> None:
         member, manager, executor = parts.member, parts.manager, parts.executor
@@ -321,19 +286,17 @@ class StreamThread:
         measured.end(manager.created, manager.closed)
 
     async def _heed_group(self, parts: _Parts) -> None:
-        """Does what the group wants: takes over tasks, or gives up all where the group went on without the member."""
+        """Takes note of what the group says, and does what it wants."""
         told = parts.member.membership
         if told.known_hosts is not self.known_hosts:
             self.known_hosts = told.known_hosts
             self._on_change(self)
         self._remarks.heed(told.statuses, told.heartbeat_interval_ms, self._now_ms)
-        if told.has_lost_tasks:
-            await self._close_tasks(parts, commit=False)
-            self._taken = None
-            self._enter(ThreadState.PARTITIONS_REVOKED)
-            parts.member.rejoin()
-        elif told.target is not None and (self._taken is None or not told.is_reconciled):
-            await self._try_to_take_over(parts, told.target)
+        if await parts.reconciler.reconcile():
+            kept = self.reports.keys() & self.active_tasks
+            self.reports = {task: self.reports[task] for task in kept}
+            if not self._enter(ThreadState.PARTITIONS_ASSIGNED):
+                self._on_change(self)
 
     async def _commit(self, executor: TaskExecutor) -> int:
         """Commits all tasks that have done something, and tells of all these commits at once.
@@ -367,50 +330,6 @@ class StreamThread:
             return application.config.poll_ms
         due_in_ms = punctuation_ms - application.clock.now().wall_ms
         return min(application.config.poll_ms, max(0, due_in_ms))
-
-    async def _try_to_take_over(self, parts: _Parts, target: TaskAssignment) -> None:
-        """Takes over what the coordinator wants, or leaves it to the next turn where the cluster
-        cannot say now what that is.
-        """
-        try:
-            await self._take_over(parts, target)
-        except Exception as error:
-            if not is_retriable(error):
-                raise
-            if str(error) != self._hindrance:  # it is tried again in each turn
-                _LOGGER.info("stream-thread [%s] takes over its tasks soon: %s", self.name, error)
-            self._hindrance = str(error)
-        else:
-            self._hindrance = None
-
-    async def _take_over(self, parts: _Parts, target: TaskAssignment) -> None:
-        """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator
-        wants something else by then.
-        """
-        before = NO_TASKS if self._taken is None else self._taken
-        kept = before.unchanged(target)
-        revoked = before.active - kept.active
-        await parts.executor.give_up(revoked, commit=True)
-        await parts.standbys.give_up(before.copies - kept.copies)
-        self._application.observe(RebalanceStep.REVOKED, self.name)
-        self._taken = kept
-        new_active, new_copies = target.active - kept.active, target.copies - kept.copies
-        if revoked:
-            self._enter(ThreadState.PARTITIONS_REVOKED)
-        specs = await parts.specs.of(new_active | new_copies, target.topics)
-        await parts.specs.follow_upstreams()
-        if parts.member.membership.target != target:
-            return
-        for task in new_active:
-            parts.manager.create(task, specs[task], task.partition)
-            parts.manager.begin_restoring(task)
-        parts.standbys.take({task: specs[task] for task in new_copies})
-        self._taken = target
-        self._application.observe(RebalanceStep.ASSIGNED, self.name)
-        self.reports = {task: self.reports[task] for task in self.reports.keys() & target.active}
-        parts.member.acknowledge(target)
-        if not self._enter(ThreadState.PARTITIONS_ASSIGNED):
-            self._on_change(self)
 
     def _copies(self) -> Mapping[StreamsTaskId, Mapping[str, int]]:
         return {} if self._parts is None else self._parts.standbys.restored_to

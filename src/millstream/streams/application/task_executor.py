@@ -26,7 +26,7 @@ from millstream.streams.config import StreamsConfig, TimeAcrossRepartitions
 from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
-from millstream.streams.runtime.spec import TaskEnvironment
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.task import Task
 from millstream.streams.runtime.tasks.task_manager import TaskManager
@@ -113,6 +113,12 @@ class TaskExecutor:
             for task, each in self._running.items()
             for topic, offset in each.active.position.items()
         }
+
+    def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
+        """Begins to start tasks, which `take_up_restored` runs once they are restored."""
+        for key, spec in specs.items():
+            self._manager.create(key, spec, key.partition)
+            self._manager.begin_restoring(key)
 
     def take_up_restored(self) -> None:
         """Begins to run the tasks that have been restored. Raises what prevents one."""

@@ -57,7 +57,7 @@ from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.upstreams.progress import TaskKey
-from millstream.streams.runtime.upstreams.watch import AskInstance, LocalTask
+from millstream.streams.runtime.upstreams.watch import ASK_TIMEOUT_S, AskInstance, LocalTask
 
 MODULE: Final = "millstream.streams.application.processes.thread_process"
 """The module that is run as a process of a stream thread."""
@@ -146,7 +146,11 @@ class ProcessStreamThread:
         return await self._ask(AskTasks)
 
     async def _answer_about_others(self, question: AskOtherTasks) -> None:
-        self._send(OtherTasks(question.number, pickled(await self.ask_others())))
+        # The process that asks has given up by then; one that does not answer must not have questions pile up here.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ASK_TIMEOUT_S):
+                tasks = await self.ask_others()
+            self._send(OtherTasks(question.number, pickled(tasks)))
 
     async def _ask(
         self, question: Callable[[int], object]

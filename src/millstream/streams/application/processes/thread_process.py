@@ -17,6 +17,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -77,7 +78,8 @@ class ThreadProcess:
         self._scope = TaskScope("process of a stream thread")
         self._answer: asyncio.Future[OnUncaughtError] = self._loop.create_future()
         self._told: dict[StreamsTaskId, TaskReport] = {}
-        self._thread: StreamThread | None = None
+        self._opening: asyncio.Task[GlobalStreamThread] | None = None
+        """Opens the global stores; None where the thread has none."""
         self._numbers = count()
         self._asked: dict[int, asyncio.Future[dict[TaskKey, LocalTask]]] = {}
 
@@ -94,9 +96,11 @@ class ThreadProcess:
         application.upstreams.ask_instance = self._ask_others
         async with AsyncExitStack() as last_first:
             last_first.push_async_callback(self._scope.close)
-            thread = await self._made(start, application, last_first)
-            if thread is not None:
-                self._scope.start(self._heed(thread), "heed", awaited=True)
+            thread = StreamThread(start.name, application, self._tell_change, self._ask)
+            thread.is_paused = start.is_paused
+            # Before global stores are filled, which may take long, or for ever where the cluster is gone.
+            self._scope.start(self._heed(thread), "heed", awaited=True)
+            if await self._has_global_stores(thread, application, last_first):
                 self._scope.start(self._tell_metrics(thread), "metrics", awaited=True)
                 await self._run(thread)
         self._link.send(ThreadEnded())
@@ -106,25 +110,41 @@ class ThreadProcess:
         """Asks the application to end. Functions of the application call it, which run beside the loop."""
         self._loop.call_soon_threadsafe(self._link.send, CloseRequested())
 
-    async def _made(
-        self, start: StartThread, application: ApplicationEnvironment, last_first: AsyncExitStack
-    ) -> StreamThread | None:
-        """Returns the thread, or None where its global stores could not be opened, which the application was told."""
-        global_stores = None
-        if application.topology.global_stores:
-            try:
-                filled = await GlobalStreamThread.start(
-                    f"{start.name}-global", application, self._on_global_stores_failure
-                )
-            except Exception as error:  # noqa: BLE001  # whatever it is, the application is told
-                self._fail(error)
-                return None
-            last_first.push_async_callback(filled.close)
-            global_stores = filled.stores
-        thread = StreamThread(start.name, application, global_stores, self._tell_change, self._ask)
-        thread.is_paused = start.is_paused
-        self._thread = thread
-        return thread
+    async def _has_global_stores(
+        self,
+        thread: StreamThread,
+        application: ApplicationEnvironment,
+        last_first: AsyncExitStack,
+    ) -> bool:
+        """Opens the global stores of the thread, if it has any.
+
+        Returns False where they could not be opened, which the application was told, or are not to be any more.
+        """
+        if not application.topology.global_stores:
+            return True
+        name = f"{thread.name}-global"
+        opening = GlobalStreamThread.start(
+            name, application, partial(self._on_global_stores_failure, thread)
+        )
+        self._opening = self._scope.start(opening, "global stores", awaited=True)
+        await asyncio.wait({self._opening})
+        if self._opening.cancelled():
+            return False
+        error = self._opening.exception()
+        if error is not None:
+            assert isinstance(error, Exception), "it was not cancelled"
+            self._fail(error)
+            return False
+        filled = self._opening.result()
+        last_first.push_async_callback(filled.close)
+        thread.global_stores = filled.stores
+        return True
+
+    def _stop(self, thread: StreamThread) -> None:
+        """Ends the thread, and before it runs what it waits for."""
+        thread.stop()
+        if self._opening is not None:
+            self._opening.cancel()
 
     async def _run(self, thread: StreamThread) -> None:
         try:
@@ -142,7 +162,7 @@ class ThreadProcess:
                 case ResizeCache():
                     thread.cache_bytes = message.cache_bytes
                 case StopThread():
-                    thread.stop()
+                    self._stop(thread)
                 case AskThread() | AskStoreOffsets() | AskTasks():
                     self._scope.start(self._answer_to(message, thread), "query", awaited=True)
                 case OtherTasks():
@@ -151,7 +171,7 @@ class ThreadProcess:
                     self._answer.set_result(message.answer)
                 case _:
                     raise AssertionError(f"no application says {type(message).__name__}")
-        thread.stop()
+        self._stop(thread)
         if not self._answer.done():
             self._answer.set_result(OnUncaughtError.SHUTDOWN_CLIENT)
         await asyncio.sleep(ORPHANED_S)
@@ -206,10 +226,9 @@ class ThreadProcess:
         self._fail(error)
         return await self._answer
 
-    def _on_global_stores_failure(self, error: Exception) -> None:
+    def _on_global_stores_failure(self, thread: StreamThread, error: Exception) -> None:
         self._fail(error)
-        if self._thread is not None:
-            self._thread.stop()
+        thread.stop()
 
     def _fail(self, error: Exception) -> None:
         keep_place(error)
