@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from millstream.spark.pipeline.driver_secret import is_of_this_user
 from millstream.spark.pipeline.messages import CloseTask
@@ -27,7 +29,8 @@ async def claim(
     """Notes that the task is ours, and has it closed by the host that had it last, if that is
     another one and still there.
     """
-    other = _exchanged(directory / f"{task_name}.host", str(own_socket))
+    with _held(directory / f"{task_name}.host") as note:
+        other = _exchanged(note, str(own_socket))
     if other is not None and other != str(own_socket):
         await _request_close(other, secret, CloseTask(application_id, task_name))
 
@@ -37,19 +40,34 @@ def may_stand_by(directory: Path, own_socket: Path, task_name: str) -> bool:
 
     False where another host that is still there has the task in this directory.
     """
-    note = directory / f"{task_name}.host"
-    other = note.read_text() if note.exists() else None
-    if other not in {None, str(own_socket)} and Path(str(other)).exists():
-        return False
-    _exchanged(note, str(own_socket))
+    with _held(directory / f"{task_name}.host") as note:
+        other = note.read()
+        if other not in {"", str(own_socket)} and Path(other).exists():
+            return False
+        _exchanged(note, str(own_socket))
     return True
 
 
-def _exchanged(note: Path, own_socket: str) -> str | None:
-    make_state_directory(note.parent)
-    other = note.read_text() if note.exists() else None
-    note.write_text(own_socket)
-    return other
+@contextlib.contextmanager
+def _held(path: Path) -> Iterator[TextIO]:
+    """The note, which no other host reads or changes meanwhile: of two that came at a time one would not be named, and
+    nobody would ask it to close what it has open. It is held for a read and a write.
+    """
+    make_state_directory(path.parent)
+    with path.open("a+") as note:
+        fcntl.flock(note, fcntl.LOCK_EX)
+        note.seek(0)
+        yield note
+
+
+def _exchanged(note: TextIO, own_socket: str) -> str | None:
+    """Returns the host that was named before; None where there was none."""
+    note.seek(0)
+    other = note.read()
+    note.seek(0)
+    note.truncate()
+    note.write(own_socket)
+    return other or None
 
 
 async def _request_close(socket: str, secret: bytes, message: CloseTask) -> None:

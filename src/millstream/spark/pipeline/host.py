@@ -76,6 +76,8 @@ class _HostedTask:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     digest: str = ""
     """Of the application that the task is of, while it is open or being opened."""
+    application: HostedApplication | None = None
+    """The same as long; the host may forget it before."""
     used_ms: int = 0
 
 
@@ -213,13 +215,22 @@ class TaskHost:
         return tuple(each.result() for each in running)
 
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:
-        application = self._applications[request.application_digest]
+        application = self._applications.get(request.application_digest)
+        if (
+            application is None
+        ):  # it was closed since the request has named it: the next one brings it again
+            return _forgotten(run)
         spec = application.spec(run.sub_topology, run.topics)
         key = request.application_id, spec.task_name(run.partition)
         hosted = self._hosted_task(key)
         async with hosted.lock:
+            if (
+                request.application_digest not in self._applications
+            ):  # while the lock was waited for
+                return _forgotten(run)
             try:
-                active = await self._active(key, request.application_digest, spec, run.partition)
+                digest = request.application_digest
+                active = await self._active(key, digest, application, spec, run.partition)
                 report = await active.run(
                     run.ends, lags=run.lags, reached=run.reached, renew=run.renew
                 )
@@ -269,13 +280,15 @@ class TaskHost:
         """Brings each standby a little further, and returns how many records are left."""
         await self._close_unwanted_standbys()
         left = 0
-        for key, wanted in self._standbys.wanted():
+        for key in self._standbys.wanted():
             hosted = self._hosted_task(key)
             if hosted.lock.locked():
                 continue
             async with hosted.lock:
-                application = self._applications.get(wanted.digest)
-                if application is not None:
+                # While the standbys before it were brought further its task may have come here, which is not closed for it.
+                wanted = self._standbys.wanted_now(key)
+                application = None if wanted is None else self._applications.get(wanted.digest)
+                if wanted is not None and application is not None:
                     await self._close(key)  # the driver has it elsewhere
                     standby = wanted.standby
                     spec = application.spec(standby.sub_topology, standby.topics)
@@ -317,7 +330,14 @@ class TaskHost:
         self._kernel.shutdown()
         self._copier.shutdown(wait=False, cancel_futures=True)
 
-    async def _active(self, key: Key, digest: str, spec: TaskSpec, partition: int) -> ActiveTask:
+    async def _active(
+        self,
+        key: Key,
+        digest: str,
+        application: HostedApplication,
+        spec: TaskSpec,
+        partition: int,
+    ) -> ActiveTask:
         """Returns the task as it runs here, or starts it: its first run, or it has been given other topics."""
         hosted, active = self._hosted_task(key), self._tasks.running(key)
         if active is not None:
@@ -325,18 +345,19 @@ class TaskHost:
                 return active
             await self._close(key)
         await self._standbys.give_up(key)
-        hosted.digest = digest
+        hosted.digest, hosted.application = digest, application
         self._tasks.create(key, spec, partition)
         return await self._tasks.restore(key)
 
     async def create_active_task(self, key: Key, task: Task) -> TaskStart:
         """Has other processes of this machine close the task, and opens the global stores."""
-        digest, spec = self._hosted_task(key).digest, task.spec
-        application = self._applications[digest]
+        hosted, spec = self._hosted_task(key), task.spec
+        application = hosted.application
+        assert application is not None, "it is being opened"
         environment = self._environment(application)
         await self._claim(application.state_directory, *key)
         global_stores = await self._clients.global_stores(
-            digest, application.kafka, spec, environment
+            hosted.digest, application.kafka, spec, environment
         )
         return TaskStart(spec, task.partition, environment, global_stores)
 
@@ -366,10 +387,16 @@ class TaskHost:
 
     async def _close(self, key: Key) -> None:
         """Closes an active task, if there is one: what is not committed is aborted, and the next run starts it anew."""
-        self._hosted_task(key).digest = ""
+        hosted = self._hosted_task(key)
+        hosted.digest, hosted.application = "", None
         task = self._tasks.get(key)
         if task is not None and not task.is_standby:
             await self._tasks.close((key,), None)
+
+
+def _forgotten(run: RunTask) -> TaskFailed:
+    task_id = f"{run.sub_topology}_{run.partition}"
+    return TaskFailed(task_id, "its application was closed in the task host", is_retriable=True)
 
 
 def _failed(task_id: str, error: Exception) -> TaskFailed:

@@ -61,11 +61,15 @@ class HostStandbys:
             if key[0] == application_id:
                 del self._wanted[key]
 
-    def wanted(self) -> list[tuple[Key, WantedStandby]]:
+    def wanted(self) -> list[Key]:
         """Returns those that are to be kept now."""
         now_ms = self._clock.now().monotonic_ms
         self._wanted = {key: each for key, each in self._wanted.items() if each.until_ms >= now_ms}
-        return list(self._wanted.items())
+        return list(self._wanted)
+
+    def wanted_now(self, key: Key) -> WantedStandby | None:
+        """Returns what the driver wants of a standby; None where it was given up since."""
+        return self._wanted.get(key)
 
     def unwanted(self) -> list[Key]:
         """Returns those that are open and have to be closed."""

@@ -1,13 +1,30 @@
-"""What a task host keeps of applications."""
+"""What a task host keeps of applications, and which of its tasks it closes for what others want."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline.host import TaskHost
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
+from millstream.spark.pipeline.messages import (
+    KeepStandbys,
+    RunTask,
+    RunTasks,
+    Standby,
+    TaskFailed,
+)
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import StreamsConfig
+from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.tasks.active_task import ActiveTask
+from millstream.streams.runtime.tasks.standby_task import StandbyTask
+from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import string
 
 
@@ -34,3 +51,80 @@ async def test_an_application_is_known_until_its_tasks_are_closed() -> None:
     assert not host.knows(digest_of(pickled("one")))
     assert host.knows(digest_of(pickled("two")))
     await host.close()
+
+
+FIRST, SECOND = (RunTask(0, number, ("in",), {}) for number in (0, 1))
+
+
+class Opened:
+    """Stands for an active task or a standby."""
+
+    def __init__(self) -> None:
+        self.sources = ("in",)
+        self.closed = 0
+        self.is_asked, self.may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def run(self, _ends: Mapping[str, int], **_: object) -> TaskReport:
+        return TaskReport("0_1", {})
+
+    async def catch_up(self, _records_max: int) -> int:
+        self.is_asked.set()
+        await self.may_go_on.wait()
+        return 0
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+class Hosted:
+    """A task host with one application, whose tasks are stand-ins."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.host = TaskHost(SystemClock())
+        self.data = pickled("app")
+        self.digest = digest_of(self.data)
+        self.active, self.standby = Opened(), Opened()
+        self.host.take(self.digest, self.data)
+
+        async def start(_: TaskStart) -> ActiveTask:
+            return cast("ActiveTask", self.active)
+
+        async def standby(*_: object) -> StandbyTask:
+            return cast("StandbyTask", self.standby)
+
+        monkeypatch.setattr(TaskStart, "start", start)
+        monkeypatch.setattr(TaskHost, "create_standby_task", standby)
+
+    def keep(self, *partitions: int) -> None:
+        wanted = tuple(Standby(0, number, ("in",)) for number in partitions)
+        self.host.keep_standbys(KeepStandbys("app", self.digest, wanted))
+
+    async def run(self, *runs: RunTask) -> tuple[object, ...]:
+        return await self.host.run(RunTasks("app", self.digest, runs))
+
+
+async def test_a_task_that_comes_while_other_standbys_are_kept_is_not_closed_for_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hosted = Hosted(monkeypatch)
+    hosted.keep(0, 1)
+    keeping = asyncio.ensure_future(hosted.host.catch_up_standbys())
+    await hosted.standby.is_asked.wait()
+    await hosted.run(SECOND)
+    hosted.standby.may_go_on.set()
+    await keeping
+    assert hosted.active.closed == 0
+    await hosted.host.close()
+
+
+async def test_a_run_whose_application_was_closed_meanwhile_may_be_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever repeats it brings the application again."""
+    hosted = Hosted(monkeypatch)
+    running = asyncio.ensure_future(hosted.run(FIRST))
+    await hosted.host.close_tasks("app")
+    assert await running == (
+        TaskFailed("0_0", "its application was closed in the task host", is_retriable=True),
+    )
+    await hosted.host.close()

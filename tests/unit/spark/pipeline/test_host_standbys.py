@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -9,7 +11,8 @@ from typing import cast
 import pytest
 
 from millstream.runtime import Instant
-from millstream.spark.pipeline.claims import may_stand_by
+from millstream.spark.pipeline import claims
+from millstream.spark.pipeline.claims import claim, may_stand_by
 from millstream.spark.pipeline.host_standbys import LEASE_MS, RECORDS_MAX, HostStandbys, Key
 from millstream.spark.pipeline.messages import KeepStandbys, Standby
 from millstream.streams import StreamsConfig
@@ -85,7 +88,7 @@ class Host:
 
     async def turn(self) -> int:
         left = 0
-        for key, _ in self.standbys.wanted():
+        for key in self.standbys.wanted():
             left += await self.standbys.catch_up(key, SPEC, 0)
         return left
 
@@ -155,3 +158,25 @@ def test_a_standby_is_not_opened_in_the_directory_of_a_host_that_is_there(tmp_pa
     other.touch()
     assert not may_stand_by(state, mine, "1_0")
     assert may_stand_by(state, mine, "1_1")
+
+
+async def test_of_hosts_that_claim_a_task_at_a_time_each_is_told_of_the_one_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that nobody names would keep the stores open: nobody would ask it to close them."""
+    asked = list[str]()
+
+    async def ask(socket: str, _secret: bytes, _message: object) -> None:
+        asked.append(Path(socket).stem)
+
+    monkeypatch.setattr(claims, "_request_close", ask)
+    hosts = [f"{number}" for number in range(16)]
+
+    def claim_as(host: str) -> None:
+        asyncio.run(claim(tmp_path, tmp_path / f"{host}.socket", b"", "app", "1_0"))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(claim_as, hosts))
+    (last,) = set(hosts) - set(asked)
+    assert len(asked) == len(set(asked)) == len(hosts) - 1
+    assert (tmp_path / "1_0.host").read_text() == str(tmp_path / f"{last}.socket")
