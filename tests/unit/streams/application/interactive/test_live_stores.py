@@ -25,6 +25,7 @@ from millstream.streams.queries import (
     session_store,
     window_store,
 )
+from millstream.streams.queries.result import BEING_RESTORED
 from millstream.streams.serdes import string
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
@@ -119,6 +120,33 @@ async def test_while_tasks_are_restored_only_stale_stores_answer(drivers) -> Non
         await shown(first, "rows", key_value_store(), is_restoring=True).get("a")
     stale = shown(first, "rows", key_value_store(), stale=True, is_restoring=True)
     assert await stale.get("a") == 2
+
+
+async def test_a_task_that_has_just_been_restored_when_it_is_asked_is_not_left_out() -> None:
+    """The first partition has answered before the second one ran: a key of the second one is not missing."""
+    restoring = True
+
+    async def ask(_: StateQueryRequest) -> StateQueryResult:
+        nonlocal restoring
+        restoring = False
+        return StateQueryResult({0: QueryResult(None)})
+
+    wanted = StoreQueryParameters("rows", key_value_store())
+    with pytest.raises(StoreNotAvailable):
+        await live_store(LivePartitions(wanted, ask, lambda: restoring)).get("a")
+
+
+async def test_nor_is_one_that_has_failed_and_is_restored_anew() -> None:
+    """Its thread finds out in its next turn."""
+    message = f"task 0_1 {BEING_RESTORED}"
+
+    async def ask(_: StateQueryRequest) -> StateQueryResult:
+        failed = QueryResult(failure=FailureReason.NOT_ACTIVE, message=message)
+        return StateQueryResult({0: QueryResult(None), 1: failed})
+
+    wanted = StoreQueryParameters("rows", key_value_store())
+    with pytest.raises(StoreNotAvailable):
+        await live_store(LivePartitions(wanted, ask, lambda: False)).get("a")
 
 
 async def test_a_store_that_is_elsewhere_is_an_error_and_not_empty() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.streams import StreamsConfig
 from millstream.streams.errors import TaskTimedOut
+from millstream.streams.queries import KeyQuery, QueryResult, StateQueryRequest
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.spec import TaskSpec
+from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.task import Task
 from millstream.streams.runtime.tasks.task_state import (
     TRANSITIONS,
@@ -77,3 +81,22 @@ async def test_a_task_is_closed_once_whatever_its_state_and_can_be_revived() -> 
     closed.enter(TaskLifeState.CREATED)
     await closed.close_and_revive()
     assert closed.state is TaskLifeState.CREATED
+
+
+async def test_a_task_that_is_closed_to_be_revived_is_still_here_for_who_asks() -> None:
+    """Without it the rows of other partitions would pass for all."""
+    request = StateQueryRequest("counts", KeyQuery("a"), require_active=True)
+    failed, answers = task(timeout_ms=0), list[QueryResult | None]()
+
+    class Open:
+        async def close(self) -> None:
+            answers.append(await failed.query(request))
+
+    failed.active = cast("ActiveTask", Open())
+    await failed.close_and_revive()
+    failed.active = cast("ActiveTask", Open())
+    await failed.close()
+    revived, given_up = answers
+    assert revived is not None
+    assert revived.is_being_restored
+    assert given_up is None
