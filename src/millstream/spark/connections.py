@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from millstream.net.client.core.addresses import Address
 
 METADATA_AGE_MS: Final = 300_000
+"""Kafka's metadata.max.age.ms."""
 _LISTING_TIMEOUT_MS: Final = 10_000
+"""A list that takes longer leaves the one before in use: planning waits no longer for it."""
 _TIME_MAX: Final = 2**63 - 1
 """The largest timestamp that a record can have."""
 _WATCHED_BYTES: Final = 65_536

@@ -34,6 +34,7 @@ _DURATION: Final = re.compile(
 """As Spark's connector writes durations: "15m", "10 seconds"."""
 
 _SIMILAR: Final = 0.7
+"""Above difflib's 0.6: names of options have many letters in common."""
 _ALIASES: Final = {
     "bootstrap.servers": "kafka.bootstrap.servers",
     "bootstrap_servers": "kafka.bootstrap.servers",

@@ -14,7 +14,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 _WINDOW_MS = 30_000
+"""metrics.sample.window.ms of Kafka."""
 _WINDOWS = 2
+"""metrics.num.samples of Kafka."""
 
 
 class MetricName(NamedTuple):

@@ -31,6 +31,7 @@ _DECIMALS: Final = {"decimal", "dec", "numeric"}
 _TEXTS: Final = {"char", "character", "varchar"}
 _NESTED: Final = ("struct", "array", "map")
 _DIGITS_MAX: Final = 38
+"""DecimalType.MAX_PRECISION of Spark."""
 _SIMILAR: Final = 0.75
 """Names that are less alike are another type: `variant` means no int."""
 _DECIMAL: Final = (10, 0)

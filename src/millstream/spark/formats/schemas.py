@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 _LIMITS = Limits(retries=1)
+"""Asked while a query is planned, with a person waiting: who gets no answer twice tells it."""
 
 
 def client_of(registry: Registry) -> SchemaRegistry:

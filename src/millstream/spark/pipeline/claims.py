@@ -21,6 +21,8 @@ from millstream.streams.runtime.process.frames import LENGTH, encode
 from millstream.streams.state.storage.directories import make_state_directory
 
 CLAIM_TIMEOUT_S: Final = 10.0
+"""The run that the other host is in may take as long. It may also be asking us for the same task: neither answers then.
+After that the stores' own lock is waited for."""
 
 
 async def claim(

@@ -18,10 +18,12 @@ from struct import Struct
 from typing import Final
 
 SECRET_BYTES: Final = 32
+"""256 bits, which nobody guesses."""
 SECRET_TIMEOUT_S: Final = 10.0
 """A connection that has not shown the secret by then is closed."""
 _CREDENTIALS: Final = Struct("3i")
 _NAME_DIGITS: Final = 8
+"""Drivers on one machine are few, and the path of a Unix socket has 107 bytes."""
 
 
 @cache

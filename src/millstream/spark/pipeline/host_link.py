@@ -37,9 +37,11 @@ from millstream.spark.pipeline.messages import (
 from millstream.streams.runtime.process.frames import LENGTH, decode, encode
 
 HELLO_TIMEOUT_S: Final = 20.0
+"""A host answers at once, unless code that holds the interpreter keeps its loop: longer than that it is stuck."""
 WORKING_TIMEOUT_S: Final = 60.0
 """A host says every few seconds that it still works. One that has stopped saying it is ended."""
 START_TIMEOUT_S: Final = 60.0
+"""A host imports pyarrow, RocksDB and the kernel: seconds of processor time, and as many start at once as are cores."""
 HOST_MODULE: Final = "millstream.spark.pipeline.host_process"
 """The module that is run as a task host."""
 

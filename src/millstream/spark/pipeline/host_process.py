@@ -46,10 +46,15 @@ from millstream.streams.runtime.process.preparation import loop_factory, prepare
 from millstream.streams.runtime.steps import Observer, observe_nothing
 
 WORKING_EVERY_S: Final = 5.0
+"""A twelfth of WORKING_TIMEOUT_S, after which a worker takes its host for stuck: a busy machine is late by some."""
 CLOSE_TIMEOUT_S: Final = 10.0
+"""As containers are given between SIGTERM and SIGKILL (docker stop). What is left open the next owner fences."""
 _CLOSE_IDLE_EVERY_S: Final = 60.0
+"""A tenth of IDLE_MS."""
 _CATCH_UP_STANDBYS_EVERY_S: Final = 1.0
+"""A copy that lacks a second of records is as good as none that lacks any, and each look costs some requests."""
 _LOOK_FOR_EXECUTOR_EVERY_S: Final = 1.0
+"""Stores are locked so much longer than the executor lives."""
 _LOGGER = logging.getLogger(__name__)
 
 

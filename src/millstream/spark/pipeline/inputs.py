@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _Trigger = dict[str, Any]  # the arguments of pyspark's trigger() are of several types
 _LOOK_S: Final = 0.2
+"""So soon a query is told to end once the application ends."""
 READABLE_TIMEOUT_MS: Final = 2 * TRANSACTION_TIMEOUT_MS
 """A transaction that nobody ends is aborted by the brokers after its own time-out, and they look
 for such ones now and then."""

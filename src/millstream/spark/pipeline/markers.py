@@ -21,6 +21,7 @@ from millstream.quoting import some_of
 _LOGGER = logging.getLogger(__name__)
 
 LOOK_S: Final = 0.01
+"""Markers follow a commit within milliseconds."""
 _LOOK_MAX_S: Final = 1.0
 """Markers follow at once; a transaction that somebody left open ends minutes later."""
 _DECIDED: Final = {TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}

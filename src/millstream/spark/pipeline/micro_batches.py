@@ -43,8 +43,12 @@ from millstream.streams.runtime.upstreams.progress import Reached
 from millstream.streams.topology.plan import SubTopologyPlan
 
 ATTEMPTS_MAX: Final = 6
+"""With pauses that double from RETRY_FIRST_MS 3.1 s in all, beside the time that clients themselves wait for brokers.
+Two more than spark.task.maxFailures: a host that was lost costs one, and stores that it had locked another."""
 RETRY_FIRST_MS: Final = 100
+"""retry.backoff.ms of Kafka's clients."""
 POLL_MS: Final = 1_000
+"""So late an application that waits for records heeds its end or a pause."""
 UPSTREAM_POLL_MS: Final = 50
 """So soon upstream tasks are looked at again for which records wait. A micro-batch takes about as long."""
 TOPIC_TIMEOUT_MS: Final = 1_000

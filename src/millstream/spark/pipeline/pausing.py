@@ -18,6 +18,7 @@ from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.runtime.reset import pause_topic
 
 LOOK_EVERY_S: Final = 1.0
+"""`millstream pipeline pause` is heeded so late; a look is one request."""
 _LOGGER = logging.getLogger(__name__)
 
 

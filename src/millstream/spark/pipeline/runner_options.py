@@ -16,7 +16,9 @@ from millstream.streams.runtime.snapshots.description import INTERVAL_MS
 
 _LOGGER: Final = logging.getLogger(__name__)
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
+"""Some tens of megabytes of small records, with what they become in the kernel some hundreds, over all hosts."""
 DISCOVERY_INTERVAL_MS: Final = 30_000
+"""A tenth of Kafka's metadata.max.age.ms: partitions that come are read so late."""
 
 
 @explain_construction

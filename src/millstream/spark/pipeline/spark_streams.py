@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 STANDBY_INTERVAL_S: Final = 10.0
+"""A sixth of LEASE_MS of hosts: a few of these jobs may fail before copies are closed."""
 _JOIN_S: Final = 0.2
+"""So soon whoever waits hears of a failure, and a signal is heeded."""
 _LOGGER = logging.getLogger(__name__)
 
 

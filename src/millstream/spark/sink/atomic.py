@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 
 _ATTEMPTS_MAX: Final = 4
+"""As often as Spark itself runs a task (spark.task.maxFailures), whose repetitions this takes over."""
 _OUTCOME: Final = "records long, topic string, partition int, offset long"
 _QUERY: Final = "sql.streaming.queryId"
 _RUN: Final = "spark.jobGroup.id"

@@ -24,6 +24,7 @@ else:
 
 COLUMNS: Final = ("key", "value", "headers", "timestamp", "partition", "topic")
 _HASH_BITS: Final = 31
+"""Those that are left of murmur2 where it says partitions: its sign is cut off."""
 _MIX: Final = 0x9E3779B97F4A7C15
 """An odd number near 2**64 divided by the golden ratio, as in splitmix64: products with it spread over all bits."""
 

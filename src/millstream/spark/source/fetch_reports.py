@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _WAIT_S: Final = 2.0
+"""The task waits for it, at its end."""
 _MEASURED: dict[tuple[int, str | None, FetchMetricsOptions], FetchMetrics] = {}
 """Of this process. Its id is part of the key: a forked worker counts for itself."""
 

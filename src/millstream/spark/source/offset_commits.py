@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 _VERSION: Final = 1
 _RARE_MS: Final = 1_000
+"""Between triggers that come more often the loop runs often enough for a commit to get on."""
 _PATIENCE: Final = 0.1
+"""The part of the time between two triggers that planning may wait for a commit."""
 _PATIENCE_MAX_S: Final = 5.0
+"""However rare triggers are: rows wait meanwhile."""
 _SLOW_MS: Final = 10_000
+"""Some hundred times what a commit takes; nobody needs to hear of a broker that restarts."""
 
 
 class OffsetCommits:

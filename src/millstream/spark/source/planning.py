@@ -48,6 +48,7 @@ _ANSWERS_WITHIN_MS: Final = 1_000
 _APPEARS_WITHIN_S: Final = 3.0
 """A topic that was just created is not known to all brokers yet."""
 _ASKS_AGAIN_AFTER_S: Final = 0.2
+"""A topic is known to all brokers within some tenths of a second."""
 
 _LOGGER = logging.getLogger(__name__)
 _Result = TypeVar("_Result")

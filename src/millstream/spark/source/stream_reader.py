@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _COMMIT_WAIT_S: Final = 5.0
+"""Nothing rests on the commit, and the query waits for it, with each of its micro-batches."""
 
 
 class _ScannedBatch(NamedTuple):

@@ -21,7 +21,9 @@ from millstream.streams.runtime.upstreams.watch import UpstreamWatch
 from millstream.streams.topology.topology import Topology
 
 COMMIT_INTERVAL_MS: Final = 30_000
+"""Kafka Streams' commit.interval.ms."""
 COMMIT_INTERVAL_EXACTLY_ONCE_MS: Final = 100
+"""The same with exactly once (EOS_DEFAULT_COMMIT_INTERVAL_MS)."""
 REBALANCE_TIMEOUT_MS: Final = 300_000
 """As max.poll.interval.ms of Kafka."""
 

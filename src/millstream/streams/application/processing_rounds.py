@@ -25,6 +25,7 @@ ROUND_MS: Final = 100
 FIRST_RECORDS_MAX: Final = 128
 """Nobody knows yet how long they take."""
 _LARGEST: Final = 2**20
+"""Far more than buffered.records.per.partition lets anybody queue; only so that the number ends."""
 _CALLS_EACH: Final = 4
 """So many calls after each other a round of async functions has room for, or the last of each round would
 wait for a slow one too often."""

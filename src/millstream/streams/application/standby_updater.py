@@ -33,8 +33,11 @@ RECORDS_MAX: Final = 1_000
 STAND_BACK_MS: Final = 500
 """So long a copy waits for active tasks before it looks at them again."""
 RETRY_MS: Final = 2_000
+"""Nobody waits for a copy, and most causes need a moment: a leader that moves, an owner that closes its stores."""
 LOOK_FIRST_MS: Final = 500
+"""While there is news a copy is behind by no more than this and what a commit takes."""
 LOOK_LAST_MS: Final = 2_000
+"""A look at nothing new costs three requests, and who queries copies sees them so much staler."""
 ANSWER_MS: Final = 5_000
 """A partition that has no answer by then is left to its own copy, which finds out why."""
 _LOGGER = logging.getLogger(__name__)

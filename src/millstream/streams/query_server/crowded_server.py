@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from millstream.streams.query_server.crowded_http import GivesWay
 
 _HANDSHAKE_S: Final = 10
+"""A handshake is two round trips: who needs longer on a bad line can ask again."""
 _LOGGER = logging.getLogger(__name__)
 
 

@@ -21,7 +21,9 @@ from millstream.streams.query_server.problems import HostUnavailable
 FORWARDED: Final = "Millstream-Forwarded"
 """The header of a question that another instance passes on: it is answered here or not at all."""
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
+"""An answer lies in memory in both instances."""
 THREADS_MAX: Final = 16
+"""Questions that wait for other instances at a time: an instance that has died holds up each for its time-out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from millstream.streams.errors import (
 )
 
 RETRY_AFTER_S: Final = 1
+"""The least that the header can say; a task that moves without much state needs about as long."""
 
 
 class BadRequest(MillstreamError):

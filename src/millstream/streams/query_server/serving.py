@@ -23,7 +23,9 @@ from millstream.streams.query_server.forwarding import HttpForwarder
 from millstream.streams.query_server.questions import QueriedApplication
 
 _CONNECTIONS_MAX: Final = 256
+"""A quarter of the usual limit of 1,024 open files: the clients and stores of the application need theirs."""
 _CLOSING_S: Final = 5
+"""Half of what containers are given to end: the application ends after its server."""
 
 
 class _Connection(GivesWay):

@@ -13,6 +13,7 @@ from millstream.streams.errors import TopologyError
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
 NAME_LENGTH_MAX = 249
+"""That of a topic in Kafka (Topic.MAX_NAME_LENGTH)."""
 REPARTITION_SUFFIX = "-repartition"
 
 

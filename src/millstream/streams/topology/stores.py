@@ -12,6 +12,7 @@ from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
 
 _DAY_MS = 86_400_000
+"""Kafka Streams' windowstore.changelog.additional.retention.ms."""
 
 
 class StoreKind(Enum):

@@ -58,6 +58,7 @@ from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
 QUERY_TIMEOUT_MS: Final = 10_000
+"""A store answers between two runs of its task, and a run takes seconds where there is much to catch up."""
 _LOGGER = logging.getLogger(__name__)
 
 

@@ -34,6 +34,7 @@ from millstream.streams.application.group.membership import (
 )
 
 COMMIT_TIMEOUT_MS: Final = 60_000
+"""default.api.timeout.ms of Kafka's consumer."""
 LEAVE_S: Final = 5.0
 """A coordinator that does not answer in this time finds out by the end of the session."""
 

@@ -62,6 +62,7 @@ from millstream.streams.runtime.upstreams.watch import ASK_TIMEOUT_S, AskInstanc
 MODULE: Final = "millstream.streams.application.processes.thread_process"
 """The module that is run as a process of a stream thread."""
 END_TIMEOUT_S: Final = 10.0
+"""A process that has said its last word may be held up by code of the user: as ORPHANED_S in thread_process.py."""
 
 
 class ProcessStreamThread:

@@ -32,6 +32,7 @@ from millstream.streams.state.storage.directories import make_state_directory
 KEPT: Final = 2
 """So many snapshots of a task are kept: who reads one has time to do so while the next one is written."""
 _CHUNK_BYTES: Final = 1 << 20
+"""Larger ones are not copied faster, and beside a task memory is dear."""
 _LOGGER = logging.getLogger(__name__)
 
 SnapshotObserver = Callable[[SnapshotStep], None]

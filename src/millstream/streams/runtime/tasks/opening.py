@@ -20,7 +20,9 @@ class OpenedStores(Protocol):
 
 _Task = TypeVar("_Task", bound=OpenedStores)
 OPEN_TIMEOUT_MS: Final = 30_000
+"""Three times what a host that ends may take to close its stores (CLOSE_TIMEOUT_S of host_process.py)."""
 OPEN_RETRY_S: Final = 0.05
+"""RocksDB tells nobody that its lock is free, and an attempt costs less than a millisecond."""
 _LOGGER = logging.getLogger(__name__)
 _DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Invalid argument: ")
 

@@ -14,6 +14,7 @@ some 10,000 small records."""
 CHECKED_RECORDS: Final = RUN_AHEAD_RECORDS // 5
 """After so many a task looks anew how far the others are, so it may be that many further ahead."""
 _NOTES_MAX: Final = 1_024
+"""What is kept in memory for a task is bounded; half as exact is exact enough for RUN_AHEAD_RECORDS."""
 
 
 class RunAhead:
