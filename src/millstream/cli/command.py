@@ -35,6 +35,7 @@ _LEAVE_MS: Final = 1_000
 """A person who pressed Ctrl-C waits no longer for a cluster that does not answer. A group is left, and
 records are written, much sooner."""
 _AT_ONCE_S: Final = 0.15
+"""Nielsen's tenth of a second, and what it takes to leave a group that answers."""
 
 _CLIENTS: Final = "millstream.clients"
 

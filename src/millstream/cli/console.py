@@ -27,6 +27,7 @@ from millstream.net.loopback import is_loopback
 
 _DEFAULT_PORT: Final = 8080
 _FIRST_LOOK_MS: Final = 1_000
+"""The pages come up meanwhile no later than that."""
 
 
 @click.command(cls=ClientCommand, short_help="Serve the web console.")

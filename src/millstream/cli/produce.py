@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 _READER_PREFIXES = ("parse.", "key.separator", "headers.", "null.marker", "ignore.error")
 _SIGNAL_CHECK_S: Final = 0.2
+"""So late Ctrl-C is heeded while nothing comes on standard input."""
 _BUFFER_BYTES: Final = 65_536
+"""What a pipe of Linux holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ import click
 from millstream.cli.terminal import printable
 
 _TELLS_MS: Final = 1_000
+"""A person reads no faster."""
 _TO_END_OF_LINE: Final = "\x1b[K"
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Consumer
 
 _POLL_MS: Final = 1_000
+"""So late Ctrl-C is heeded, and queries tell their progress more seldom."""
 Document = Mapping[str, Any]  # JSON of QueryMetrics
 
 

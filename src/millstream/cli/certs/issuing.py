@@ -13,11 +13,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LIFETIME: Final = dt.timedelta(days=365)
+"""A stolen key is of use no longer; `certs` renews it in a second."""
 _AUTHORITY_LIFETIME: Final = dt.timedelta(days=3_650)
 """Clients hold its certificate: a new one is work for everybody."""
 _RENEWED_BEFORE_END: Final = dt.timedelta(days=60)
 """A node that is restarted twice a year, with some luck, never shows a certificate that has expired."""
 _CLOCKS_DIFFER: Final = dt.timedelta(hours=1)
+"""A certificate holds at once also on a machine whose clock is behind."""
 _NODE_USES: Final = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
 """A node is a client of others too."""
 

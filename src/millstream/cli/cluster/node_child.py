@@ -24,6 +24,7 @@ from millstream.cli.server.child_process import BROKER_STOPPED
 
 _READY: Final = "millstream ready "
 _LAST_WORDS_BYTES: Final = 4_096
+"""The last lines of a log, a traceback among them."""
 
 
 @dataclass(frozen=True, slots=True)

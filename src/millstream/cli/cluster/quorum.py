@@ -30,6 +30,7 @@ _COLUMNS: Final = (
     "status",
 )
 _ASKED_TIMES: Final = 3
+"""A controller that has just left is asked in vain once, and the election may take another."""
 _ASKED_MS: Final = 5_000
 """Elections are over by then."""
 _dry_run = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")

@@ -28,7 +28,9 @@ _PAGE: Final = "/readyz"
 _ANSWER_S: Final = 3
 """A loop that is stuck for so long serves nobody either."""
 _PAUSE_S: Final = 0.2
+"""A person who waits for a node takes that for at once."""
 _ANSWER_BYTES_MAX: Final = 1_000_000
+"""The page is a line for each reason; what sends more is no node."""
 
 
 class _NoAnswer(Exception):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from millstream.model import TopicPartition
 
 _POLL_MS: Final = 500
+"""So late a copy that follows its topic hears of Ctrl-C."""
 _KEEPS_MS: Final = 1_000
 """As much is copied twice after a crash, or done in vain where transactions are used."""
 

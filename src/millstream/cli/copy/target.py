@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Returned = TypeVar("Returned")
 _TO_BOOTSTRAP = "--to-bootstrap"
 _LOOKS: Final = 50
+"""With _LOOK_S between them as long as brokers may take to hear of a topic that their controller has made."""
 _LOOK_S: Final = 0.1
 """A broker learns of a new topic a little later than the controller that made it."""
 

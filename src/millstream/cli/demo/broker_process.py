@@ -11,6 +11,7 @@ from typing import Final, Self
 from millstream.errors import MillstreamError
 
 _STOP_TIMEOUT_S: Final = 15
+"""A node gives its leadership away within 10 s, and answers what was asked within 5 s."""
 
 
 class NodeDidNotStart(MillstreamError):

@@ -15,6 +15,7 @@ _AIRPORTS: Final = {
     "LGA": ("LaGuardia", "#15803d"),
 }
 _SMOOTHING_DAYS: Final = 7
+"""Weekends fly less."""
 
 
 def draw(windows: Mapping[OriginDay, OriginDelay], path: str) -> None:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 2
 RECORDS_PER_TRIGGER: Final = 120_000
+"""Three micro-batches of all flights: enough to see progress."""
 _SLICE_ROWS: Final = 20_000
+"""Flights that are written at a time, so that a bar can move."""
 CACHE_BYTES: Final = 10 * 1024 * 1024
 """Kafka's default of statestore.cache.max.bytes: what goes out are the results of a micro-batch, not of every
 flight."""

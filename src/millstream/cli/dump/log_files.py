@@ -69,6 +69,7 @@ class LogReading:
 
 
 _ZEROS_READ: Final = 64 * 1024
+"""Bytes at a time: a preallocated segment may end in a gigabyte of zeros."""
 
 
 def read_log(file: File, reading: LogReading) -> Iterator[DumpedBatch | DamagedBytes]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from millstream.model import TopicPartition
 
 _POLL_MS = 100
+"""As kafka-consumer-perf-test.sh."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from millstream.clients import Consumer, Producer
 
 _TIMEOUT_MS: Final = 60_000
+"""POLL_TIMEOUT_MS of kafka-e2e-latency.sh (EndToEndLatency)."""
 _REPORTED_EVERY: Final = 1_000
+"""Records, as there."""
 
 
 @click.command(cls=ClientCommand)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Consumer
 
 _POLL_MS = 500
+"""So late the end of a log and a time limit are found, where nothing comes."""
 _POLL_RECORDS = 1_000
+"""Records are shown as they come; max.poll.records of Kafka is half of it."""
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ Member: TypeAlias = Any  # Any: JSON of any type
 Headers = list[tuple[str, bytes | None]]
 
 _CHUNK_BYTES = 65_536
+"""What a pipe of Linux holds."""
 _READER_PROPERTIES: Final = (
     "parse.key", "key.separator", "parse.headers", "headers.delimiter", "headers.separator", "headers.key.separator",
     "null.marker", "ignore.error",

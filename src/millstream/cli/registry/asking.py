@@ -26,6 +26,7 @@ _DEFAULT: Final = "http://localhost:8081"
 _TIMEOUT_MS: Final = 5_000
 """Twice so long, for the one repetition, waits a person who misspelt an address: as long as for a cluster."""
 _COMPLETION_MS: Final = 1_500
+"""Who presses Tab waits no longer for names."""
 
 T = TypeVar("T")
 Ask = Callable[["SchemaRegistry"], Awaitable[T]]

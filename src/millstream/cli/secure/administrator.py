@@ -30,6 +30,7 @@ ACCESS_SETTINGS: Final = MappingProxyType(
 """The settings of a secure node about logins and rules that are the same everywhere."""
 TOKEN_KEY: Final = "delegation.token.secret.key"  # noqa: S105 - the name of a setting
 _SECRET_BYTES: Final = 24
+"""192 bits, 32 characters without padding."""
 _NOT_KNOWN_YET: Final = "localhost:9092"
 
 

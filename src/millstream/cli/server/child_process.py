@@ -13,6 +13,7 @@ BROKER_STOPPED: Final = "millstream stopped broker"
 """The line on standard output of a node of `millstream cluster` whose broker has stopped, and whose controller goes
 on."""
 _PR_SET_PDEATHSIG: Final = 1
+"""Of prctl(2)."""
 
 
 def wake_at_parent_death() -> None:

@@ -22,6 +22,7 @@ from millstream.security.scram import (
 )
 
 _SALT_BYTES: Final = 32
+"""Twice what NIST SP 800-132 asks for; a client is told it at each login."""
 _MECHANISMS: Final = {mechanism.sasl_name: mechanism for mechanism in ScramMechanism}
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from millstream.cli.top.screen import Section
 
 _INTERVAL_MIN_S: Final = 0.2
+"""Each look asks all nodes; rates over less are noise."""
 _WINDOW_MS: Final = 15_000
 """Consumers commit every five seconds (auto.commit.interval.ms): in less than some of these a group
 seems to stand still, or to leap."""

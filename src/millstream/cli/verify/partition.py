@@ -49,6 +49,7 @@ from millstream.records.record import iterate_records
 from millstream.runtime import File, FileSystem
 
 _WINDOW_BYTES = 1024 * 1024
+"""A batch is at most so large by default (max.message.bytes), so most windows hold one whole."""
 _LACKING = frozenset({Remedy.REPLACE, Remedy.UNREADABLE})
 """What is wrong with a log of which not all could be followed."""
 _LIKE_A_HEADER = re.compile(rb"(?=\0\0.{6}\0.{7}\x02)", re.DOTALL)

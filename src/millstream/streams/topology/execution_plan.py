@@ -24,6 +24,7 @@ from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, Sou
 from millstream.streams.topology.topology import SubTopology, Topology
 
 _PATHS_MAX: Final = 16
+"""With more of them rows go one at a time, which is right in any case: nobody looks through thousands of paths."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
 
 _AGAIN_MS: Final = 500
+"""A look is a few requests, and replicas take seconds to move."""
 _ANSWER_MS: Final = 3_000
 """A broker that died just now is not fenced yet, and does not answer."""
 
