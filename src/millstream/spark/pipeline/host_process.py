@@ -186,6 +186,7 @@ def _listening(path: Path) -> socket.socket:
 
 def _remove_files(path: Path, executor_pid: int) -> None:
     """The last host of an executor removes their directory, too, with what hosts have left that were ended by force."""
+    # The lock goes last: until then no other host begins here, whose socket would be the one that is removed.
     for suffix in (".socket", ".start", ".lock"):
         path.with_suffix(suffix).unlink(missing_ok=True)
     if not _is_alive(executor_pid) and not any(map(_is_held, path.parent.glob("*.lock"))):

@@ -124,6 +124,8 @@ class TaskJobs:
             done = _parallelized(self._context, rows).mapPartitions(perform).collect()
         except Exception as error:
             raise JobFailed(str(error)) from error
+        # Of a Spark task that ran twice one attempt is told. Both have run the tasks, each where the other had left
+        # them: the one that was fenced answers with a failure that may be repeated.
         replies = {index: reply for each in done for index, reply in each.replies}
         with self._lock:
             for each in done:

@@ -61,6 +61,8 @@ class UpstreamTasks:
     def are_at_work(self) -> bool:
         """Whether one of them is in the middle of a micro-batch: it comes forward, however long that takes."""
         upstream = self.alignment.upstream_of(self.sub_topology)
+        # Threads of other sub-topologies change the set meanwhile; it holds plain numbers, so each call is one step for
+        # them.
         return not upstream.isdisjoint(self.order.at_work)
 
     @property

@@ -166,6 +166,8 @@ class _Finish:
         self._link.run(_write_note(producer, self._write.start_id, self._place, note))
 
     def _end_all(self) -> None:
+        # Who dies between two of them leaves some committed and others open, whose time runs out. The next start finds
+        # the marks of the first ones, and writes the same rows for the others alone.
         open_ones = [each for each in self._left if each.shared is not None]
         for first in range(0, len(open_ones), TRANSACTIONAL_MAX):
             some = open_ones[first : first + TRANSACTIONAL_MAX]

@@ -168,6 +168,8 @@ def commit_forward(options: SourceOptions, completed: Offsets, metadata: str) ->
     try:
         with Admin(**options.kafka.of_client(), default_api_timeout_ms=_COMMIT_MAX_MS) as admin:
             found = admin.list_consumer_group_offsets({options.group_id: list(completed)})
+            # Another start of the query may commit between the two requests: its offsets go back then until its next
+            # commit. Nobody reads them but who looks at the lag, and new queries that begin at committed offsets.
             forward = moved_forward(completed, found.result(options.group_id))
             if forward:
                 marked = {tp: OffsetAndMetadata(at, metadata) for tp, at in forward.items()}

@@ -274,9 +274,7 @@ class KafkaStreams:
         loop = asyncio.get_running_loop()
         try:
             process_id = await uninterrupted(loop.run_in_executor(None, self._directory.lock))
-        except (
-            asyncio.CancelledError
-        ):  # what fails has locked nothing, and a `clean_up` under way may have the lock
+        except asyncio.CancelledError:  # else it has locked nothing, and `clean_up` may have
             self._directory.unlock()
             raise
         self._closers.callback(self._directory.unlock)
@@ -463,9 +461,8 @@ class KafkaStreams:
             return ProcessStreamThread(
                 name, self._pickled, self._on_thread_change, self._answer, self.request_close
             )
-        thread = StreamThread(name, self._application, self._on_thread_change, self._answer)
-        thread.global_stores = None if self._global_thread is None else self._global_thread.stores
-        return thread
+        stores = None if self._global_thread is None else self._global_thread.stores
+        return StreamThread(name, self._application, self._on_thread_change, self._answer, stores)
 
     def _cache_share(self, threads: int) -> int:
         """Returns what the caches of one of so many threads may hold. As in Kafka Streams that of global stores counts as one."""

@@ -58,6 +58,8 @@ class StateCleaner:
         """Asks for the instance's tasks before each deletion. None: tasks are about to come, so all stay."""
         while True:
             await asyncio.sleep(self._obsolete.delay_ms / 1000)
+            # From here to the last directory that is set aside nothing is awaited, so that no task is taken over
+            # meanwhile. What is deleted after that has another name.
             now = tasks()
             if now is None:
                 continue

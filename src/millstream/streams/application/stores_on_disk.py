@@ -82,6 +82,8 @@ class StoresOnDisk:
         """
         from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 
+        # A task that starts meanwhile waits for the lock (`open_task`), and another thread that reads the same gets
+        # nothing: it is told to the group once for the process.
         opened = RocksDatabase(
             str(path), partial(self._configure, path.name), chosen=self._config.rocksdb
         )

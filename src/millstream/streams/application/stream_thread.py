@@ -89,6 +89,7 @@ class StreamThread:
         application: ApplicationEnvironment,
         on_change: Callable[[StreamThread], None],
         on_error: Callable[[Exception], Awaitable[OnUncaughtError]],
+        global_stores: GlobalStores | None = None,
     ) -> None:
         self.name: Final = name
         self.state = ThreadState.CREATED
@@ -99,8 +100,8 @@ class StreamThread:
         """The hosts of the group that answer queries."""
         self.answer: OnUncaughtError | None = None
         """What follows the error that has ended the thread; None where it has not come to ask."""
-        self.global_stores: GlobalStores | None = None
-        """Those of its process, given to it before it runs."""
+        self.global_stores = global_stores
+        """Those of its process, which may be filled after it was made, and before it runs."""
         self._application = application
         self._on_change = on_change
         self._on_error = on_error

@@ -153,6 +153,8 @@ class StreamThreads:
         except Exception as error:  # noqa: BLE001  # whatever it is, it is logged and told
             log_failure(_LOGGER, f"stream-thread [{thread.name}] has failed", error)
             self.failed_count += not isinstance(error, ShutdownRequested)
+            # It has left the group, closed its stores and is DEAD: one of the same name may begin before this task
+            # ends.
             self._on_failed(thread, error)
         finally:
             del self._running[thread]

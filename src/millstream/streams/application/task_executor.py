@@ -193,6 +193,8 @@ class TaskExecutor:
             return await poll(timeout_ms=timeout_ms)
         if self._upstreams.news != self._heard:
             timeout_ms = 0
+        # Nothing is awaited between `waking` and the poll, nor after it: a wake-up finds it waiting, and never ends a
+        # later one.
         try:
             with self._upstreams.waking(self._consumer.wakeup):
                 return await poll(timeout_ms=timeout_ms)
@@ -258,6 +260,7 @@ class TaskExecutor:
         for each in self._running.values():
             if not each.has_news:
                 each.task.clear_timeout()
+        # One that fails leaves `_running` and is revived while others still commit: each touches its own entry alone.
         ended = await asyncio.gather(
             *(self._commit(task, each) for task, each in due), return_exceptions=True
         )
@@ -314,7 +317,8 @@ class TaskExecutor:
         for task, each in self._running.items():
             held = each.active.held
             for topic, queued in each.active.queued.items():
-                # What upstream tasks hold back may wait for records behind it in the same partition. They do not run far ahead.
+                # What upstream tasks hold back may wait for records behind it in the same partition. They do not run
+                # far ahead.
                 waiting = queued - held.get(topic, 0)
                 size_bytes = each.queued_bytes[topic].of(waiting) if waiting else 0
                 is_full = waiting > self._buffered_max or size_bytes > self._buffered_bytes_max
@@ -381,6 +385,8 @@ class TaskExecutor:
         except Exception as error:
             if not is_retriable(error):
                 raise
+            # Its partitions go before anything is awaited: what the consumer still fetches of them comes too late for
+            # it, and the next attempt seeks where its own commit is.
             del self._running[key]
             self._assign()
             await self._manager.revive(key, error)

@@ -183,6 +183,8 @@ class TaskClients:
     ) -> dict[TopicPartition, ReadableLog]:
         if not partitions:
             return {}
+        # A topic that is made anew between these requests gets the id of the former one, and offsets of its own. What
+        # is restored so is committed with that id, and the next start finds another (`_require_same_changelogs`).
         described = await self.admin.describe_topics(list({tp.topic for tp in partitions}))
         starts = await self.admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
         ends = await self.admin.list_offsets(

@@ -180,6 +180,7 @@ class ProcessStreamThread:
             last_first.callback(ours.close)
             with theirs:
                 loop = asyncio.get_running_loop()
+                # Cancelled in it, nobody waits for the process: it ends by itself when it finds its link closed.
                 process = await uninterrupted(loop.run_in_executor(None, _started, theirs))
             last_first.push_async_callback(asyncio.to_thread, _ended, process)
             self.pid = process.pid

@@ -87,6 +87,8 @@ class SnapshotDirectory:
         that are older than the last two.
         """
         make_state_directory(self._path)
+        # Another writer's unfinished snapshot goes, too: of two that write one is fenced. What that one makes of the
+        # rest has no files or not all of them, which whoever fetches it finds out.
         self._remove_leftovers()
         new = self._path / f".{secrets.token_hex(8)}"
         make_state_directory(new, exist_ok=False)

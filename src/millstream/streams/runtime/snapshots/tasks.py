@@ -149,8 +149,8 @@ def fetch_newest(
 def remove_leftovers(stores_path: Path) -> None:
     """Removes what a process that has died has left beside the stores of a task.
 
-    In this process the copier may have yet to come to a checkpoint of the task as it was before, or be at it. So the name
-    goes first: it copies all files or finds an error, and no part of them passes for a snapshot.
+    In this process the copier may have yet to come to a checkpoint of the task as it was before, or be at it. So the
+    name goes first: it copies all files or finds an error, and no part of them passes for a snapshot.
     """
     for kind in (_CHECKPOINT, _FETCHED):
         for each in _all_beside(stores_path, kind):

@@ -220,6 +220,8 @@ class ActiveTask:
     async def commit(self, *, renew: bool = False) -> TaskReport:
         """Makes everything processed so far durable, with its position. `renew` as `run` has it."""
         task = self._open_task
+        # Nobody adds or processes from here on, or the position would cover what is not in the output: a host has one
+        # call for a task at a time. Questions come between and change nothing.
         prepared = await self._environment.in_kernel(task.prepare_commit)
         output = together([*self._output, prepared.output])
         self._output.clear()
@@ -424,6 +426,8 @@ class ActiveTask:
 
     async def _commit(self, position: CommittedPosition, output: TaskOutput) -> None:
         task = self._open_task
+        # Who dies or is cancelled in it does not know whether it is committed. Nor does anybody who asks this task
+        # then: it has to be closed, and its next start reads the group's offsets behind its own fence.
         self._count(await self._commits.commit(task, position, output))
         self._position, self._is_committed = position, True
         self._unwritten = AT_ITS_END

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from types import MappingProxyType
 from typing import cast
 
 import pytest
@@ -23,14 +24,23 @@ from millstream.streams.topology.alignment import NOTHING_ALIGNED
 
 
 class Kernel:
-    """Stands for the kernel's part of a task, and for the clients."""
+    """Stands for the kernel's part of a task, its stores, and the clients."""
+
+    origin_time = -1
+    global_stores = None
+    topic_ids: Mapping[str, str] = MappingProxyType({})
+    restored = 0
+    aligned = NOTHING_ALIGNED
 
     def __init__(self) -> None:
         self.closed = self.released = 0
-        self.current = SimpleNamespace(origin_time=-1)
+        self.current = self
 
     def measure_with(self, _now_ms: object) -> None:
         """Measures nothing."""
+
+    def snapshots(self) -> None:
+        """Takes none."""
 
     def close(self) -> None:
         self.closed += 1
@@ -49,16 +59,9 @@ def active_task(kernel: Kernel, executor: ThreadPoolExecutor) -> ActiveTask:
         state_directory="",
     )
     environment = TaskEnvironment(cast("TaskClients", kernel), SystemClock(), executor)
-    stores = SimpleNamespace(
-        global_stores=None,
-        topic_ids={},
-        restored=0,
-        aligned=NOTHING_ALIGNED,
-        snapshots=lambda: None,
-    )
     started = StartedTask(
         cast("StreamTask", kernel),
-        cast("ProcessorStateManager", stores),
+        cast("ProcessorStateManager", kernel),
         CommittedPosition(),
         is_committed=True,
         begins_late=False,
