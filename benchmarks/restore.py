@@ -30,7 +30,7 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel import StreamTask
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.columns import raw_batch
-from millstream.streams.runtime.process.preparation import prepare
+from millstream.streams.runtime.process import prepare
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import bytes_

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from millstream.spark.pipeline.failures import is_worth_another_start
-
 Result = TypeVar("Result")
 _STARTS_MAX = 30
+_WORKER_IS_LATE = "Python worker failed to connect back"
+
+
+def is_worth_another_start(text: str) -> bool:
+    """Whether a query has failed with nothing else than that."""
+    return _WORKER_IS_LATE in text
 
 
 def started(start: Callable[[], Result]) -> Result:

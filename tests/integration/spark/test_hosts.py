@@ -29,7 +29,7 @@ from millstream.spark.pipeline.messages import (
 )
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
-from millstream.streams.runtime.process.frames import LENGTH, decode, encode
+from millstream.streams.runtime.process import LENGTH, decode, encode
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology

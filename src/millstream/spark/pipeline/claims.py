@@ -17,7 +17,7 @@ from typing import Final, TextIO
 
 from millstream.spark.pipeline.driver_secret import is_of_this_user
 from millstream.spark.pipeline.messages import CloseTask
-from millstream.streams.runtime.process.frames import LENGTH, encode
+from millstream.streams.runtime.process import LENGTH, encode
 from millstream.streams.state.storage.directories import make_state_directory
 
 CLAIM_TIMEOUT_S: Final = 10.0

@@ -16,7 +16,6 @@ _NO_MORE: Final = re.compile(r"\s+at [\w.$]+\(|=== Streaming Query ===")
 """A frame of the JVM, or Spark's description of the query."""
 _CALL_OF_THE_JVM: Final = "An error occurred while calling "
 """What py4j writes above an error of the JVM."""
-_WORKER_IS_LATE: Final = "Python worker failed to connect back"
 
 
 def cause(text: str) -> str:
@@ -40,11 +39,6 @@ def _last_part(line: str) -> str:
     """A line in which Spark's own words stand before our error, which it was told without a traceback."""
     found = _OURS_AFTER_SPARKS.match(line) if line.startswith("[") else None
     return line if found is None else found[1]
-
-
-def is_worth_another_start(text: str) -> bool:
-    """Spark gives the Python process that plans its reads ten seconds, which a busy machine may not have for it."""
-    return _WORKER_IS_LATE in text
 
 
 def _of_the_error(text: str) -> list[str]:

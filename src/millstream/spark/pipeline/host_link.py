@@ -34,7 +34,7 @@ from millstream.spark.pipeline.messages import (
     TaskFailed,
     Working,
 )
-from millstream.streams.runtime.process.frames import LENGTH, decode, encode
+from millstream.streams.runtime.process import LENGTH, decode, encode
 
 HELLO_TIMEOUT_S: Final = 20.0
 """A host answers at once, unless code that holds the interpreter keeps its loop: longer than that it is stuck."""

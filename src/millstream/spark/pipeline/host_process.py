@@ -41,8 +41,7 @@ from millstream.spark.pipeline.messages import (
     RunTasks,
     Working,
 )
-from millstream.streams.runtime.process.frames import LENGTH, decode, encode
-from millstream.streams.runtime.process.preparation import loop_factory, prepare
+from millstream.streams.runtime.process import LENGTH, decode, encode, loop_factory, prepare
 from millstream.streams.runtime.steps import Observer, observe_nothing
 
 WORKING_EVERY_S: Final = 5.0

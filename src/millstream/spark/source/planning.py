@@ -9,9 +9,11 @@ import logging
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.errors import ConfigError, KafkaError, RetriableError
+from millstream.clients.admin import ConfigResource, ConfigResourceType
+from millstream.errors import ConfigError, KafkaError, MillstreamError, RetriableError
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import Connections, connections
+from millstream.spark.named_functions import function_named
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.data_loss import (
     DataLossPolicy,
@@ -29,12 +31,13 @@ from millstream.spark.source.positions import (
     AtTime,
     ChosenOffset,
     Committed,
+    Earliest,
     PartitionFacts,
     Position,
     PositionRules,
     chosen,
+    parse_position,
 )
-from millstream.spark.source.start_function import positions_by_function
 from millstream.spark.source.subscription import AssignedPartitions, TopicPattern
 from millstream.streams.runtime.errors import DataLoss
 
@@ -50,6 +53,8 @@ _APPEARS_WITHIN_S: Final = 3.0
 _ASKS_AGAIN_AFTER_S: Final = 0.2
 """A topic is known to all brokers within some tenths of a second."""
 
+_POLICY: Final = "cleanup.policy"
+_START_FUNCTION: Final = "startingOffsetsFunction"
 _LOGGER = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
@@ -396,3 +401,53 @@ def readable_starts(
             LOSSES.add(loss, options.data_loss)
             found[partition] = loss.next_offset
     return found
+
+
+def warn_of_compaction(link: Connections, topics: Collection[str]) -> None:
+    """Logs one line that names the compacted topics. Not being allowed to ask for settings of topics is no error."""
+    resources = [ConfigResource(ConfigResourceType.TOPIC, topic) for topic in sorted(topics)]
+    try:
+        found = link.run(link.admin().describe_configs(resources, names=[_POLICY]))
+        policies = {each.name: found.result(each)[_POLICY].value or "" for each in resources}
+    except MillstreamError as error:
+        _LOGGER.debug("whether topics are compacted is not known: %s", error)
+        return
+    compacted = [name for name, policy in policies.items() if "compact" in policy]
+    if compacted:
+        _LOGGER.warning(
+            "%s: compacted (cleanup.policy). A micro-batch that is run again lacks what compaction has removed meanwhile; an "
+            "exactly-once sink says so with BatchChanged",
+            ", ".join(compacted),
+        )
+
+
+def positions_by_function(name: str, partitions: Iterable[TopicPartition]) -> PositionRules:
+    """Calls the function of the user `name`, as `module:function`, with the list of partitions.
+
+    Raises ConfigError where it fails or leaves one out.
+
+    It returns for each partition an offset, or a position as `startingOffsets` takes it.
+    """
+    asked = sorted(partitions)
+    function = function_named(_START_FUNCTION, name)
+    try:
+        found: object = function(list(asked))
+    except Exception as error:
+        raise ConfigError(
+            f"{_START_FUNCTION} {name} failed: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(found, Mapping):
+        raise ConfigError(
+            f"{_START_FUNCTION} {name} must return a mapping from TopicPartition to an offset or a position, not {found!r}"
+        )
+    positions: dict[TopicPartition, Position] = {}
+    for partition in asked:
+        if partition not in found:
+            raise ConfigError(f"{_START_FUNCTION} {name} returned no offset for {partition}")
+        positions[partition] = parse_position(_START_FUNCTION, found[partition])
+    others = sorted(str(each) for each in found.keys() - set(asked))
+    if others:
+        raise ConfigError(
+            f"{_START_FUNCTION} {name} returned an offset for {others[0]}, which the query does not read"
+        )
+    return PositionRules(Earliest(), {}, positions)

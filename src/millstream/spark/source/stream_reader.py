@@ -31,7 +31,6 @@ from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
-from millstream.spark.source.compaction import warn_of_compaction
 from millstream.spark.source.data_loss import DataLossPolicy, Loss, allowed
 from millstream.spark.source.end_of_stream import KEY as END_KEY
 from millstream.spark.source.end_of_stream import (
@@ -56,6 +55,7 @@ from millstream.spark.source.planning import (
     readable_starts,
     starting_choices,
     topic_ids,
+    warn_of_compaction,
 )
 from millstream.spark.source.positions import EARLIEST, LATEST
 from millstream.spark.source.reading import (

@@ -40,12 +40,11 @@ from millstream.streams.application.interactive.interactive_queries import Inter
 from millstream.streams.application.interactive.local_stores import LocalStores
 from millstream.streams.application.interactive.store_lags import LagsOfStores, StoreLags
 from millstream.streams.application.metrics.client_metrics import ClientMetrics, MetricValue
-from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.processes.outer_application import OuterApplication
 from millstream.streams.application.processes.pickling import pickled_application
 from millstream.streams.application.processes.process_stream_thread import ProcessStreamThread
 from millstream.streams.application.signalled_end import SignalledEnd
-from millstream.streams.application.state_cleaner import StateCleaner
+from millstream.streams.application.state_cleaner import ObsoleteTasks, StateCleaner
 from millstream.streams.application.state_directory import StateDirectory
 from millstream.streams.application.states import (
     ApplicationState,

@@ -4,16 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 from millstream.runtime import Clock
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.state_directory import StateDirectory
 
 _LOGGER = logging.getLogger(__name__)
+
+
+class ObsoleteTasks:
+    """Says which directories may go: those of tasks that this instance has not had for the delay. Pure.
+
+    A task that returns soon finds its stores. Nothing goes until the instance has run for the delay: what is there at
+    its start may be given to it. Times are monotonic. Directories are known by their names.
+    """
+
+    def __init__(self, delay_ms: int, now_ms: int) -> None:
+        self.delay_ms: Final = delay_ms
+        self._started_ms = now_ms
+        self._owned: AbstractSet[str] = frozenset()
+        self._owned_until_ms: dict[str, int] = {}
+
+    def note(self, owned: AbstractSet[str], now_ms: int) -> None:
+        """Takes note of the tasks that the instance has now."""
+        self._owned_until_ms |= dict.fromkeys(self._owned | owned, now_ms)
+        self._owned = owned
+
+    def names(self, present: Iterable[str], now_ms: int) -> list[str]:
+        """Returns those of the directories that may go."""
+        return [
+            name
+            for name in present
+            if name not in self._owned
+            and now_ms - self._owned_until_ms.get(name, self._started_ms) >= self.delay_ms
+        ]
 
 
 class StateCleaner:

@@ -30,7 +30,6 @@ from millstream.streams.application.group.new_member import new_member
 from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.metrics.thread_measures import ThreadMeasures
-from millstream.streams.application.purging import Purging
 from millstream.streams.application.standby_updater import StandbyUpdater
 from millstream.streams.application.states import ThreadState, thread_state_after
 from millstream.streams.application.task_executor import TaskExecutor
@@ -43,7 +42,7 @@ from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.columns import load_arrow
 from millstream.streams.runtime.global_stores import GlobalStores
-from millstream.streams.runtime.repartition_purge import RepartitionPurge
+from millstream.streams.runtime.repartition_purge import Purging, RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.tasks.task_manager import TaskManager, ThreadTaskCreator

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +22,6 @@ from millstream.streams.application.processing_rounds import (
     ProcessingRounds,
     records_min,
 )
-from millstream.streams.application.queued_bytes import QueuedBytes
 from millstream.streams.config import StreamsConfig, TimeAcrossRepartitions
 from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.runtime.failures import is_retriable
@@ -41,6 +41,31 @@ WATCHED_AT_ENDS_COMMIT_INTERVAL_MS: Final = 50
 wait, `LOOK_INTERVAL_S` apart."""
 _Result = TypeVar("_Result")
 _LOGGER = logging.getLogger(__name__)
+
+
+class QueuedBytes:
+    """Those that wait in the queue of one partition, by the batches in which they came.
+
+    A batch counts in full until its last record is taken: until then its memory is not free either.
+    """
+
+    def __init__(self) -> None:
+        self._batches: deque[tuple[int, int]] = deque()
+        self._records = self._size_bytes = 0
+
+    def add(self, records: int, size_bytes: int) -> None:
+        """Notes a batch that was queued."""
+        self._batches.append((records, size_bytes))
+        self._records += records
+        self._size_bytes += size_bytes
+
+    def of(self, waiting: int) -> int:
+        """Returns the bytes of the batches that the last `waiting` records came in."""
+        while self._batches and self._records - self._batches[0][0] >= waiting:
+            records, size_bytes = self._batches.popleft()
+            self._records -= records
+            self._size_bytes -= size_bytes
+        return self._size_bytes
 
 
 @dataclass(slots=True)

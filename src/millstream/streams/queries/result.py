@@ -148,6 +148,11 @@ def furthest(positions: Iterable[Position]) -> Position:
     return merged
 
 
+def last_offsets(next_offsets: Mapping[str, int], partition: int) -> Position:
+    """Returns the position of stores that have seen all before these offsets, given by input topic."""
+    return {topic: {partition: offset - 1} for topic, offset in next_offsets.items() if offset > 0}
+
+
 def is_up_to(position: Position, bound: Position) -> bool:
     """A bound that names what the store does not read is never reached."""
     return all(

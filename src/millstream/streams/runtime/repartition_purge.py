@@ -1,4 +1,4 @@
-"""Says which records of repartition topics may go: those that the tasks which read them have committed. Pure.
+"""Deletes records of repartition topics that the tasks which read them have committed.
 
 Repartition topics keep records for ever, so that none is lost while its task is away (S12,
 repartition.purge.interval.ms).
@@ -6,14 +6,21 @@ repartition.purge.interval.ms).
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from millstream.clients import Admin
+from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class RepartitionPurge:
-    """`topics` are the repartition topics that are read. Times are monotonic."""
+    """Says which records may go. `topics` are the repartition topics that are read. Times are monotonic. Pure."""
 
     def __init__(self, topics: Collection[str], interval_ms: int, now_ms: int) -> None:
         self._topics: Final = frozenset(topics)
@@ -39,3 +46,40 @@ class RepartitionPurge:
             due  # before it is done: what fails goes with the next records, which end further on
         )
         return due
+
+
+class Purging:
+    """Deletes what the tasks of a stream thread have read, beside their work: one request at a time.
+
+    What fails is tried again with the next interval that finds something new.
+    """
+
+    def __init__(self, admin: Admin, purge: RepartitionPurge, log_prefix: str) -> None:
+        self._admin = admin
+        self._purge: Final = purge
+        self._log_prefix = log_prefix
+        self._scope = TaskScope("purging")
+        self._deleting: asyncio.Task[None] | None = None
+
+    def maybe_begin(self, committed: Mapping[TopicPartition, int], now_ms: int) -> None:
+        """Begins to delete what lies before committed offsets, once in each interval."""
+        is_deleting = self._deleting is not None and not self._deleting.done()
+        if is_deleting or not self._purge.is_due(now_ms):
+            return
+        due = self._purge.take(committed, now_ms)
+        if due:
+            self._deleting = self._scope.start(self._delete(due), "delete records", awaited=True)
+
+    async def close(self) -> None:
+        await self._scope.close()
+
+    async def _delete(self, before: Mapping[TopicPartition, int]) -> None:
+        try:
+            errors = (await self._admin.delete_records(before)).errors()
+        except MillstreamError as failure:
+            _LOGGER.warning("%s repartition topics are not purged: %s", self._log_prefix, failure)
+            return
+        for partition, error in errors.items():
+            _LOGGER.warning(
+                "%s %s keeps what has been read of it: %s", self._log_prefix, partition, error
+            )

@@ -119,7 +119,7 @@ def test_a_topic_that_is_compacted_is_named_when_the_query_begins(
     topics: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     compacted = topics.new(cleanup_policy="compact")
-    with caplog.at_level(logging.WARNING, "millstream.spark.source.compaction"):
+    with caplog.at_level(logging.WARNING, "millstream.spark.source.planning"):
         reader(topics, topics.new()).initialOffset()
         assert caplog.messages == []
         reader(topics, compacted).initialOffset()

@@ -15,7 +15,7 @@ from millstream.spark.pipeline import host_link, host_process
 from millstream.spark.pipeline.driver_secret import SECRET_BYTES, name_of, secret_of_driver
 from millstream.spark.pipeline.host_link import HostUnreachable, socket_of
 from millstream.spark.pipeline.messages import Hello
-from millstream.streams.runtime.process.frames import encode
+from millstream.streams.runtime.process import encode
 
 SECRET = b"s" * SECRET_BYTES
 

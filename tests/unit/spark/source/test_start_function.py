@@ -8,8 +8,8 @@ import pytest
 
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
+from millstream.spark.source.planning import positions_by_function
 from millstream.spark.source.positions import Exact, Latest
-from millstream.spark.source.start_function import positions_by_function
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 HERE = __name__

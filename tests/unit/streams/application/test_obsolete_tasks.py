@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millstream.runtime.system import SystemRandom
-from millstream.streams.application.obsolete_tasks import ObsoleteTasks
+from millstream.streams.application.state_cleaner import ObsoleteTasks
 from millstream.streams.application.state_directory import StateDirectory
 
 

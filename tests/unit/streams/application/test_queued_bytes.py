@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.streams.application.queued_bytes import QueuedBytes
+from millstream.streams.application.task_executor import QueuedBytes
 
 
 def test_a_batch_counts_until_its_last_record_is_taken() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from millstream.runtime.system import SystemRandom
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.application.obsolete_tasks import ObsoleteTasks
-from millstream.streams.application.state_cleaner import StateCleaner
+from millstream.streams.application.state_cleaner import ObsoleteTasks, StateCleaner
 from millstream.streams.application.state_directory import StateDirectory
 from tests.unit.streams.application.manual_clock import MovedClock
 

@@ -18,8 +18,7 @@ from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.application.queued_bytes import QueuedBytes
-from millstream.streams.application.task_executor import TaskExecutor
+from millstream.streams.application.task_executor import QueuedBytes, TaskExecutor
 from millstream.streams.errors import TaskTimedOut
 from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients

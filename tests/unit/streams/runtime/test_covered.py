@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.streams.runtime.covered import CoveredInput, last_offsets
+from millstream.streams.queries.result import last_offsets
+from millstream.streams.runtime.tasks.standby_task import CoveredInput
 
 
 def test_a_commit_is_covered_once_all_changelogs_are_restored_to_their_ends() -> None:

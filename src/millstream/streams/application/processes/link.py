@@ -6,7 +6,7 @@ import asyncio
 import socket
 from typing import Self
 
-from millstream.streams.runtime.process.frames import LENGTH, decode, encode
+from millstream.streams.runtime.process import LENGTH, decode, encode
 
 
 class Link:

@@ -56,7 +56,7 @@ from millstream.streams.application.stream_thread import StreamThread
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.failure_reports import keep_place
 from millstream.streams.queries import StateQueryRequest
-from millstream.streams.runtime.process.preparation import loop_factory, prepare
+from millstream.streams.runtime.process import loop_factory, prepare
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.upstreams.progress import TaskKey
 from millstream.streams.runtime.upstreams.watch import LocalTask

@@ -34,11 +34,11 @@ from millstream.streams.queries.result import (
     QueryResult,
     StateQueryRequest,
     furthest,
+    last_offsets,
 )
 from millstream.streams.runtime.columns import origin_batch, raw_batch
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
-from millstream.streams.runtime.covered import last_offsets
 from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.outputs import record_count, together
 from millstream.streams.runtime.report import ProcessedWork, TaskReport, with_tags
@@ -47,8 +47,7 @@ from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.stored_state import StoreMarker
 from millstream.streams.runtime.tasks.opening import mark
 from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
-from millstream.streams.runtime.upstreams.progress import Reached, TaskProgress
-from millstream.streams.runtime.upstreams.writes import FollowedWrites
+from millstream.streams.runtime.upstreams.progress import FollowedWrites, Reached, TaskProgress
 
 if TYPE_CHECKING:
     import pyarrow as pa

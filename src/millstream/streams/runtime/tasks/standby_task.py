@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from millstream.model import TopicPartition
 from millstream.streams.kernel.task.standby import StandbyStores
-from millstream.streams.queries.result import QueryResult, StateQueryRequest
+from millstream.streams.queries.result import QueryResult, StateQueryRequest, last_offsets
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
-from millstream.streams.runtime.covered import CoveredInput, last_offsets
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
@@ -30,6 +29,37 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOGGER = logging.getLogger(__name__)
+
+
+class CoveredInput:
+    """The input that the stores of a standby cover, which is found out, since changelogs do not tell it. Pure.
+
+    What a task has committed is in its changelogs before that. So the offsets of a commit are asked first and the ends
+    of the changelogs after them: stores that have been restored to these ends cover those offsets.
+
+    `offsets`: by input topic, the next one that the stores have not seen; empty before it is known.
+    """
+
+    def __init__(self) -> None:
+        self.offsets: Mapping[str, int] = {}
+        self._next: tuple[Mapping[str, int], Mapping[str, int]] | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the stores have yet to come to the ends that were noted."""
+        return self._next is not None
+
+    def note(self, committed: Mapping[str, int], ends: Mapping[str, int]) -> None:
+        """Takes the offsets of a commit, and the changelogs' ends after it, open transactions included."""
+        self._next = committed, ends
+
+    def note_restored(self, offsets: Mapping[str, int]) -> None:
+        """Says how far each changelog has been restored."""
+        if self._next is None:
+            return
+        committed, ends = self._next
+        if all(offsets.get(topic, 0) >= end for topic, end in ends.items()):
+            self.offsets, self._next = committed, None
 
 
 class StandbyTask:

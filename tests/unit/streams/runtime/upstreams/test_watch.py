@@ -15,9 +15,14 @@ from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
 from millstream.streams.runtime.upstreams import watch as watch_module
-from millstream.streams.runtime.upstreams.progress import Look, TaskFlow, TaskKey, TaskProgress
+from millstream.streams.runtime.upstreams.progress import (
+    FollowedWrites,
+    Look,
+    TaskFlow,
+    TaskKey,
+    TaskProgress,
+)
 from millstream.streams.runtime.upstreams.watch import LocalTask, UpstreamWatch, WaitingInput
-from millstream.streams.runtime.upstreams.writes import FollowedWrites
 from millstream.streams.topology.alignment import Alignment
 
 X0, X1, R0 = TopicPartition("x", 0), TopicPartition("x", 1), TopicPartition("r", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.model import TopicPartition
 from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
-from millstream.streams.runtime.upstreams.writes import FollowedWrites
+from millstream.streams.runtime.upstreams.progress import FollowedWrites
 
 R0, R1 = TopicPartition("r", 0), TopicPartition("r", 1)
 

@@ -1,1 +1,0 @@
-"""Processes that run tasks: how they are prepared, and how messages travel between them."""
