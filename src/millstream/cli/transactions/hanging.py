@@ -20,13 +20,14 @@ from millstream.cli.rows import (
     confirm,
     dry_run_option,
     finish,
+    for_people,
     note,
     output_option,
     print_rows,
     yes_option,
 )
 from millstream.errors import InvalidRequest, KafkaError
-from millstream.quoting import counted
+from millstream.quoting import counted, some_of
 
 if TYPE_CHECKING:
     from millstream.clients.admin import OpenTransaction, PartitionDescription, ProducerState
@@ -78,13 +79,14 @@ def find_hanging(
     or in these.
     """
     with cluster.admin() as admin:
-        found = _hanging(admin, items, broker_id, timeout)
+        found, unseen = _hanging(admin, items, broker_id, timeout)
     now_ms = _now_ms()
     print_rows([_found_row(each, now_ms) for each in found], output, _FOUND)
-    if not found:
-        note("no transaction hangs", output)
-    else:
+    if found:
         note("millstream transactions abort-hanging ends them", output)
+    else:
+        note(f"no transaction hangs{' elsewhere' if unseen else ''}", output)
+    _finish_unseen(unseen, output)
 
 
 @click.command("abort-hanging", cls=ClientCommand)
@@ -108,12 +110,14 @@ def abort_hanging(
     What `find-hanging` does not find is left alone: a coordinator ends it.
     """
     with cluster.admin() as admin:
+        unseen: Mapping[TopicPartition, KafkaError] = {}
         if start_offset is None:
-            found = _hanging(admin, items, broker_id, timeout)
+            found, unseen = _hanging(admin, items, broker_id, timeout)
         else:
             found = [_begun_at(admin, items, start_offset)]
         if not found:
-            note("no transaction hangs there", output)
+            note(f"no transaction hangs there{' elsewhere' if unseen else ''}", output)
+            _finish_unseen(unseen, output)
             return
         errors: dict[tuple[TopicPartition, int], KafkaError] = {}
         if not dry_run:
@@ -123,6 +127,7 @@ def abort_hanging(
     done = [each for each in found if (each.partition, each.producer.producer_id) not in errors]
     print_rows([{**_place(each), "result": result} for each in done], output, _ABORTED)
     finish(errors, output)
+    _finish_unseen(unseen, output)
 
 
 @click.command(cls=ClientCommand)
@@ -152,15 +157,33 @@ def producers(
 
 def _hanging(
     admin: Admin, items: tuple[str, ...], broker_id: int | None, timeout: str
-) -> list[OpenTransaction]:
+) -> tuple[list[OpenTransaction], dict[TopicPartition, KafkaError]]:
+    """Returns what hangs, and the partitions of which nobody could say."""
     from millstream.cli.records.offset_choice import duration_ms
     from millstream.cli.records.partition_choice import chosen_partitions
 
     limit_ms = duration_ms(timeout)
     chosen = chosen_partitions(admin, items) if items else None
     topics = None if chosen is None else {each.topic for each in chosen}
-    found = admin.find_hanging_transactions(topics, broker_id=broker_id, max_transaction_timeout_ms=limit_ms)  # fmt: skip
-    return sorted(each for each in found if chosen is None or each.partition in chosen)
+    told = admin.find_hanging_transactions(topics, broker_id=broker_id, max_transaction_timeout_ms=limit_ms)  # fmt: skip
+    hanging, unseen = [], {}
+    for partition in sorted(each for each in told if chosen is None or each in chosen):
+        found = told[partition]
+        if isinstance(found, KafkaError):
+            unseen[partition] = found
+        else:
+            hanging += found
+    return hanging, unseen
+
+
+def _finish_unseen(unseen: Mapping[TopicPartition, KafkaError], output: str) -> None:
+    """Tells a person in one sentence for each kind of error, a program of each partition; exits as one that failed."""
+    if not for_people(output):
+        finish(unseen, output)
+    kinds: dict[type[KafkaError], list[str]] = {}
+    for partition, error in unseen.items():
+        kinds.setdefault(type(error), []).append(str(partition))
+    finish({kind: kind(f"{counted(len(which), 'partition')} could not be looked at ({some_of(which)}): {kind.sentence}") for kind, which in kinds.items()}, output)  # fmt: skip
 
 
 def _begun_at(admin: Admin, items: tuple[str, ...], start_offset: int) -> OpenTransaction:

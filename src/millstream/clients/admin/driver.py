@@ -11,7 +11,16 @@ import contextlib
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Protocol
 
-from millstream.clients.admin.core.call import Asked, Call, CallProgress, Key, Response, Value
+from millstream.clients.admin.core.call import (
+    Asked,
+    Call,
+    CallProgress,
+    Key,
+    LookupResponse,
+    Place,
+    Response,
+    Value,
+)
 from millstream.clients.admin.core.lookups import FIND_LEADERS, coordinator_call
 from millstream.clients.admin.core.results import Results
 from millstream.clients.admin.core.routes import AnyBroker, Controller, Coordinator, Leader, Node
@@ -86,10 +95,7 @@ class AdminApiDriver:
             return
         by_node: dict[int | None, list[Key]] = {}
         for key, where in located.items():
-            if isinstance(where, KafkaError):
-                progress.fail([key], where)
-            else:
-                by_node.setdefault(where, []).append(key)
+            by_node.setdefault(where, []).append(key)
         with contextlib.suppress(TimeoutError):  # what was not answered stays pending
             async with asyncio.timeout(self._remaining_ms(deadline_ms) / 1000):
                 await _wait_for_all(
@@ -135,8 +141,8 @@ class AdminApiDriver:
         keys: list[Key],
         progress: CallProgress[Key, Value],
         deadline_ms: int,
-    ) -> Mapping[Key, int | KafkaError | None]:
-        """The broker of each item; None means any. Gives up at the deadline by itself, and says why."""
+    ) -> Mapping[Key, int | None]:
+        """The broker of each item that has one now; None means any. Gives up at the deadline by itself."""
         match call.route:
             case AnyBroker() if not self.asks_controllers:
                 return dict.fromkeys(keys)
@@ -146,12 +152,32 @@ class AdminApiDriver:
                 return {key: node_id(key) for key in keys}
             case Leader(partition):
                 partitions = {key: partition(key) for key in keys}
-                leaders = await self.run(FIND_LEADERS, partitions.values(), deadline_ms)
-                return {key: leaders[each] for key, each in partitions.items()}
+                return await self._look_up(FIND_LEADERS, partitions, progress, deadline_ms)
             case Coordinator(kind, name):
                 names = {key: name(key) for key in keys}
-                found = await self.run(coordinator_call(kind), names.values(), deadline_ms)
-                return {key: found[each] for key, each in names.items()}
+                return await self._look_up(coordinator_call(kind), names, progress, deadline_ms)
+
+    async def _look_up(
+        self,
+        lookup: Call[Place, int, LookupResponse],
+        places: Mapping[Key, Place],
+        progress: CallProgress[Key, Value],
+        deadline_ms: int,
+    ) -> Mapping[Key, int]:
+        """Looks once for the broker of each item. What has none now is looked for again before the next attempt: the
+        others do not wait for it.
+        """
+        looking = CallProgress(lookup, places.values())
+        await self._attempt(lookup, looking, deadline_ms)
+        found = looking.results(self._cluster.unreachable)
+        located = {}
+        for key, place in places.items():
+            where = found[place]
+            if isinstance(where, KafkaError):
+                progress.take_unlocated(key, where, lookup)
+            else:
+                located[key] = where
+        return located
 
     async def _controller(self, attempts: int, deadline_ms: int) -> int | None:
         """With KRaft this is some broker, which passes on what is the controller's."""

@@ -20,6 +20,7 @@ from millstream.errors import (
     EncodeError,
     GroupAuthorizationFailed,
     KafkaError,
+    LeaderNotAvailable,
     NetworkException,
     NonEmptyGroup,
     NotController,
@@ -269,6 +270,31 @@ async def test_only_the_partition_whose_leader_moved_is_asked_again() -> None:
     )
     assert results == {first: OffsetAndTimestamp(10, -1), second: OffsetAndTimestamp(30, -1)}
     assert [node_id for node_id, _ in cluster.requests(ApiKey.LIST_OFFSETS)] == [1, 2, 3]
+
+
+async def test_a_partition_without_a_leader_keeps_no_other_from_its_answer() -> None:
+    """They are asked at once; it alone is looked for until the time limit."""
+    cluster = FakeCluster()
+    asked_at: list[int] = []
+
+    def answer(node_id: int, request: Message) -> Message:
+        asked_at.append(cluster.now)
+        return offsets()(node_id, request)
+
+    def look(node_id: int, request: Message) -> Message:
+        cluster.now += 400
+        return leaders({"t": [1, -1]})(node_id, request)
+
+    cluster.script(ApiKey.METADATA, look)
+    cluster.script(ApiKey.LIST_OFFSETS, answer)
+    led, orphan = TopicPartition("t", 0), TopicPartition("t", 1)
+    results = await list_offsets(
+        FakeAdmin(cluster), dict.fromkeys((led, orphan), -1), timeout_ms=1_000
+    )
+    assert results.result(led).offset == 10
+    assert isinstance(results[orphan], LeaderNotAvailable)
+    assert asked_at == [400]
+    assert len(cluster.requests(ApiKey.METADATA)) == 3
 
 
 async def test_an_unknown_topic_is_believed_after_a_few_attempts() -> None:

@@ -8,20 +8,15 @@ from millstream.clients.admin import (
     ConfigSource,
     GroupState,
     GroupType,
-    OpenTransaction,
     Operation,
-    ProducerState,
     ReplicaLogDirs,
     ScramMechanism,
-    TransactionDescription,
     TransactionState,
     UpsertScramCredential,
 )
 from millstream.clients.admin.cluster.log_dirs import replica_log_dirs
 from millstream.clients.admin.core.results import NOT_ASKED, operations
 from millstream.clients.admin.security.scram import salted
-from millstream.clients.admin.transactions.producers import hanging
-from millstream.errors import TransactionalIdNotFound
 from millstream.model import TopicPartition
 from millstream.protocol.generated.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -31,20 +26,6 @@ from millstream.protocol.generated.describe_log_dirs import (
 )
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
-
-
-def opened(producer_id: int, partition: TopicPartition) -> OpenTransaction:
-    return OpenTransaction(partition, ProducerState(producer_id, 0, 0, 0, 0, 5))
-
-
-def test_a_transaction_hangs_that_no_coordinator_knows() -> None:
-    assert hanging([opened(1, FIRST)], []) == [opened(1, FIRST)]
-    assert hanging([opened(1, FIRST)], [TransactionalIdNotFound()]) == [opened(1, FIRST)]
-
-
-def test_a_transaction_hangs_in_a_partition_that_it_has_no_more() -> None:
-    known = TransactionDescription(1, TransactionState.ONGOING, 1, 0, 60_000, 0, frozenset({FIRST}))
-    assert hanging([opened(1, FIRST), opened(1, SECOND)], [known]) == [opened(1, SECOND)]
 
 
 def test_a_replica_on_the_move_is_in_two_directories() -> None:

@@ -27,6 +27,8 @@ from millstream.protocol.api import VERSIONS, ApiKey, Message
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 Response = TypeVar("Response", bound=Message)
+Place = TypeVar("Place")
+LookupResponse = TypeVar("LookupResponse", bound=Message)
 
 ATTEMPTS_IN_DOUBT: Final = 4
 ONE_BY_ONE: Final = 2**15
@@ -139,6 +141,15 @@ class CallProgress(Generic[Key, Value]):
                 self._unfinished[key] = error
             else:
                 self._finish(key, error)
+
+    def take_unlocated(
+        self, key: Key, error: KafkaError, lookup: Call[Place, int, LookupResponse]
+    ) -> None:
+        """Takes in that the broker of an item was not found; `lookup` knows which of its errors may pass."""
+        if isinstance(error, _LOST) or lookup.is_worth_retrying(error, self._attempts):
+            self._unfinished[key] = error
+        else:
+            self._finish(key, error)
 
     def results(self, unreachable: str = "") -> Results[Key, Value]:
         """Returns the results in the order of the items; what has no result yet ends with its last error, or

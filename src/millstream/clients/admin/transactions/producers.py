@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from millstream.clients.admin.core.call import Asked, Call
@@ -17,7 +17,12 @@ from millstream.clients.admin.transactions.transactions import (
     describe_transactions,
     list_transactions,
 )
-from millstream.errors import KafkaError
+from millstream.errors import (
+    KafkaError,
+    LeaderNotAvailable,
+    TransactionalIdNotFound,
+    UnknownTopicOrPartition,
+)
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_producers import (
@@ -89,57 +94,89 @@ async def find_hanging_transactions(
     broker_id: int | None = None,
     max_transaction_timeout_ms: int = MAX_TRANSACTION_TIMEOUT_MS,
     timeout_ms: int | None = None,
-) -> list[OpenTransaction]:
-    """Finds transactions that are open in a partition and that no coordinator will end, as
+) -> Results[TopicPartition, list[OpenTransaction]]:
+    """Finds in each partition the transactions that are open there and that no coordinator will end, as
     `kafka-transactions find-hanging`.
 
-    Only those older than `max_transaction_timeout_ms` are looked at: a coordinator ends the others by itself.
-    `timeout_ms` is for each of the requests that this takes.
+    Only those older than `max_transaction_timeout_ms` are looked at: a coordinator ends the others by itself. A
+    partition without a leader, or with a transaction of which its coordinator cannot be asked, has its error: nobody
+    knows whether anything hangs there. `timeout_ms` is for each of the requests that this takes.
     """
-    names = await list_topics(admin, include_internal=True, timeout_ms=timeout_ms)
-    described = await describe_topics(
-        admin, names if topics is None else topics, timeout_ms=timeout_ms
-    )
-    partitions = [
-        TopicPartition(name, each.partition)
-        for name in described
-        for each in described.result(name).partitions
-        if broker_id is None or broker_id in each.replicas
-    ]
-    producers = await describe_producers(
-        admin, partitions, broker_id=broker_id, timeout_ms=timeout_ms
-    )
+    wanted = topics
+    if wanted is None:
+        wanted = await list_topics(admin, include_internal=True, timeout_ms=timeout_ms)
+    described = await describe_topics(admin, wanted, timeout_ms=timeout_ms)
+    found: Results[TopicPartition, list[OpenTransaction]] = Results()
+    for name in described:
+        if topics is None and isinstance(described[name], UnknownTopicOrPartition):
+            continue  # it was deleted meanwhile
+        for each in described.result(name).partitions:
+            partition = TopicPartition(name, each.partition)
+            if broker_id is None and each.leader < 0:
+                found[partition] = LeaderNotAvailable(f"{partition} has no leader to be asked")
+            elif broker_id is None or broker_id in each.replicas:
+                found[partition] = []
+    asked = [partition for partition, told in found.items() if not isinstance(told, KafkaError)]
+    producers = await describe_producers(admin, asked, broker_id=broker_id, timeout_ms=timeout_ms)
     oldest_ms = admin._driver.now_ms() - max_transaction_timeout_ms
-    producers.raise_errors()
-    suspects = [
-        OpenTransaction(partition, producer)
-        for partition in producers
-        for producer in producers.result(partition)
-        if producer.transaction_start_offset is not None and producer.last_timestamp_ms < oldest_ms
+    suspects: dict[TopicPartition, list[OpenTransaction]] = {}
+    for partition, told in producers.items():
+        if isinstance(told, KafkaError):
+            found[partition] = told
+        elif old := _open_since(oldest_ms, partition, told):
+            suspects[partition] = old
+    known = await _known_of(admin, suspects.values(), timeout_ms) if suspects else {}
+    for partition, old in suspects.items():
+        try:
+            found[partition] = hanging(old, known)
+        except KafkaError as error:
+            found[partition] = error
+    return found
+
+
+def _open_since(
+    oldest_ms: int, partition: TopicPartition, producers: Iterable[ProducerState]
+) -> list[OpenTransaction]:
+    return [
+        OpenTransaction(partition, each)
+        for each in producers
+        if each.transaction_start_offset is not None and each.last_timestamp_ms < oldest_ms
     ]
-    if not suspects:
-        return []
-    listed = await list_transactions(
-        admin, producer_ids={each.producer.producer_id for each in suspects}, timeout_ms=timeout_ms
-    )
+
+
+async def _known_of(
+    admin: AdminCalls, suspects: Iterable[Iterable[OpenTransaction]], timeout_ms: int | None
+) -> dict[int, TransactionDescription | KafkaError]:
+    """Returns what coordinators say of these producers, by id. Raises the error of a broker that did not answer: what
+    it coordinates would look as if it hung.
+    """
+    producer_ids = {each.producer.producer_id for some in suspects for each in some}
+    listed = await list_transactions(admin, producer_ids=producer_ids, timeout_ms=timeout_ms)
     ids = [each.transactional_id for each in listed]
-    known = await describe_transactions(admin, ids, timeout_ms=timeout_ms)
-    return hanging(suspects, known.values())
+    described = await describe_transactions(admin, ids, timeout_ms=timeout_ms)
+    return {each.producer_id: described[each.transactional_id] for each in listed}
 
 
 def hanging(
-    suspects: Iterable[OpenTransaction], known: Iterable[TransactionDescription | KafkaError]
+    suspects: Iterable[OpenTransaction], known: Mapping[int, TransactionDescription | KafkaError]
 ) -> list[OpenTransaction]:
-    """Returns those whose producer no coordinator knows, or whose partition is not in its transaction."""
-    coordinated: dict[int, frozenset[TopicPartition]] = {}
-    for transaction in known:
-        if not isinstance(transaction, KafkaError):
-            coordinated[transaction.producer_id] = transaction.partitions
-    return [
-        each
-        for each in suspects
-        if each.partition not in coordinated.get(each.producer.producer_id, ())
-    ]
+    """Returns those whose producer no coordinator knows, or whose partition is not in its transaction.
+
+    Raises the error of a coordinator that did not say.
+    """
+    found = []
+    for each in suspects:
+        transaction = known.get(each.producer.producer_id)
+        if isinstance(transaction, KafkaError) and not isinstance(
+            transaction, TransactionalIdNotFound
+        ):
+            raise transaction
+        if (
+            not isinstance(transaction, TransactionDescription)
+            or each.partition not in transaction.partitions
+        ):
+            found.append(each)
+    return found
 
 
 def _producers(key: TopicPartition, found: PartitionResponse) -> list[ProducerState] | KafkaError:
