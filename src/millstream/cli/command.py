@@ -1,7 +1,8 @@
 """Ends verbs that talk to a cluster: with one line on standard error, and an exit code for scripts.
 
-0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 no answer in time, 130 interrupted, 143 terminated. A
-reader that went away (`| head`) is no failure. What is not a failure on purpose keeps its traceback: it is a bug.
+0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed or not let in, 5 no answer in time, 130 interrupted, 143
+terminated. A reader that went away (`| head`) is no failure. What is not a failure on purpose keeps its traceback: it
+is a bug.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ _NOT_FOUND: Final = frozenset(
         "UNKNOWN_TOPIC_OR_PARTITION",
     }
 )
+_NOT_LET_IN: Final = frozenset({"ILLEGAL_SASL_STATE", "UNSUPPORTED_SASL_MECHANISM", "WRONG_LISTENER"})  # fmt: skip
 _TIMED_OUT: Final = frozenset({"BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"})
 _OF_REGISTRIES: Final = {
     "SubjectNotFound": NOT_FOUND,
@@ -179,7 +181,9 @@ def exit_code(error: Exception) -> int:
         return NOT_FOUND
     if error.name in _TIMED_OUT:
         return TIMED_OUT
-    if error.name.endswith(("AUTHORIZATION_FAILED", "AUTHENTICATION_FAILED")):
+    if error.name in _NOT_LET_IN or error.name.endswith(
+        ("AUTHORIZATION_FAILED", "AUTHENTICATION_FAILED")
+    ):
         return NOT_AUTHORIZED
     return FAILED
 

@@ -11,13 +11,17 @@ from millstream.errors import (
     BrokerNotAvailable,
     ConfigError,
     GroupIdNotFound,
+    IllegalSaslState,
     InvalidConfig,
     MillstreamError,
     RequestTimedOut,
     SaslAuthenticationFailed,
     TopicAuthorizationFailed,
     UnknownTopicOrPartition,
+    UnsupportedSaslMechanism,
 )
+from millstream.net.client.core.first_contact import WrongListener
+from millstream.net.client.tls import SslAuthenticationFailed
 
 
 def run(error: BaseException, *arguments: str) -> tuple[int, str, str]:
@@ -41,6 +45,10 @@ def run(error: BaseException, *arguments: str) -> tuple[int, str, str]:
         (GroupIdNotFound("broken"), 3),
         (TopicAuthorizationFailed("broken"), 4),
         (SaslAuthenticationFailed("broken"), 4),
+        (SslAuthenticationFailed("broken"), 4),
+        (UnsupportedSaslMechanism("broken"), 4),
+        (IllegalSaslState("broken"), 4),
+        (WrongListener("broken"), 4),
         (RequestTimedOut("broken"), 5),
         (BrokerNotAvailable("broken"), 5),
     ],

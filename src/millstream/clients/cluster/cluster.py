@@ -37,6 +37,7 @@ from millstream.net.client.connection import AnyResponse, Connection
 from millstream.net.client.connections import AllRefused, Connections, DialPolicy, Lane
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.first_contact import FirstContact
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.dialer import canonical_addresses, dialer_for
 from millstream.net.client.environment import Environment, system_environment
@@ -95,15 +96,10 @@ class Cluster:
         """The metadata of which a refused topic was told last."""
         self._scope = scope
         self.traffic = Traffic()
+        first_contact = FirstContact(config.bootstrap_wait_ms if retry_when_refused else 0)
         self._connections = Connections(
-            dialer_for(config, self.traffic, environment),
-            DialPolicy(
-                setup_timeout=Backoff(
-                    config.socket_connection_setup_timeout_ms,
-                    config.socket_connection_setup_timeout_max_ms,
-                ),
-                reconnect=Backoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms),
-            ),
+            dialer_for(config, self.traffic, environment, first_contact),
+            _dial_policy(config),
             scope,
             self.now_ms,
             random,
@@ -431,6 +427,16 @@ async def _ask_broker(
     if version < _CREATION_IS_OPTIONAL_VERSION and may_create_topics:
         request.allow_auto_topic_creation = True
     return await connection.request(ApiKey.METADATA, request, MetadataResponse), version
+
+
+def _dial_policy(config: ClientConfig) -> DialPolicy:
+    return DialPolicy(
+        setup_timeout=Backoff(
+            config.socket_connection_setup_timeout_ms,
+            config.socket_connection_setup_timeout_max_ms,
+        ),
+        reconnect=Backoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms),
+    )
 
 
 def _metadata_policy(config: ClientConfig, backoff: Backoff, *, may_create: bool) -> MetadataPolicy:

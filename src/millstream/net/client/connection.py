@@ -29,6 +29,7 @@ from millstream.net.client.core.api_versions import (
     next_api_versions_attempt,
 )
 from millstream.net.client.core.connection_state import ConnectionState
+from millstream.net.client.core.first_contact import FirstContact, ListenerMismatch
 from millstream.net.client.core.foreign_protocols import early_end, unexpected_size
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.frame_receiver import (
@@ -40,6 +41,8 @@ from millstream.protocol.api import VERSIONS, ApiKey, Message
 from millstream.protocol.frames import Piece
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
+_SERVED = 2
+"""Answers after which a listener has let us in, or begun to: every listener gives the first, to ApiVersions."""
 _CLOSE_SECONDS = 1.0
 """Ours: what a broker has not taken by then it takes no more."""
 
@@ -57,6 +60,8 @@ class ConnectionOptions:
     """-1: never closed for being idle."""
     traffic: Traffic = field(default_factory=Traffic)
     """Where connections and answers are counted."""
+    first_contact: FirstContact = field(default_factory=lambda: FirstContact(is_over=True))
+    """Judges connections that end before anything was served."""
 
 
 class Authenticator(Protocol):
@@ -224,6 +229,7 @@ class Connection:
             answer = self._send(ApiKey.API_VERSIONS, request, version)
             response = cast("ApiVersionsResponse", await answer)
             if response.error_code == UNSUPPORTED_VERSION_CODE and version > 0:
+                self._answers = 0  # it says nothing yet of what the listener wants
                 version = min(version - 1, next_api_versions_attempt(response))
             elif response.error_code:
                 raise error_for(response.error_code)
@@ -263,19 +269,27 @@ class Connection:
             self._watch_idleness(self._options.idle_ms_max / 1000)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._close(self._why_lost(exc))
+        if self._closed_by is None:
+            self._close(self._judged(self._why_lost(exc)))
         if not self._closed.done():
             self._closed.set_result(None)
 
+    def _judged(self, error: KafkaError) -> KafkaError:
+        return self._options.first_contact.judge(error, int(self._loop.time() * 1000))
+
     def _why_lost(self, cause: Exception | None) -> KafkaError:
-        if cause is None:
-            hint = early_end(self._options.security_protocol, self._answers)
-            return NetworkException(f"{self.address} closed the connection{hint}")
-        if self._answers == 0 and self._options.security_protocol.endswith("SSL"):
+        if (
+            cause is not None
+            and self._answers == 0
+            and self._options.security_protocol.endswith("SSL")
+        ):
             from millstream.net.client.tls import tls_failure
 
             return tls_failure(self.address, cause)  # TLS 1.3 refuses our certificate this late
-        return NetworkException(f"{self.address} closed the connection: {cause}")
+        hint = early_end(self._options.security_protocol, self._answers)
+        why = "" if cause is None else f" ({cause})"
+        kind = ListenerMismatch if hint else NetworkException
+        return kind(f"{self.address} closed the connection{hint}{why}")
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
         return self._received.target()
@@ -289,7 +303,7 @@ class Connection:
                 self._deliver(frame)
         except ImpossibleFrameSize as impossible:
             stranger = unexpected_size(impossible.size, self._options.frame_bytes_max)
-            self._close(NetworkException(f"{self.address} {stranger}"))
+            self._close(self._judged(ListenerMismatch(f"{self.address} {stranger}")))
         except ProtocolError as error:
             self._close(
                 NetworkException(f"{self.address} sent what is not Kafka's protocol: {error}")
@@ -298,6 +312,8 @@ class Connection:
     def _deliver(self, frame: memoryview) -> None:
         correlation_id, response = self._state.receive(frame)
         self._answers += 1
+        if self._answers == _SERVED:
+            self._options.first_contact.is_over = True
         self._last_used = self._loop.time()
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         if throttle_ms > 0:

@@ -10,6 +10,7 @@ from millstream.errors import KafkaError, NetworkException, RequestTimedOut
 from millstream.net.client.config.connection import ConnectionConfig
 from millstream.net.client.connection import Authenticator, Connection, ConnectionOptions
 from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.first_contact import FirstContact
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.environment import Environment
 from millstream.net.network import Network, ResolvedAddress, SocketBuffers
@@ -62,7 +63,8 @@ class Dialer:
         """Connected, versions agreed, authenticated. Every IP address of the host has a try, in their order.
 
         `timeout_ms` is for each try up to the versions. Raises NetworkException, RequestTimedOut or what refuses us for
-        good: SslAuthenticationFailed, SaslAuthenticationFailed, UnsupportedSaslMechanism, IllegalSaslState.
+        good: SslAuthenticationFailed, SaslAuthenticationFailed, UnsupportedSaslMechanism, IllegalSaslState,
+        WrongListener.
         """
         failure: KafkaError | None = None
         for endpoint in await self._endpoints(address):
@@ -132,15 +134,21 @@ class Dialer:
                 raise
             from millstream.net.client.tls import tls_failure
 
-            raise tls_failure(address, error) from error
+            failure = tls_failure(address, error)
+            raise self._options.first_contact.judge(failure, int(loop.time() * 1000)) from error
         except BaseException:
             sock.close()
             raise
         return connection
 
 
-def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environment) -> Dialer:
-    """Makes the dialer for the settings of a client.
+def dialer_for(
+    config: ConnectionConfig,
+    traffic: Traffic,
+    environment: Environment,
+    first_contact: FirstContact | None = None,
+) -> Dialer:
+    """Makes the dialer for the settings of a client. Without `first_contact` no listener is believed to be a wrong one.
 
     Raises ConfigError when certificates cannot be read or credentials are missing.
     """
@@ -157,6 +165,7 @@ def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environm
         security_protocol=config.security_protocol,
         idle_ms_max=config.connections_max_idle_ms,
         traffic=traffic,
+        first_contact=first_contact or FirstContact(is_over=True),
     )
     buffers = SocketBuffers(config.send_buffer_bytes, config.receive_buffer_bytes)
     return Dialer(options, environment.network, buffers, tls, _authenticator(config, environment))

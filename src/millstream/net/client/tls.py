@@ -5,10 +5,12 @@ from __future__ import annotations
 import ssl
 import tempfile
 from pathlib import Path
+from typing import ClassVar
 
-from millstream.errors import ConfigError, KafkaError, NetworkException
+from millstream.errors import ConfigError, KafkaError
 from millstream.net.client.config.security import SecurityConfig
 from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.first_contact import ListenerMismatch
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
@@ -20,6 +22,9 @@ _OTHER_HOST = frozenset({62, 64})
 
 class SslAuthenticationFailed(KafkaError):
     """The broker's certificate is not to be believed, or ours was refused. Trying again does not help."""
+
+    name: ClassVar[str] = "SSL_AUTHENTICATION_FAILED"
+    sentence: ClassVar[str] = "A certificate was not believed."
 
 
 def tls_context(config: SecurityConfig) -> ssl.SSLContext:
@@ -96,14 +101,14 @@ def tls_failure(address: Address, error: Exception) -> KafkaError:
         )
     reason = getattr(error, "reason", None) or ""
     if reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"}:
-        return NetworkException(
+        return ListenerMismatch(
             f"{address} does not speak TLS; set security_protocol to PLAINTEXT or SASL_PLAINTEXT"
         )
     if "ALERT" in reason:
         return SslAuthenticationFailed(f"{address} {_refusal_of_ours(reason)}")
     if isinstance(error, ssl.SSLError):
-        return NetworkException(f"{address}: the TLS handshake failed: {error}")
-    return NetworkException(
+        return ListenerMismatch(f"{address}: the TLS handshake failed: {error}")
+    return ListenerMismatch(
         f"{address} ended the connection in the TLS handshake ({str(error) or type(error).__name__}); listeners without TLS do"
         " that: try security_protocol=PLAINTEXT or SASL_PLAINTEXT"
     )

@@ -10,6 +10,7 @@ import pytest
 from millstream.errors import KafkaError, NetworkException, RequestTimedOut
 from millstream.net.client.connection import Connection, ConnectionOptions
 from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.first_contact import ListenerMismatch
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.frames import decode_request, encode_response
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -198,6 +199,16 @@ async def test_a_request_that_was_answered_in_time_ends_nothing() -> None:
     assert [name for name, _ in world.told] == ["quick", "next"]
 
 
+async def test_an_end_after_answers_says_nothing_of_the_listener() -> None:
+    world = World()
+    for _ in range(2):
+        world.ask("served")
+        world.answer()
+    world.ask("first")
+    world.connection.connection_lost(None)
+    assert world.told[2:] == [("first", NetworkException)]
+
+
 async def test_what_is_not_answered_when_a_connection_is_lost_is_told_so_once() -> None:
     world = World()
     world.ask("first")
@@ -208,6 +219,6 @@ async def test_what_is_not_answered_when_a_connection_is_lost_is_told_so_once() 
     asked.cancel()
     world.connection.connection_lost(ConnectionResetError("reset"))
     await asyncio.wait([asked])
-    assert (world.told, asked.cancelled()) == ([("first", NetworkException)], True)
+    assert (world.told, asked.cancelled()) == ([("first", ListenerMismatch)], True)
     with pytest.raises(KafkaError, match="reset"):
         world.ask("late")
