@@ -24,6 +24,7 @@ from millstream.quoting import some_of
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from millstream.cli.registry.address import RegistryAddress
     from millstream.clients.blocking import Admin
 
 ENVIRONMENT: Final = "MILLSTREAM_BOOTSTRAP_SERVERS"
@@ -86,6 +87,7 @@ class ClusterOptions:
         A file serves all clients, so its settings of other clients are left out, and so are
         properties for the `others` of a verb.
         """
+        from millstream.clients.config.registry import REGISTRY_SETTINGS
         from millstream.clients.config.settings import setting_names
         from millstream.clients.properties_file import plain, settings_for
 
@@ -98,7 +100,7 @@ class ClusterOptions:
         gathered |= settings_for(config, beneath(properties, self.file_settings))
         for key, value in properties.items():
             known = names.get(plain(key))
-            if known is None and plain(key) in of_others:
+            if known is None and (plain(key) in of_others or plain(key) in REGISTRY_SETTINGS):
                 continue
             gathered[key if known is None else known.name] = value  # unknown: the client says so
         if self.bootstrap is not None:
@@ -109,6 +111,12 @@ class ClusterOptions:
         """Returns these options with more properties, which beat those before."""
         more = tuple(as_text(f"{key}={value}", key) for key, value in properties.items())
         return replace(self, properties=(*self.properties, *more))
+
+    def registry(self, url: str | None) -> RegistryAddress | None:
+        """Returns the schema registry at `url`, or that of the settings or the environment. Raises ConfigError."""
+        from millstream.cli.registry.address import registry_address
+
+        return registry_address(url, {**self.file_settings, **pairs(self.properties, "-X")})
 
     def admin(self) -> Admin:
         """Raises ConfigError for a property that Admin does not have, with the nearest that it has."""
@@ -187,7 +195,22 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
                 raise
             raise BrokerNotAvailable(f"{error}; {_NOT_NAMED}") from error
 
-    return _ADDRESS(file_option(command)(property_option(_profile_option(command)(gathered))))
+    return _ADDRESS(settings_options(gathered))
+
+
+def settings_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
+    """Adds the options that name settings of clients: a file, single ones, a profile."""
+    return file_option(command)(property_option(_profile_option(command)(command)))
+
+
+def refuse_unknown(given: Mapping[str, str]) -> None:
+    """Raises ConfigError for a setting that no client has, with what was perhaps meant."""
+    from millstream.clients.config import ClientConfig
+    from millstream.clients.config.settings import parse_settings
+    from millstream.clients.properties_file import unknown_to_all
+
+    for key in unknown_to_all(given):
+        parse_settings(ClientConfig, {key: given[key]})
 
 
 def given_cluster(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +25,6 @@ from millstream.cli.near_names import topics_not_there
 from millstream.cli.progress import at_terminal
 from millstream.cli.records.value_formats import (
     FORMATS,
-    REGISTRY_VARIABLE,
     WINDOWED,
     format_of,
     shower,
@@ -181,7 +181,6 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option(
     "--schema-registry",
     metavar="URL",
-    envvar=REGISTRY_VARIABLE,
     help="Address of the schema registry, for the formats avro and json-schema.",
 )
 @click.option(
@@ -203,7 +202,8 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
     formatter = {key: value for key, value in properties.items() if key.startswith(_FORMATTER)}
     cluster = cluster.adding({key: properties[key] for key in properties if key not in formatter})
     write, head, tail = _writer(options, formatter, names, pattern)
-    show = shower(options.key_format, options.value_format, options.schema_registry)
+    registry = partial(cluster.registry, options.schema_registry)
+    show = shower(options.key_format, options.value_format, registry)
     starts = ("beginning",) if options.from_beginning else ()
     clock = SystemClock()
     bounds = parse_bounds((*starts, *options.offsets), options.since, clock.now().wall_ms)

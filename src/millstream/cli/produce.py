@@ -25,7 +25,7 @@ from millstream.cli.cluster_options import (
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.completion.names import topic_names, topic_then_files
 from millstream.cli.progress import at_terminal
-from millstream.cli.records.value_formats import FORMATS, REGISTRY_VARIABLE, WINDOWED, format_of
+from millstream.cli.records.value_formats import FORMATS, WINDOWED, FindRegistry, format_of
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -151,7 +151,6 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option(
     "--schema-registry",
     metavar="URL",
-    envvar=REGISTRY_VARIABLE,
     help="Address of the schema registry, for the formats avro and json-schema.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Do not print the number of records.")
@@ -187,7 +186,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
     reader = {key: value for key, value in properties.items() if key.startswith(_READER_PREFIXES)}
     cluster = cluster.adding({key: properties[key] for key in properties if key not in reader})
     parse = _parser(options, reader)
-    convert = _converter(options)
+    convert = _converter(options, partial(cluster.registry, options.schema_registry))
     chosen = {
         "compression_type": options.compression,
         "acks": options.acks,
@@ -281,13 +280,12 @@ def _parser(options: _Options, reader: dict[str, str]) -> Parse:
     return with_constants
 
 
-def _converter(options: _Options) -> Convert | None:
+def _converter(options: _Options, registry: FindRegistry) -> Convert | None:
     """Typed text to bytes; None where both are text already."""
     if options.key_format == options.value_format == "string":
         return None
     from millstream.cli.records.value_formats import writer
 
-    registry = options.schema_registry
     write_key = writer(options.key_format, options.key_schema, registry, is_key=True)
     write_value = writer(options.value_format, options.value_schema, registry, is_key=False)
 

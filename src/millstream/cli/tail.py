@@ -7,6 +7,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,6 @@ from millstream.cli.command import INTERRUPTED, TERMINATED, ClientCommand, leave
 from millstream.cli.completion.names import topic_names
 from millstream.cli.records.value_formats import (
     FORMATS,
-    REGISTRY_VARIABLE,
     WINDOWED,
     format_of,
     shower,
@@ -63,7 +63,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str) -> str
     "--value-format", default="string", callback=_format, show_default=True, metavar="FORMAT",
     help="How the bytes of a value are read; formats as for --key-format.",
 )  # fmt: skip
-@click.option("--schema-registry", metavar="URL", envvar=REGISTRY_VARIABLE, help="Address of the schema registry, for the formats avro and json-schema.")  # fmt: skip
+@click.option("--schema-registry", metavar="URL", help="Address of the schema registry, for the formats avro and json-schema.")  # fmt: skip
 def tail(
     topics: tuple[str, ...],
     *,
@@ -87,7 +87,7 @@ def tail(
     from millstream.clients.config import ConsumerConfig
     from millstream.runtime.system import SystemClock
 
-    show = forgiving(shower(key_format, value_format, schema_registry))
+    show = forgiving(shower(key_format, value_format, partial(cluster.registry, schema_registry)))
     write, head = _writer(output, topics)
     clock = SystemClock()
     settings = cluster.settings(ConsumerConfig, allow_auto_create_topics=False)

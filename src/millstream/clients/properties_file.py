@@ -15,6 +15,7 @@ from millstream.clients.config import (
     ProducerConfig,
     ShareConsumerConfig,
 )
+from millstream.clients.config.registry import REGISTRY_SETTINGS
 from millstream.clients.config.settings import setting_names
 from millstream.clients.spout.core.settings import ShareSpoutConfig, SpoutConfig
 from millstream.errors import ConfigError
@@ -36,6 +37,14 @@ _CONFIGS: Final[Mapping[str, tuple[type[DataclassInstance], ...]]] = {
     "Spout": (SpoutConfig, ConsumerConfig),
 }
 """By the name of the class, which a client and its blocking twin share."""
+_DONE_ANYWAY: Final[Mapping[str, tuple[str, ...]]] = {
+    "sasl.login.callback.handler.class": ("OAuthBearerLoginCallbackHandler",),
+    "sasl.oauthbearer.jwt.retriever.class": (
+        "ClientCredentialsJwtRetriever",
+        "DefaultJwtRetriever",
+        "FileJwtRetriever",
+    ),
+}
 _DECIDED: Final = {"ShareSpout": "share_acknowledgement_mode", "Spout": "enable_auto_commit"}
 """What a spout sets for its consumer, and refuses from others: in a file it is meant for consumers."""
 
@@ -96,15 +105,18 @@ def settings_for(
 
 
 def unknown_to_all(settings: Mapping[str, str]) -> list[str]:
-    """Returns the keys that no client has.
+    """Returns the keys that no client has, nor the client of a schema registry.
 
-    Serializers are classes of Java, which every file for Kafka's tools may name.
+    Serializers are classes of Java, which every file for Kafka's tools may name; so are those of Kafka's that get
+    bearer tokens as these clients do anyway.
     """
-    known = _fields()
+    known = _fields().keys() | REGISTRY_SETTINGS
     return [
         key
-        for key in settings
-        if plain(key) not in known and not key.endswith((".serializer", ".deserializer"))
+        for key, value in settings.items()
+        if plain(key) not in known
+        and not key.endswith((".serializer", ".deserializer"))
+        and value.rpartition(".")[2] not in _DONE_ANYWAY.get(key, ())
     ]
 
 

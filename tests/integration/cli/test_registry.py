@@ -185,6 +185,68 @@ def test_a_registry_that_lets_nobody_in_is_told_from_one_that_is_away(
     assert registry(server, "list", "--schema-registry", url).returncode == 0
 
 
+@pytest.fixture
+def login(server: FakeSchemaRegistry) -> str:
+    """The token that the registry wants."""
+    server.contents.login_needed = "Bearer first"
+    return "first"
+
+
+def test_a_token_logs_in_from_a_file_that_may_change(
+    server: FakeSchemaRegistry, login: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{login}\n")
+    assert registry(server, "list", "--token-file", str(file)).returncode == 0
+    server.contents.login_needed = "Bearer second"
+    refused = registry(server, "list", "--token-file", str(file))
+    assert (refused.returncode, login in refused.stderr) == (4, False)
+    file.write_text("second")
+    assert registry(server, "list", "-X", f"bearer.auth.token.file={file}").returncode == 0
+    file.write_text("two words")
+    wrong = registry(server, "list", "--token-file", str(file))
+    assert (wrong.returncode, "holds no token" in wrong.stderr) == (2, True)
+
+
+def test_address_and_login_come_from_a_file_or_a_profile(
+    server: FakeSchemaRegistry, login: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the keys of Confluent's serializers, beside the login of the cluster."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "client.properties"
+    file.write_text(f"bootstrap.servers=b:1\nschema.registry.url={server.url}\nbearer.auth.token={login}\n")  # fmt: skip
+
+    def run(*arguments: str) -> Done:
+        result = CliRunner().invoke(main, arguments)
+        return Done(result.exit_code, result.stdout, result.stderr)
+
+    assert run("registry", "list", "--config", str(file)) == Done(0, "", "")
+    assert run("profile", "add", "prod", "--config", str(file)).returncode == 0
+    assert run("-p", "prod", "registry", "list") == Done(0, "", "")
+    shown = run("profile", "show", "prod").stdout
+    assert (server.url in shown, login in shown) == (True, False)
+    run("profile", "use", "prod")
+    assert run("registry", "list") == Done(0, "", "")
+    elsewhere = run("registry", "list", "--schema-registry", server.url)
+    assert elsewhere.returncode == 4  # a login in use goes to its own registry alone
+    assert run("registry", "list", "-X", "schema.registry.ulr=x").returncode == 2
+
+
+def test_records_are_read_with_the_registry_of_the_settings(
+    server: FakeSchemaRegistry, login: str, files: Path, bootstrap: str, topic: str
+) -> None:
+    known = ("-X", f"schema.registry.url={server.url}", "-X", f"bearer.auth.token={login}")
+    registry(server, "register", f"{topic}-value", str(files / "first.avsc"), *known[2:])
+
+    def run(*arguments: str, given: str = "") -> Done:
+        result = CliRunner().invoke(main, [*arguments, "-b", bootstrap, *known], input=given)
+        return Done(result.exit_code, result.stdout, result.stderr)
+
+    run("produce", topic, "--value-format", "avro", "-q", given='{"minutes": 7}\n')
+    done = run("consume", topic, "-o", "beginning", "-e", "-q", "--value-format", "avro")
+    assert (done.stdout, done.stderr) == ('{"minutes":7}\n', "")
+
+
 def test_the_tab_key_offers_subjects(
     server: FakeSchemaRegistry, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from millstream.cli.cluster_options import (
     pairs,
     property_option,
     read_client_file,
+    refuse_unknown,
 )
 from millstream.cli.command import ClientGroup, report_error
 from millstream.cli.completion.local_names import profile_names
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 
 _BOOTSTRAP: Final = "bootstrap.servers"
 _PROTOCOL: Final = "security.protocol"
+_REGISTRY: Final = "schema.registry.url"
 _LISTED: Final = ("profile", "in_use", "bootstrap_servers", "security_protocol")
 _SETTINGS: Final = ("setting", "value")
 _HIDDEN: Final = "(secret)"
-_ON_DISK: Final = (".location", "_location")
+_ON_DISK: Final = (".location", "_location", ".token.file", "_token_file")
 _name = click.argument("name", metavar="PROFILE", shell_complete=profile_names)
 
 
@@ -148,10 +150,17 @@ def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """Returns the settings with `(secret)` in place of what is secret, and of what no client knows:
     it may be anything.
     """
+    from millstream.clients.config.registry import SHOWN_SETTINGS, without_login
     from millstream.clients.properties_file import plain, public_names
 
-    public = public_names()
-    return {key: value if plain(key) in public else _HIDDEN for key, value in settings.items()}
+    public = public_names() | SHOWN_SETTINGS
+
+    def shown(key: str, value: str) -> str:
+        if plain(key) == plain(_REGISTRY):
+            return without_login(value)
+        return value if plain(key) in public else _HIDDEN
+
+    return {key: shown(key, value) for key, value in settings.items()}
 
 
 def _row(name: str, settings: Mapping[str, str], in_use: str | None) -> Row:
@@ -171,12 +180,12 @@ def profile_settings(
 ) -> dict[str, str]:
     """Returns what a profile is to hold. Raises ConfigError for what no client would take."""
     from millstream.clients.config import ClientConfig
+    from millstream.clients.config.registry import registry_config
     from millstream.clients.config.settings import parse_settings
-    from millstream.clients.properties_file import plain, settings_for, unknown_to_all
+    from millstream.clients.properties_file import plain, settings_for
     from millstream.errors import ConfigError
 
-    for key in unknown_to_all(given):
-        parse_settings(ClientConfig, {key: given[key]})  # raises, with what was perhaps meant
+    refuse_unknown(given)
     beating = dict(given) if bootstrap is None else {**given, _BOOTSTRAP: bootstrap}
     beaten = {plain(key) for key in beating}
     left = beneath(given, of_file)
@@ -184,6 +193,7 @@ def profile_settings(
     if not settings:
         raise ConfigError("there is nothing to keep: give -b HOST:PORT, --config FILE or -X KEY=VALUE")  # fmt: skip
     parse_settings(ClientConfig, settings_for(ClientConfig, settings))
+    registry_config(settings)
     return {key: _from_anywhere(key, value) for key, value in settings.items()}
 
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from millstream.cli.records.windowed_keys import windowed_format
+from millstream.cli.registry.address import REGISTRY_VARIABLE
 
 if TYPE_CHECKING:
     from millstream.cli.records.text import Shown
+    from millstream.cli.registry.address import RegistryAddress
     from millstream.clients import ConsumerRecord
     from millstream.clients.core.values import Headers
 
@@ -21,12 +23,12 @@ FORMATS: Final = (
 )  # fmt: skip
 WINDOWED: Final = ("windowed:FORMAT[:SIZE]", "session-windowed:FORMAT")
 _WITH_REGISTRY: Final = {"avro", "json-schema"}
-REGISTRY_VARIABLE: Final = "MILLSTREAM_SCHEMA_REGISTRY"
-"""The variable of the environment that says where the registry is."""
 
 Datum: TypeAlias = Any  # Any: what the format holds
 Read = Callable[[str, bytes, "Headers"], Datum]
 """Topic, bytes and headers to a value."""
+FindRegistry = Callable[[], "RegistryAddress | None"]
+"""Finds the schema registry that a verb's options and settings name; asked for formats that need one alone."""
 Write = Callable[[str, bytes, "Headers"], bytes]
 """Topic, UTF-8 text as a user typed it, and headers to bytes."""
 
@@ -45,16 +47,16 @@ def format_of(name: str) -> str:
     return short
 
 
-def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
+def reader(name: str, registry: FindRegistry | None, *, is_key: bool) -> Read:
     """Returns the function that turns bytes into a value."""
     windowed = windowed_format(name, format_of)
     if windowed is not None:
-        inner = reader(windowed.inner, registry_url, is_key=is_key)
+        inner = reader(windowed.inner, registry, is_key=is_key)
         return lambda topic, data, headers: windowed.read(
             data, lambda key: inner(topic, key, headers)
         )
     if name in _WITH_REGISTRY:
-        serde = _registry_serde(name, None, registry_url, is_key=is_key)
+        serde = _registry_serde(name, None, registry, is_key=is_key)
         return lambda topic, data, headers: _looking_up(serde.deserialize, topic, data, headers)
     if name in {"string", "bytes"}:
         return lambda _topic, data, _headers: data  # what is no UTF-8 survives on its way out
@@ -67,13 +69,13 @@ def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
 
 
 def shower(
-    key_format: str, value_format: str, registry_url: str | None
+    key_format: str, value_format: str, registry: FindRegistry | None
 ) -> Callable[[ConsumerRecord], Shown]:
     """Returns the function that makes a record of bytes one to be shown. It raises SerializationError."""
     from millstream.cli.records.text import Shown
 
-    read_key = reader(key_format, registry_url, is_key=True)
-    read_value = reader(value_format, registry_url, is_key=False)
+    read_key = reader(key_format, registry, is_key=True)
+    read_value = reader(value_format, registry, is_key=False)
 
     def show(record: ConsumerRecord) -> Shown:
         key, value, headers = record.key, record.value, record.headers
@@ -90,11 +92,11 @@ def shower(
     return show
 
 
-def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: bool) -> Write:
+def writer(name: str, schema: str | None, registry: FindRegistry | None, *, is_key: bool) -> Write:
     """Returns the function that turns a user's text into bytes. `schema` is text, or @FILE."""
     windowed = windowed_format(name, format_of)
     if windowed is not None:
-        inner = writer(windowed.inner, schema, registry_url, is_key=is_key)
+        inner = writer(windowed.inner, schema, registry, is_key=is_key)
         return lambda topic, text, headers: windowed.write(
             text, lambda key: inner(topic, key, headers)
         )
@@ -107,7 +109,7 @@ def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: b
         if schema is not None and schema.startswith("@"):
             with click.open_file(schema[1:], encoding="utf-8") as file:
                 schema = file.read()
-        serde = _registry_serde(name, schema, registry_url, is_key=is_key)
+        serde = _registry_serde(name, schema, registry, is_key=is_key)
         return lambda topic, text, headers: _looking_up(
             serde.serialize, topic, parse(text), headers
         )
@@ -124,16 +126,17 @@ def _serde(name: str) -> Any:  # Any: serdes of any type
 
 
 def _registry_serde(
-    name: str, schema: str | None, url: str | None, *, is_key: bool
+    name: str, schema: str | None, registry: FindRegistry | None, *, is_key: bool
 ) -> Any:  # Any: serdes of any type
-    from millstream.clients.serdes.registry import SchemaRegistry, confluent_avro, confluent_json
+    from millstream.clients.serdes.registry import confluent_avro, confluent_json
 
-    if url is None:
+    found = None if registry is None else registry()
+    if found is None:
         raise click.UsageError(
-            f"the format {name} needs --schema-registry URL, or ${REGISTRY_VARIABLE}"
+            f"the format {name} needs --schema-registry URL, schema.registry.url among the settings, or ${REGISTRY_VARIABLE}"
         )
     make = confluent_avro if name == "avro" else confluent_json
-    return make(SchemaRegistry(url), schema, is_key=is_key, use_latest_version=schema is None)
+    return make(found.client(), schema, is_key=is_key, use_latest_version=schema is None)
 
 
 def _looking_up(

@@ -28,6 +28,7 @@ from millstream.cli.rows import (
 )
 
 if TYPE_CHECKING:
+    from millstream.cli.registry.address import RegistryAddress
     from millstream.clients.serdes.registry import RegisteredSchema, Schema, SchemaRegistry
     from millstream.clients.serdes.registry.values import Version
 
@@ -65,7 +66,7 @@ registry.add_command(config)
 @click.option("--versions", "with_versions", is_flag=True, help="Ask for the versions of each, too: a request each.")  # fmt: skip
 @click.argument("prefix", default="", metavar="[PREFIX]", shell_complete=subject_names)
 def list_command(
-    prefix: str, *, url: str | None, ca_file: str | None, output: str, deleted: bool, with_versions: bool
+    prefix: str, *, at: RegistryAddress, output: str, deleted: bool, with_versions: bool
 ) -> None:  # fmt: skip
     """List the subjects, or those that begin with PREFIX."""
 
@@ -80,7 +81,7 @@ def list_command(
         ]
 
     columns = ("subject", "versions") if with_versions else ("subject",)
-    print_rows(ask_registry(url, ca_file, ask), output, columns)
+    print_rows(ask_registry(at, ask), output, columns)
 
 
 @registry.command()
@@ -91,7 +92,7 @@ def list_command(
 @click.option("--raw", is_flag=True, help="Only the text of the schema, as the registry has it.")
 @click.argument("subject", required=False, shell_complete=subject_names)
 def show(
-    subject: str | None, *, url: str | None, ca_file: str | None, output: str,
+    subject: str | None, *, at: RegistryAddress, output: str,
     version: Version, schema_id: int | None, raw: bool,
 ) -> None:  # fmt: skip
     """Show a schema: of a SUBJECT, or of an id."""
@@ -107,7 +108,7 @@ def show(
         found = await registry.version(subject, version)
         return found.schema, _row(found) | {"versions": versions}
 
-    schema, row = ask_registry(url, ca_file, ask)
+    schema, row = ask_registry(at, ask)
     if raw:
         click.echo(schema.text)
         return
@@ -129,7 +130,7 @@ def show(
 @_subject
 @schema_options
 def register(
-    subject: str, file: str, *, url: str | None, ca_file: str | None, output: str, dry_run: bool,
+    subject: str, file: str, *, at: RegistryAddress, output: str, dry_run: bool,
     normalize: bool, kind: str | None, references: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Register the schema in FILE (- for standard input) as a new version of SUBJECT.
@@ -149,7 +150,7 @@ def register(
         await _check_fit(registry, subject, schema)
         return {"subject": subject, "id": None, "version": None, "result": "would be registered"}
 
-    print_rows([ask_registry(url, ca_file, ask)], output, _REGISTERED)
+    print_rows([ask_registry(at, ask)], output, _REGISTERED)
 
 
 @registry.command()
@@ -159,7 +160,7 @@ def register(
 @_subject
 @schema_options
 def check(
-    subject: str, file: str, *, url: str | None, ca_file: str | None, output: str, version: Version,
+    subject: str, file: str, *, at: RegistryAddress, output: str, version: Version,
     kind: str | None, references: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Check whether SUBJECT would take the schema in FILE, by its compatibility level. Exits with 1 where not."""
@@ -170,7 +171,7 @@ def check(
         fits, reasons = await with_near_subjects(registry, subject, answer)
         return {"subject": subject, "version": version, "compatible": fits, "reasons": list(reasons)}  # fmt: skip
 
-    row = ask_registry(url, ca_file, ask)
+    row = ask_registry(at, ask)
     print_rows([row], output, _CHECKED)
     if not row["compatible"]:
         sys.exit(FAILED)
@@ -185,7 +186,7 @@ def check(
 @click.option("--permanent", is_flag=True, help="So that it cannot be had back, and records with its id cannot be read.")  # fmt: skip
 @_subject
 def delete(
-    subject: str, *, url: str | None, ca_file: str | None, output: str, yes: bool, dry_run: bool,
+    subject: str, *, at: RegistryAddress, output: str, yes: bool, dry_run: bool,
     version: int | None, permanent: bool,
 ) -> None:  # fmt: skip
     """Delete a SUBJECT, or one version. Without --permanent its schemas can still be had by their ids, and
@@ -207,7 +208,7 @@ def delete(
     async def ask(registry: SchemaRegistry) -> list[int]:
         return await with_near_subjects(registry, subject, find(registry))
 
-    there = ask_registry(url, ca_file, ask)
+    there = ask_registry(at, ask)
     shown: list[int | None] = [*there] or [version]
     how = " permanently" if permanent else ""
     if dry_run:
@@ -216,7 +217,7 @@ def delete(
         if permanent:
             what = subject if version is None else f"version {version} of {subject}"
             confirm(f"Delete {what} permanently", yes=yes)
-        ask_registry(url, ca_file, lambda registry: _delete(registry, subject, version, soft=bool(there), permanent=permanent))  # fmt: skip
+        ask_registry(at, lambda registry: _delete(registry, subject, version, soft=bool(there), permanent=permanent))  # fmt: skip
         result = f"deleted{how}"
     print_rows([{"subject": subject, "version": each, "result": result} for each in shown], output, _DELETED)  # fmt: skip
     if not permanent and not dry_run:

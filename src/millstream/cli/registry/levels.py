@@ -11,6 +11,7 @@ from millstream.cli.registry.asking import ask_registry, registry_options, subje
 from millstream.cli.rows import dry_run_option, output_option, print_rows
 
 if TYPE_CHECKING:
+    from millstream.cli.registry.address import RegistryAddress
     from millstream.clients.serdes.registry import SchemaRegistry
 
 _LEVELS: Final = (
@@ -35,9 +36,9 @@ def config() -> None:
 @registry_options
 @output_option
 @_some_subject
-def get(subject: str | None, *, url: str | None, ca_file: str | None, output: str) -> None:
+def get(subject: str | None, *, at: RegistryAddress, output: str) -> None:
     """Show the level that counts for SUBJECT, or the one of all."""
-    level = ask_registry(url, ca_file, lambda registry: registry.compatibility_level(subject))
+    level = ask_registry(at, lambda registry: registry.compatibility_level(subject))
     print_rows([{"subject": subject or "(all)", "compatibility": level}], output, _COLUMNS[:2])
 
 
@@ -48,7 +49,7 @@ def get(subject: str | None, *, url: str | None, ca_file: str | None, output: st
 @click.argument("level", type=click.Choice(_LEVELS, case_sensitive=False))
 @_some_subject
 def set_command(
-    level: str, subject: str | None, *, url: str | None, ca_file: str | None, output: str, dry_run: bool
+    level: str, subject: str | None, *, at: RegistryAddress, output: str, dry_run: bool
 ) -> None:  # fmt: skip
     """Set the level of SUBJECT, or of all that have none of their own."""
 
@@ -58,7 +59,7 @@ def set_command(
             await registry.set_compatibility_level(level, subject)
         return before
 
-    before = ask_registry(url, ca_file, ask)
+    before = ask_registry(at, ask)
     done = "would be set" if dry_run else "set"
     row = {"subject": subject or "(all)", "compatibility": level, "result": done, "before": before}
     print_rows([row], output, _COLUMNS)
@@ -69,7 +70,7 @@ def set_command(
 @output_option
 @dry_run_option
 @click.argument("subject", shell_complete=subject_names)
-def unset(subject: str, *, url: str | None, ca_file: str | None, output: str, dry_run: bool) -> None:  # fmt: skip
+def unset(subject: str, *, at: RegistryAddress, output: str, dry_run: bool) -> None:  # fmt: skip
     """Take the level of SUBJECT away, so that the one of all counts."""
 
     async def ask(registry: SchemaRegistry) -> str:
@@ -77,6 +78,6 @@ def unset(subject: str, *, url: str | None, ca_file: str | None, output: str, dr
             await registry.remove_compatibility_level(subject)
         return await registry.compatibility_level(None if dry_run else subject)
 
-    level = ask_registry(url, ca_file, ask)
+    level = ask_registry(at, ask)
     result = "would count" if dry_run else "counts"
     print_rows([{"subject": subject, "compatibility": level, "result": result}], output, _COLUMNS)

@@ -11,6 +11,7 @@ _KERBEROS = "GSSAPI is not built; use SCRAM-SHA-512 or OAUTHBEARER"
 _JAVA_TLS = "Python's ssl module decides that; give a ready ssl_context for what the ssl_ settings do not cover"
 _PEM_ONLY = "PEM stores have no password; ssl_key_password opens an encrypted private key"
 _LOGIN = "logins are not classes here; sasl_oauthbearer_token_provider is a function that returns a token"
+_RETRIEVER = "where tokens come from follows from sasl_oauthbearer_token_endpoint_url, which is https:// or file:///, or from sasl_oauthbearer_token_provider"
 _JWT_ASSERTION = (
     "the JWT bearer grant is not built; ask for the token in sasl_oauthbearer_token_provider"
 )
@@ -55,7 +56,7 @@ JAVA_ONLY: Final[Mapping[str, str]] = MappingProxyType(
         "sasl.oauthbearer.assertion.private.key.file": _JWT_ASSERTION,
         "sasl.oauthbearer.assertion.private.key.passphrase": _JWT_ASSERTION,
         "sasl.oauthbearer.assertion.template.file": _JWT_ASSERTION,
-        "sasl.oauthbearer.jwt.retriever.class": _LOGIN,
+        "sasl.oauthbearer.jwt.retriever.class": _RETRIEVER,
         "sasl.oauthbearer.jwt.validator.class": _BROKER_SIDE,
         "sasl.oauthbearer.clock.skew.seconds": _BROKER_SIDE,
         "sasl.oauthbearer.expected.audience": _BROKER_SIDE,

@@ -16,7 +16,7 @@ from millstream.errors import (
 )
 from millstream.net.client.bearer_tokens import BearerTokens
 from millstream.net.client.connection import Connection
-from millstream.net.client.core.credentials import Credentials, Password
+from millstream.net.client.core.credentials import Credentials, FileToken, Password
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.sasl_authenticate import (
     SaslAuthenticateRequest,
@@ -70,6 +70,8 @@ class SaslAuthenticator:
     def _who(self) -> str:
         if isinstance(self._credentials, Password):
             return f"user {self._credentials.username!r}"
+        if isinstance(self._credentials, FileToken):
+            return f"the bearer of the token in {self._credentials.path}"
         return "the bearer of our token"
 
     async def _client(self) -> SaslClient:

@@ -1,6 +1,6 @@
-"""Bearer tokens of a client: from a function of the user's, from an OAuth endpoint, or unsecured.
+"""Bearer tokens of a client: from a function of the user's, from an OAuth endpoint, from a file, or unsecured.
 
-Kept while they last.
+Kept while they last; a file is read at each login, which costs less than to watch it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from typing import cast
 from millstream.errors import RequestTimedOut, SaslAuthenticationFailed
 from millstream.net.client.config.connection import ConnectionConfig
 from millstream.net.client.core.backoff import Backoff
-from millstream.net.client.core.credentials import ProvidedToken, TokenSource, UnsecuredToken
+from millstream.net.client.core.credentials import (
+    ClientCredentials,
+    FileToken,
+    ProvidedToken,
+    TokenSource,
+    UnsecuredToken,
+)
 from millstream.runtime import Clock, Random
 from millstream.security.sasl_oauthbearer import OAuthBearerToken, unsecured_token
 
@@ -41,17 +47,22 @@ class BearerTokens:
 
         Raises SaslAuthenticationFailed when the token provider refuses, NetworkException when it cannot be asked.
         """
+        if isinstance(self._source, FileToken):
+            from millstream.net.client.token_file import read_token
+
+            return await asyncio.to_thread(read_token, self._source)
         async with self._fetching:
             # Looked at behind the lock: who had it may have fetched one.
             now_ms = self._clock.now().wall_ms
             if self._token is None or now_ms >= self._renew_at_ms:
-                self._token = await self._fetch(now_ms)
+                self._token = await self._fetch(self._source, now_ms)
                 life_ms = self._token.expires_at_ms - now_ms
                 self._renew_at_ms = now_ms + int(life_ms * _USED_FRACTION)
             return self._token
 
-    async def _fetch(self, now_ms: int) -> OAuthBearerToken:
-        source = self._source
+    async def _fetch(
+        self, source: ProvidedToken | ClientCredentials | UnsecuredToken, now_ms: int
+    ) -> OAuthBearerToken:
         if isinstance(source, UnsecuredToken):
             claims = {**source.claims, "iat": now_ms // 1000}
             return unsecured_token(claims, now_ms + source.lifetime_ms, source.extensions)

@@ -93,7 +93,7 @@ def _connection(
         return http.client.HTTPConnection(url.hostname or "", url.port, timeout=timeout_s)
     if url.scheme != "https":
         raise ConfigError(
-            f"sasl_oauthbearer_token_endpoint_url must begin with https://, got {url.geturl()!r}"
+            f"sasl_oauthbearer_token_endpoint_url must begin with https:// or file:///, got {url.geturl()!r}"
         )
     context = ssl.create_default_context()
     load_authorities(context, config)

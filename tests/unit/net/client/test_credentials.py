@@ -11,6 +11,7 @@ from millstream.clients.config.settings import parse_settings
 from millstream.errors import ConfigError
 from millstream.net.client.core.credentials import (
     ClientCredentials,
+    FileToken,
     Password,
     ProvidedToken,
     UnsecuredToken,
@@ -69,6 +70,21 @@ def test_without_sasl_there_are_none() -> None:
             },
             ClientCredentials("https://x/t", "i", "s", "k"),
         ),
+        *(
+            (
+                {
+                    "sasl_mechanism": "OAUTHBEARER",
+                    "sasl_oauthbearer_token_endpoint_url": url,
+                    "sasl_jaas_config": f'{OAUTH_MODULE} extension_x="y";',
+                },
+                FileToken("/run/a token", {"x": "y"}),
+            )
+            for url in (
+                "file:///run/a%20token",
+                "file:/run/a token",
+                "FILE://localhost/run/a token",
+            )
+        ),
     ],
 )
 def test_settings_and_login_modules_say_the_same(
@@ -105,6 +121,13 @@ def test_settings_and_login_modules_say_the_same(
                 "sasl_oauthbearer_token_endpoint_url": "https://x/t",
             },
             "needs sasl_oauthbearer_client_credentials_client_id",
+        ),
+        *(
+            (
+                {"sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_token_endpoint_url": url},
+                "names no file of this machine: write file:///path/of/the/token",
+            )
+            for url in ("file://elsewhere/run/token", "file:token", "file:")
         ),
     ],
 )

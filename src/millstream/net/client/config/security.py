@@ -134,7 +134,7 @@ class SecurityConfig:
     sasl_oauthbearer_token_endpoint_url: str | None = setting(
         None,
         optional_text,
-        "HTTPS address that gives tokens for a client id and a secret (OAuth client credentials).",
+        "HTTPS address that gives tokens for a client id and a secret (OAuth client credentials); or file:///path of a file with a token, which is read at each login.",
     )
     sasl_oauthbearer_client_credentials_client_id: str | None = setting(
         None, optional_text, "Client id for sasl_oauthbearer_token_endpoint_url."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from millstream.errors import ConfigError
 from millstream.net.client.config.security import SecurityConfig, TokenProvider
@@ -52,6 +53,14 @@ class ClientCredentials:
 
 
 @dataclass(frozen=True, slots=True)
+class FileToken:
+    """A token is what a file holds at each login."""
+
+    path: str
+    extensions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class UnsecuredToken:
     """Claims without a signature. For tests."""
 
@@ -60,7 +69,7 @@ class UnsecuredToken:
     extensions: Mapping[str, str] = field(default_factory=dict)
 
 
-TokenSource = ProvidedToken | ClientCredentials | UnsecuredToken
+TokenSource = ProvidedToken | ClientCredentials | FileToken | UnsecuredToken
 Credentials = Password | TokenSource
 
 
@@ -121,6 +130,9 @@ def _token_source(config: SecurityConfig, module: LoginModule | None) -> TokenSo
         if not lifetime_s.isdecimal():
             raise ConfigError(f"sasl_jaas_config: {_LIFETIME} must be a number of seconds")
         return UnsecuredToken(claims, int(lifetime_s) * 1000, extensions)
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return FileToken(_path_of(url, parts), extensions)
     client_id = config.sasl_oauthbearer_client_credentials_client_id or options.get("clientId")
     secret = config.sasl_oauthbearer_client_credentials_client_secret or options.get("clientSecret")
     if client_id is None or secret is None:
@@ -130,6 +142,14 @@ def _token_source(config: SecurityConfig, module: LoginModule | None) -> TokenSo
         )
     scope = config.sasl_oauthbearer_scope or options.get("scope")
     return ClientCredentials(url, client_id, secret, scope, extensions)
+
+
+def _path_of(url: str, parts: SplitResult) -> str:
+    if parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
+        raise ConfigError(
+            f"sasl_oauthbearer_token_endpoint_url names no file of this machine: write file:///path/of/the/token, got {url!r}"
+        )
+    return unquote(parts.path)
 
 
 def _with_prefix(options: Mapping[str, str], prefix: str) -> dict[str, str]:
