@@ -5,6 +5,8 @@ anew, and what its executors need.
 from __future__ import annotations
 
 import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +17,8 @@ from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.completion.names import group_names, topic_names
 from millstream.cli.near_names import with_near_topics
-from millstream.cli.rows import dry_run_option, note, output_option, print_rows
+from millstream.cli.progress import PaceLine, at_terminal
+from millstream.cli.rows import Row, dry_run_option, note, output_option, print_rows
 from millstream.quoting import some_of
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ _QUERY_COLUMNS: Final = (
     "time",
 )
 _STATE_COLUMNS: Final = ("application", "state")
+_MB: Final = 1_000_000
 
 _application = click.argument("application_id", metavar="APPLICATION", shell_complete=group_names)
 
@@ -186,7 +190,10 @@ def pack(file: Path, *, output: str, also: tuple[str, ...]) -> None:
     """
     from millstream.spark.packing import pack as write_archive
 
-    found = write_archive(file, also)
+    with at_terminal(_now_ms) as progress:
+        found = write_archive(
+            file, also, lambda done, total: progress.tell(done // _MB, total // _MB, "MB")
+        )
     rows = [{"distribution": each.metadata["Name"], "version": each.version} for each in found]
     print_rows(rows, output, ("distribution", "version"))
     note(
@@ -207,8 +214,20 @@ def compile_pyspark(*, output: str) -> None:
     """
     from millstream.spark.compiling import archives, compile_archive
 
-    rows = [{"archive": str(path), "compiled": compile_archive(path)} for path in archives()]
+    rows: list[Row] = []
+    with at_terminal(_now_ms) as progress:
+        for path in archives():
+            tell = partial(_tell_files, progress, path.name)
+            rows.append({"archive": str(path), "compiled": compile_archive(path, tell)})
     print_rows(rows, output, ("archive", "compiled"))
+
+
+def _tell_files(progress: PaceLine, archive: str, done: int, total: int) -> None:
+    progress.tell(done, total, f"files of {archive}")
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 def _committed(admin: Admin, application_id: str) -> dict[TopicPartition, OffsetAndMetadata]:

@@ -11,6 +11,7 @@ import importlib.util
 import marshal
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -35,8 +36,11 @@ def archives() -> list[Path]:
     return found
 
 
-def compile_archive(archive: Path) -> int:
+def compile_archive(
+    archive: Path, tell: Callable[[int, int], object] = lambda _done, _total: None
+) -> int:
     """Adds bytecode of this Python's to an archive and returns of how many modules: 0 where it is there already.
+    `tell` is told of how many files how many are done.
 
     The archive is replaced at once, when all is written. Workers of another Python compile the sources as
     before. Processes that run meanwhile may fail to import what they have not imported yet. Raises
@@ -48,7 +52,7 @@ def compile_archive(archive: Path) -> int:
             if _is_compiled(source):
                 return 0
             try:
-                modules = _write_compiled(source, unfinished)
+                modules = _write_compiled(source, unfinished, tell)
                 unfinished.chmod(archive.stat().st_mode)
                 unfinished.replace(archive)
             finally:
@@ -76,10 +80,14 @@ def _is_compiled(source: zipfile.ZipFile) -> bool:
     return False
 
 
-def _write_compiled(source: zipfile.ZipFile, target: Path) -> int:
+def _write_compiled(
+    source: zipfile.ZipFile, target: Path, tell: Callable[[int, int], object]
+) -> int:
     modules = 0
+    entries = source.infolist()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as compiled:
-        for entry in source.infolist():
+        for number, entry in enumerate(entries):
+            tell(number, len(entries))
             if entry.filename.endswith(".pyc"):  # another Python's
                 continue
             data = source.read(entry)

@@ -15,7 +15,7 @@ import re
 import shlex
 import sys
 import tarfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
@@ -59,20 +59,30 @@ class Requirement:
     is_conditional: bool
 
 
-def pack(target: Path, also: Iterable[str] = ()) -> list[Distribution]:
+def pack(
+    target: Path,
+    also: Iterable[str] = (),
+    tell: Callable[[int, int], object] = lambda _done, _total: None,
+) -> list[Distribution]:
     """Writes the archive and returns what is in it. `also`: other installed distributions, with what they need.
+    `tell` is told of how many bytes how many have been packed.
 
     Raises ConfigError where something is not installed, or not so that it can be packed. An earlier file is
     replaced when all is done.
     """
     found = closure([Requirement(OURS, (EXTRA,), None, False), *map(parse_requirement, also)])
+    files = [
+        (path, source, source.stat().st_size) for each in found for path, source in files_of(each)
+    ]
+    done, total = 0, sum(size for _, _, size in files)
     unfinished = target.with_name(f"{target.name}.part")
     try:
         with tarfile.open(unfinished, "w:gz", compresslevel=_FAST) as archive:
             _add_launcher(archive)
-            for each in found:
-                for path, source in files_of(each):
-                    archive.add(source, str(PurePosixPath("lib", path)), recursive=False)
+            for path, source, size in files:
+                tell(done, total)
+                archive.add(source, str(PurePosixPath("lib", path)), recursive=False)
+                done += size
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -57,6 +57,12 @@ def test_everything_that_was_there_is_there(archive: Path) -> None:
     assert list(archive.parent.iterdir()) == [archive]
 
 
+def test_it_tells_how_far_it_is(archive: Path) -> None:
+    told: list[tuple[int, int]] = []
+    compile_archive(archive, lambda done, total: told.append((done, total)))
+    assert told == [(number, len(SOURCES)) for number in range(len(SOURCES))]
+
+
 def test_what_is_compiled_is_left_alone(archive: Path) -> None:
     compile_archive(archive)
     before = archive.stat()

@@ -64,9 +64,12 @@ def test_an_archive_is_there_whole_or_not_at_all(
     with pytest.raises(ConfigError):
         pack(target, ["no name"])
     assert target.read_bytes() == b"earlier"
-    pack(target)
+    told: list[tuple[int, int]] = []
+    pack(target, tell=lambda done, total: told.append((done, total)))
     with tarfile.open(target) as archive:
         names = archive.getnames()
+        sizes = [each.size for each in archive.getmembers() if each.name.startswith("lib/")]
+    assert told == [(sum(sizes[:number]), sum(sizes)) for number in range(len(sizes))]
     assert {"bin/python", "lib/click/core.py"} <= set(names)
     assert os.listdir(tmp_path) == ["environment.tar.gz"]
 
