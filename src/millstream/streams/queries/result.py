@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from millstream.foreign_names.explanation import ForeignNames, explain_construction
 from millstream.streams.arguments import check_fields, check_kind
@@ -14,10 +14,6 @@ from millstream.streams.queries.query import Query
 
 Position = Mapping[str, Mapping[int, int]]
 """By topic and partition, the offset of the last record that the store has seen."""
-
-
-BEING_RESTORED: Final = "is being restored"
-"""Ends the message of a result that an active task will have soon."""
 
 
 class FailureReason(StrEnum):
@@ -53,17 +49,13 @@ class QueryResult(metaclass=ForeignNames):
     message: str = ""
     position: Position = field(default_factory=dict)
     execution_info: tuple[str, ...] = ()
+    is_being_restored: bool = False
+    """Of a failure: the active task is here, and will answer once its store is restored."""
 
     @property
     def is_success(self) -> bool:
         """Whether there is a value; else `failure` says why not."""
         return self.failure is None
-
-    @property
-    def is_being_restored(self) -> bool:
-        """Whether the active task is here, and its store has to be restored before it answers: ask again."""
-        is_not_active = self.failure is FailureReason.NOT_ACTIVE
-        return is_not_active and self.message.endswith(BEING_RESTORED)
 
     @property
     def value(self) -> Any:  # Any: see above

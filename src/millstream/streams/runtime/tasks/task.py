@@ -8,7 +8,6 @@ from typing import Final
 
 from millstream.streams.errors import TaskTimedOut
 from millstream.streams.queries.result import (
-    BEING_RESTORED,
     FailureReason,
     QueryResult,
     StateQueryRequest,
@@ -104,9 +103,8 @@ class Task:
 
     async def close_and_revive(self) -> None:
         """Closes what a failed attempt has left, and makes the task ready for the next one."""
-        self._is_reviving = (
-            True  # it stays here: who asks meanwhile must not take its rows for missing
-        )
+        # It stays here: who asks meanwhile must not take its rows for missing.
+        self._is_reviving = True
         try:
             await self.close()
             self.enter(TaskLifeState.CREATED)
@@ -144,9 +142,12 @@ class Task:
         if is_over and not (self.is_standby or self._is_reviving):
             return None
         if request.require_active:
-            what = "is a standby task here" if self.is_standby else BEING_RESTORED
-            message = f"an active task is required, and task {self.id} {what}"
-            return QueryResult(failure=FailureReason.NOT_ACTIVE, message=message)
+            what = "a standby task here" if self.is_standby else "being restored"
+            return QueryResult(
+                failure=FailureReason.NOT_ACTIVE,
+                message=f"an active task is required, and task {self.id} is {what}",
+                is_being_restored=not self.is_standby,
+            )
         if self.standby is not None:
             return await self.standby.query(request)
         return None if self.start is None else await self.start.stores.query(request)

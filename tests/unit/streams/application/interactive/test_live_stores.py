@@ -25,7 +25,6 @@ from millstream.streams.queries import (
     session_store,
     window_store,
 )
-from millstream.streams.queries.result import BEING_RESTORED
 from millstream.streams.serdes import string
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
@@ -138,10 +137,9 @@ async def test_a_task_that_has_just_been_restored_when_it_is_asked_is_not_left_o
 
 async def test_nor_is_one_that_has_failed_and_is_restored_anew() -> None:
     """Its thread finds out in its next turn."""
-    message = f"task 0_1 {BEING_RESTORED}"
 
     async def ask(_: StateQueryRequest) -> StateQueryResult:
-        failed = QueryResult(failure=FailureReason.NOT_ACTIVE, message=message)
+        failed = QueryResult(failure=FailureReason.NOT_ACTIVE, is_being_restored=True)
         return StateQueryResult({0: QueryResult(None), 1: failed})
 
     wanted = StoreQueryParameters("rows", key_value_store())
