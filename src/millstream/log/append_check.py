@@ -162,7 +162,7 @@ def checked_batches(
         else:
             validate_batch(header, view)
             if origin is AppendOrigin.COORDINATOR and config.is_log_append_time:
-                _stamp(header, view, now)
+                _patch_append_time(header, view, now)
         batches.headers.append(header)
         batches.views.append(view)
     if not batches.headers:
@@ -364,14 +364,14 @@ def _set_header_times(
             f"the newest record has timestamp {max_timestamp}, before base timestamp {header.base_timestamp}"
         )
     if config.is_log_append_time:
-        _stamp(header, view, now)
+        _patch_append_time(header, view, now)
     elif header.is_log_append_time or header.max_timestamp != max_timestamp:
         patch_create_time(view, max_timestamp)
         header.attributes &= KNOWN_BITS & ~LOG_APPEND_TIME_BIT
         header.max_timestamp = max_timestamp
 
 
-def _stamp(header: BatchHeader, view: memoryview, now: Instant) -> None:
+def _patch_append_time(header: BatchHeader, view: memoryview, now: Instant) -> None:
     patch_log_append_time(view, now.wall_ms)
     header.attributes = header.attributes & KNOWN_BITS | LOG_APPEND_TIME_BIT
     header.max_timestamp = now.wall_ms

@@ -71,8 +71,8 @@ class CleanerSettings:
 def checkpoint_start(directory: LogDirectory, log: PartitionLog) -> None:
     """Writes where a log starts, unless its first segment says so. Raises KafkaStorageError.
 
-    A cleaning drops tombstones of which it finds no older record from the start on. If the log began earlier again after a
-    crash, what they removed would be back. (Kafka's cleaner does not wait for it.)
+    A cleaning drops tombstones of which it finds no older record from the start on. If the log began earlier again
+    after a crash, what they removed would be back. (Kafka's cleaner does not wait for it.)
     """
     if log.log_start_offset > log.first_segment_offset:
         if log.cut_notes.names:  # they take the start back, until all checkpoints are written

@@ -45,7 +45,9 @@ def registry_config(settings: Mapping[str, str]) -> RegistryConfig:
 
     Raises ConfigError for logins that contradict one another, and for those that are not built.
     """
-    plain = {key.replace(".", "_").removeprefix(_PREFIX): value for key, value in settings.items() if value}  # fmt: skip
+    given = {key.replace(".", "_"): value for key, value in settings.items() if value}
+    own = {key.removeprefix(_PREFIX): given[key] for key in given if key.startswith(_PREFIX)}
+    plain = {**given, **own}
     user = _user(plain)
     token, token_file = plain.get(_TOKEN), plain.get(_TOKEN_FILE)
     if sum(each is not None for each in (user, token, token_file)) > 1:
