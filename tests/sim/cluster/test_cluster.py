@@ -82,13 +82,16 @@ PATHS_OF = {
 }
 IN_EVERY_RUN = (stories.anything, stories.replicas)
 FOUND = (
-    (stories.anything, 11),  # a stop in the moment in which a vote was asked for
-    (voter_scenarios.voters_by_administrators, 1),  # a new leader that knows nothing as committed
-    (stories.replicas, 13),  # a stop while a replica is being removed
-    (
-        stories.replicas,
-        18,
-    ),  # a clock that was wrong when the faults ended, and slow before: records were of the future
+    # A stop in the moment in which a vote was asked for.
+    (stories.anything, 11),
+    # A new leader that knows nothing as committed.
+    (voter_scenarios.voters_by_administrators, 1),
+    # A stop while a replica is being removed.
+    (stories.replicas, 13),
+    # A clock that was wrong when the faults ended, and slow before: records were of the future.
+    (stories.replicas, 18),
+    # The faults ended while a data directory was away, and nobody started its broker again.
+    (stories.replicas_on_failing_machines, 162),
 )
 PARTS = 2
 """Of a sweep: one test has half an hour."""

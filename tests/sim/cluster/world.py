@@ -22,7 +22,7 @@ from millstream.broker.storage.data_directory import random_uuid
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.cli.storage.formatting import FormatOptions, Formatter, new_cluster
 from millstream.metadata.image import RECOVERED, MetadataImage, PartitionImage
-from millstream.model import uuid_text
+from millstream.model import BrokerId, uuid_text
 from millstream.net.client.environment import Environment
 from millstream.testing.sim_random import SimRandom
 from tests.sim.cluster.node import SimNode
@@ -198,11 +198,40 @@ class ClusterWorld:
         await self.until(self._is_healed, SETTLES_WITHIN_S, "after the faults all are at work")
 
     def _is_healed(self) -> bool:
-        """Starts whoever has ended, perhaps only now, since it was told to stop before."""
+        """Starts whoever has ended, perhaps only now, since it was told to stop before.
+
+        Whoever lacks a data directory does without it until it is started again: as an administrator would do it, once
+        all the others are in sync.
+        """
         for node in self.nodes.values():
             if not node.is_up:
                 node.start()
+            elif self._lacks_directory(node) and self._waits_for_nobody_but(node):
+                node.kill()
         return self.is_well
+
+    def _lacks_directory(self, node: SimNode) -> bool:
+        registered = self.image.brokers.get(BrokerId(node.id)) if self.image is not None else None
+        paths = dict(self.layout.more_settings).get("log.dirs", "/data").split(",")
+        return (
+            node.is_ready
+            and registered is not None
+            and not registered.fenced
+            and len(registered.log_directories) < len(paths)
+        )
+
+    def _waits_for_nobody_but(self, node: SimNode) -> bool:
+        image = self.image
+        return (
+            image is not None
+            and all(each.is_ready for each in self.nodes.values())
+            and not any(each.fenced for each in image.brokers.values())
+            and all(
+                not part.has_leader or {*part.replicas} - {*part.isr} <= {node.id}
+                for topic in image.topics
+                for part in topic.partitions
+            )
+        )
 
     def replace_disk(self, node: SimNode) -> None:
         """A controller of a dynamic quorum gets an empty disk, formatted as that of one that joins (`--no-initial-controllers`)."""
