@@ -32,6 +32,10 @@ class Fetching:
         self._timeouts = timeouts
         self._on_its_way: Send | None = None
         self._sent_ms = 0
+        self._patience_ms = 0
+        """Time that the one on its way has before another replica is asked."""
+        self._unanswered: dict[Peer, tuple[Send, int]] = {}
+        """The last one to each replica, and when it was sent."""
         self._not_before_ms = 0
         self._turn = 0
         """How many were asked in vain since a leader was last heard of."""
@@ -104,6 +108,7 @@ class Fetching:
         self._quorum.give_time(outcome.now_ms)
 
     def note_unanswered(self, sent: Send, outcome: StepOutcome) -> None:
+        self._note_over(sent)
         if sent == self._on_its_way:
             self._on_its_way = None
             self._back_off(outcome)
@@ -112,6 +117,7 @@ class Fetching:
         self, sent: Send, response: FetchResponse | FetchSnapshotResponse, outcome: StepOutcome
     ) -> bool:
         """Whether this answer is a good one of the leader that is followed now."""
+        self._note_over(sent)
         role = self._quorum.role
         is_good = (
             response.error is None
@@ -128,7 +134,12 @@ class Fetching:
         return is_good
 
     def maybe_fetch(self, outcome: StepOutcome) -> None:
-        """One fetch is on its way at a time, and only from what is on the disk: a fetch promises what lies below it."""
+        """One fetch is on its way to a replica at a time, and only from what is on the disk: a fetch promises what lies
+        below it.
+
+        A second one to the same leader would wait behind the first, and each answer of a leader that takes its time be
+        later than the one before: so late in the end that nobody waits for it.
+        """
         if not self._wants_to_fetch:
             return
         self._follow_role()
@@ -142,8 +153,22 @@ class Fetching:
             self._not_before_ms = outcome.now_ms + self._timeouts.fetch_retry_ms
             return
         peer = peers[self._turn % len(peers)]
+        timeouts = self._timeouts
+        sent, sent_ms = self._unanswered.get(peer, (None, 0))
+        if sent is not None and outcome.now_ms < sent_ms + timeouts.request_timeout_ms:
+            self._on_its_way, self._sent_ms = sent, sent_ms
+            self._patience_ms = timeouts.request_timeout_ms
+            return
         self._sent_ms = outcome.now_ms
-        self._on_its_way = outcome.send(peer, self._request(peer))
+        self._patience_ms = (
+            timeouts.fetch_retry_ms if len(peers) > 1 else timeouts.request_timeout_ms
+        )
+        self._on_its_way = sent = outcome.send(peer, self._request(peer))
+        self._unanswered[peer] = sent, outcome.now_ms
+
+    def _note_over(self, sent: Send) -> None:
+        if self._unanswered.get(sent.to, (None, 0))[0] == sent:
+            del self._unanswered[sent.to]
 
     def _request(self, peer: Peer) -> FetchRequest | FetchSnapshotRequest:
         quorum = self._quorum
@@ -173,7 +198,7 @@ class Fetching:
         """
         if self._on_its_way is None:
             return self._not_before_ms
-        return self._sent_ms + self._timeouts.fetch_retry_ms
+        return self._sent_ms + self._patience_ms
 
     @property
     def _wants_to_fetch(self) -> bool:
@@ -198,6 +223,7 @@ class Fetching:
         if asked != self._asked_leader:
             self._asked_leader = asked
             self._on_its_way = None
+            self._unanswered.clear()
             self._transfer = None
             self._turn = 0
             if leader is not None:

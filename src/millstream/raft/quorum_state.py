@@ -86,12 +86,12 @@ class RaftTimeouts:
     fetch_timeout_ms: int = from_keys("controller.quorum.fetch.timeout.ms", default=2000)
     begin_epoch_retry_ms: int = 1000
     fetch_retry_ms: int = 1000
-    """A fetch that was not answered is sent again after this time; longer than a leader may keep one waiting (500
-    ms)."""
+    """A fetch that was not answered is sent to another replica after this time, where there is one that may know the
+    leader; longer than a leader may keep one waiting (500 ms)."""
     retry_backoff_ms: int = from_keys("controller.quorum.retry.backoff.ms", default=20)
     """Wait after a fetch that failed."""
     request_timeout_ms: int = from_keys("controller.quorum.request.timeout.ms", default=2000)
-    """Time for a change of the voters."""
+    """Time for a fetch from the one replica that can be asked, and for a change of the voters."""
 
     @property
     def check_quorum_timeout_ms(self) -> int:

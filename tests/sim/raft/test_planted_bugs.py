@@ -241,7 +241,7 @@ BUGS = (
     Bug("KAFKA-16530", a_removed_leader_counts_itself, scenarios.removed_leader, 4),
     Bug("KAFKA-17608", a_removed_leader_stays, scenarios.removed_leader, 0),
     Bug("resigns before the commit", a_removed_leader_goes_at_once, scenarios.removed_leader, 0),
-    Bug("removed but needed", who_removed_itself_stands_no_more, scenarios.changes_under_leader_changes, 37),
+    Bug("removed but needed", who_removed_itself_stands_no_more, scenarios.changes_under_leader_changes, 78),
     Bug("silent leader, observer", an_observer_believes_in_a_silent_leader, scenarios.added_voter_has_not_seen_it, 0),
     Bug("voters after truncation", voters_stay_after_a_truncation, scenarios.changes_under_leader_changes, 1),
     Bug("KAFKA-17332", fetches_before_it_has_synced, scenarios.slow_followers, 0),

@@ -177,3 +177,28 @@ def test_a_fetch_promises_no_more_than_the_log_has() -> None:
     assert send.message == FetchRequest(
         source=key(9), epoch=0, log=LogPosition(0, -1), high_watermark=0
     )
+
+
+def test_a_leader_that_takes_its_time_is_not_asked_a_second_time_meanwhile() -> None:
+    """Kafka has one request on its way to a node; more would wait behind each other, until the answers come too late."""
+    observer = Searcher(9, ElectionState(7, leader_id=3))
+    (slow,) = observer.ready.send
+    assert slow.to.id == 3
+    for _ in range(3):  # the others know no better
+        observer.after(1_000 if observer.now_ms == 0 else 20)
+        assert observer.asks.id != 3
+        observer.answer(FetchResponse(epoch=7, leader_id=3, error=NotLeaderOrFollower))
+    observer.after(500)
+    assert observer.ready.send == (), "it is the leader's turn, which has 2 s for the first"
+    observer.step(InboundResponse(slow, FetchResponse(epoch=7, leader_id=3, high_watermark=0)))
+    assert observer.asks.id == 3
+
+
+def test_a_leader_that_has_not_answered_in_time_has_its_turn_again() -> None:
+    observer = Searcher(9, ElectionState(7, leader_id=3))
+    for waits_ms in (1_000, 20, 20):
+        observer.after(waits_ms)
+        assert observer.asks.id != 3
+        observer.answer(FetchResponse(epoch=7, leader_id=3, error=NotLeaderOrFollower))
+    observer.after(2_000 - observer.now_ms)
+    assert observer.asks.id == 3
