@@ -12,7 +12,13 @@ from collections.abc import Callable
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.consumer.commits import Commits, Offsets
 from millstream.clients.consumer.core.errors import CommitFailed
-from millstream.errors import FencedInstanceId, KafkaError, RebalanceInProgress, RetriableError
+from millstream.errors import (
+    FencedInstanceId,
+    KafkaError,
+    RebalanceInProgress,
+    RetriableError,
+    UnknownTopicOrPartition,
+)
 from millstream.quoting import counted
 
 _LOGGER = logging.getLogger(__name__)
@@ -56,14 +62,15 @@ class AutoCommit:
     async def commit_before_giving_up(self) -> None:
         """Commits, and waits for the answer.
 
-        Raises what is wrong with the group or the topic; being too late is only logged.
+        Raises what is wrong with the group or the topic; being too late is only logged. It may be a deleted topic for
+        which the group rebalances: as in Java, nobody waits until there is one of that name again.
         """
         deadline_ms = self._cluster.now_ms() + self._cluster.config.request_timeout_ms
         returned = self._returned()
         if not returned:
             return
         try:
-            await self._commits.commit(returned, deadline_ms)
+            await self._commits.commit(returned, deadline_ms, waits_for_topics=False)
         except (RetriableError, *_TOO_LATE) as error:
             _LOGGER.warning(
                 "what was returned last is not committed and will be read again: %s", error
@@ -74,6 +81,6 @@ class AutoCommit:
         if error is None:
             return
         _LOGGER.warning("auto-commit of %s failed: %s", counted(len(offsets), "partition"), error)
-        if error.retriable:
+        if error.retriable and not isinstance(error, UnknownTopicOrPartition):
             backoff_ms = self._cluster.backoff.delay_ms(1, self._cluster.random)
             self._next_ms = self._cluster.now_ms() + backoff_ms

@@ -60,8 +60,10 @@ class Commits:
         self._pending: set[asyncio.Task[None]] = set()
         self._finished: deque[_Finished] = deque()
 
-    async def commit(self, offsets: Offsets, deadline_ms: int) -> None:
-        """Commits after the commits asked for before; retried while that may help.
+    async def commit(
+        self, offsets: Offsets, deadline_ms: int, *, waits_for_topics: bool = True
+    ) -> None:
+        """Commits after the commits asked for before; retried while that may help (see `commit_offsets`).
 
         Raises CommitFailed and other KafkaErrors.
         """
@@ -71,7 +73,7 @@ class Commits:
                 await self.settle()
                 # A commit that is asked for from here on takes its turn behind this one: the lock is given in order.
                 async with self._turn:
-                    await self._commit(offsets, deadline_ms)
+                    await self._commit(offsets, deadline_ms, waits_for_topics=waits_for_topics)
         except TimeoutError as error:
             raise RequestTimedOut("the commit was not answered in time") from error
         self._succeeded(offsets)
@@ -110,10 +112,12 @@ class Commits:
         if self._pending:
             await asyncio.wait(self._pending)
 
-    async def _commit(self, offsets: Offsets, deadline_ms: int) -> None:
+    async def _commit(self, offsets: Offsets, deadline_ms: int, *, waits_for_topics: bool) -> None:
         while True:
             group = self._group()
-            results = await commit_offsets(self._cluster, group, offsets, deadline_ms)
+            results = await commit_offsets(
+                self._cluster, group, offsets, deadline_ms, waits_for_topics=waits_for_topics
+            )
             error = _first_error(results)
             if error is None:
                 return

@@ -13,6 +13,7 @@ from millstream.errors import (
     RetriableError,
     StaleMemberEpoch,
     UnknownMemberId,
+    UnknownTopicOrPartition,
 )
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
@@ -46,13 +47,23 @@ async def commit_offsets(
     group: ConsumerGroupMetadata,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     deadline_ms: int,
+    *,
+    waits_for_topics: bool = True,
 ) -> dict[TopicPartition, KafkaError | None]:
-    """Commits offsets. Returns one result per partition. Errors of the whole group are in every one of them."""
+    """Commits offsets. Returns one result per partition. Errors of the whole group are in every one of them.
+
+    `waits_for_topics`: a topic that the coordinator does not know may be one that it has not heard of yet; else it was
+    deleted, which trying again does not cure.
+    """
     if not offsets:
         return {}
-    return await cluster.with_coordinator(
-        group.group_id, lambda node_id: _send_commit(cluster, node_id, group, offsets), deadline_ms
-    )
+
+    async def ask(node_id: int) -> dict[TopicPartition, KafkaError | None]:
+        return await _send_commit(
+            cluster, node_id, group, offsets, waits_for_topics=waits_for_topics
+        )
+
+    return await cluster.with_coordinator(group.group_id, ask, deadline_ms)
 
 
 async def commit_once(
@@ -65,7 +76,7 @@ async def commit_once(
         return {}
     node_id = await cluster.coordinator(group.group_id)
     try:
-        return await _send_commit(cluster, node_id, group, offsets)
+        return await _send_commit(cluster, node_id, group, offsets, waits_for_topics=False)
     except RetriableError:
         cluster.forget_coordinator(group.group_id)
         raise
@@ -76,6 +87,8 @@ async def _send_commit(
     node_id: int,
     group: ConsumerGroupMetadata,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    *,
+    waits_for_topics: bool,
 ) -> dict[TopicPartition, KafkaError | None]:
     response = await cluster.request(
         node_id,
@@ -91,7 +104,8 @@ async def _send_commit(
             if partition.error_code:
                 tp = TopicPartition(topic.name, partition.partition_index)
                 error = partition_error(partition.error_code, tp)
-                if error.retriable:
+                is_gone = isinstance(error, UnknownTopicOrPartition) and not waits_for_topics
+                if error.retriable and not is_gone:
                     raise error
                 results[tp] = error
     return results

@@ -148,6 +148,37 @@ async def test_a_pattern_finds_topics_that_come_later(bootstrap: str, new_topic:
         assert consumer.subscription() == {f"p-{name}-1", f"p-{name}-2"}
 
 
+async def test_nobody_waits_for_a_topic_that_is_deleted_while_the_group_goes_on_with_others(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """What was read of it cannot be committed any more, however long one tries: here for ten minutes."""
+    gone = await topic_with_partitions(bootstrap, new_topic(), 1)
+    kept = await topic_with_partitions(bootstrap, new_topic(), 1)
+    async with (
+        Admin(bootstrap_servers=bootstrap) as admin,
+        Producer(bootstrap_servers=bootstrap) as producer,
+        Consumer(
+            bootstrap_servers=bootstrap,
+            group_id=f"g-{kept}",
+            auto_offset_reset="earliest",
+            metadata_max_age_ms=100,
+            request_timeout_ms=600_000,
+            allow_auto_create_topics=False,
+        ) as consumer,
+        asyncio.timeout(LONG_ENOUGH_S),
+    ):
+        consumer.subscribe([gone, kept])
+        for topic in (gone, kept):
+            await producer.send(topic, b"first")
+        await producer.flush()
+        assert {(await anext(consumer)).topic for _ in range(2)} == {gone, kept}
+        (await admin.delete_topics([gone])).raise_errors()
+        while {partition.topic for partition in consumer.assignment()} != {kept}:
+            await consumer.poll(timeout_ms=50)
+        await producer.send(kept, b"second")
+        assert (await anext(consumer)).value == b"second"
+
+
 async def test_a_member_that_does_not_poll_loses_its_partitions_and_is_told(
     bootstrap: str, new_topic: NewName
 ) -> None:
