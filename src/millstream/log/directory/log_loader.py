@@ -73,7 +73,8 @@ def load_log(
         Segment(file_system, directory, base, limits, mark=marks.get(base))
         for base in bases or [saved.log_start_offset]
     )
-    check_log_files(directory, segments, saved, may_have_gaps=config.is_compacted)
+    may_have_gaps = _may_have_gaps(config, saved)
+    check_log_files(directory, segments, saved, may_have_gaps=may_have_gaps)
     epochs = LeaderEpochs(file_system, directory)
     epochs_in_file = epochs.entries
     recovery = _recover(segments, epochs, config, saved)
@@ -106,11 +107,19 @@ def load_log(
         rebuild_epochs(epochs, loaded.segments, file_system)
     epochs.truncate_from_start(loaded.log_start_offset)
     epochs.note_durable_start(loaded.log_start_offset)
-    _load_producers(loaded, names, recovery, may_have_gaps=config.is_compacted)
+    _load_producers(loaded, names, recovery, may_have_gaps=may_have_gaps)
     _sync_rebuilt_indexes(loaded, recovery)
     for segment in loaded.segments:
         segment.release()
     return loaded
+
+
+def _may_have_gaps(config: LogConfig, saved: SavedState) -> bool:
+    """Whether segments may lack their last records: the topic is compacted, or was so in Kafka, whose cleaner leaves
+    gaps between segments, and ours does not.
+    """
+    was_cleaned_by_kafka = saved.cleaner_checkpoint is not None and not saved.marks
+    return config.is_compacted or was_cleaned_by_kafka
 
 
 def _within(cleaner_checkpoint: int | None, end_offset: int) -> int | None:
@@ -135,7 +144,8 @@ def _recover(
     elif not saved.marks:
         # A roll writes the transaction index of the segment that ends there; the flush after it was perhaps not reached, and no mark tells.
         recovery_point = max(0, recovery_point - 1)
-    return recover_segments(segments, epochs, recovery_point, may_have_gaps=config.is_compacted)
+    may_have_gaps = _may_have_gaps(config, saved)
+    return recover_segments(segments, epochs, recovery_point, may_have_gaps=may_have_gaps)
 
 
 def _load_producers(

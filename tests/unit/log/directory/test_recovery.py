@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.log import AppendOrigin
+from millstream.log import AppendOrigin, SavedState
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import read_header
 from millstream.records.builder import BatchOptions
@@ -66,6 +66,19 @@ def test_a_missing_segment_ends_the_log_before_the_hole(world):
     segments = [name for name in world.files() if name.endswith(".log")]
     world.disk.remove(f"/data/t-0/{segments[1]}")
     assert world.open(LogConfig(segment_bytes=200)).log_end_offset == int(segments[1][:20])
+
+
+def test_a_log_that_kafka_has_compacted_keeps_what_is_behind_a_gap(world):
+    """Its topic is not compacted any more. Kafka's cleaner notes where it was, and leaves gaps between segments."""
+    config = LogConfig(segment_bytes=200)
+    log = filled(world, 8, config)
+    second = log.segments[1].base_offset
+    behind = log.segments[2].base_offset
+    log.abandon()
+    world.disk.remove(f"/data/t-0/{second:020d}.log")
+    again = world.open_saved(config, SavedState(cleaner_checkpoint=behind))
+    kept = [n for n in range(8) if not second <= n < behind]
+    assert world.values(again) == [(n, b"%d" % n) for n in kept]
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact"])
