@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from millstream.quoting import counted
 from millstream.streams.errors import TopologyError
 from millstream.streams.topology.topology import SubTopologyTopics, Topology
 
@@ -19,8 +20,9 @@ def partition_counts(
     `existing`: of the cluster's topics.
 
     A repartition topic has the count that the topology asks for, or as many as the widest source that feeds it; one
-    that exists already keeps what it has. Raises TopologyError for a source topic that does not exist, for topics that
-    must have equal counts and have not, and for repartition topics that only feed each other.
+    that exists already keeps what it has. Raises TopologyError for a source topic that does not exist, for one that
+    exists with another count than the topology asks for, for topics that must have equal counts and have not, and for
+    repartition topics that only feed each other.
     """
     groups = [topology.topics_of(group, application_id) for group in topology.sub_topologies]
     counts: dict[str, int] = {}
@@ -32,6 +34,12 @@ def partition_counts(
             )
         counts[topic] = existing[topic]
     enforced = {topic: count for group in groups for topic, count in group.partitions.items()}
+    for topic, count in sorted(enforced.items()):
+        if existing.get(topic, count) != count:
+            raise TopologyError(
+                f"repartition topic {topic} has {counted(existing[topic], 'partition')}, the topology asks for {count}: ask for as many "
+                "as it has, give the repartition another name, or reset the application to go on"
+            )
     enforced |= {topic: existing[topic] for topic in internal if topic in existing}
     counts |= enforced
     _count_repartition_topics(groups, internal, counts)

@@ -49,6 +49,21 @@ def test_a_repartition_topic_is_as_wide_as_the_widest_source_of_its_writers() ->
     assert counts == {"left": 2, "right": 5, "app-g-repartition": 5}
 
 
+def test_a_repartition_topic_that_is_there_keeps_its_count_unless_another_is_asked_for() -> None:
+    """Kafka Streams refuses the other: nobody would learn that what was asked for has no effect."""
+
+    def rekeys(partitions: int | None) -> Topology:
+        return topology(lambda b: b.stream("in").repartition(name="r", partitions=partitions))
+
+    existing = {"in": 8, "app-r-repartition": 2}
+    for asked in (None, 2):
+        assert partition_counts(rekeys(asked), "app", existing)["app-r-repartition"] == 2
+    with pytest.raises(
+        TopologyError, match="app-r-repartition has 2 partitions, the topology asks for 4"
+    ):
+        partition_counts(rekeys(4), "app", existing)
+
+
 def test_a_chain_of_repartition_topics_is_followed() -> None:
     chain = topology(lambda b: b.stream("in").repartition(name="z").repartition(name="a").to("out"))
     assert partition_counts(chain, "app", {"in": 3}) == {
