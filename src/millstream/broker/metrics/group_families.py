@@ -17,6 +17,7 @@ from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.group import Group, GroupKind
 from millstream.coordinator.group.offsets.store import OffsetStore
+from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.model import TopicPartition
@@ -32,24 +33,36 @@ _REBALANCE_COUNTS: Final = {
 
 
 def group_families(metrics: GroupMetrics, broker: BrokerView) -> Iterator[MetricFamily]:
-    """Yields the families of groups, from shards that do not work in a thread at the moment."""
-    shards = [each.shard for each in broker.group_coordinator.shards if not each.is_lent]
-    groups = [group for shard in shards for group in shard.groups]
-    yield from _counts(groups)
+    """Yields the families of groups, each from shards that no thread works on at the moment.
+
+    Others have their turn between two families: a shard may be lent to a thread by the next one, or be back.
+    """
+    yield from _counts(_groups(broker))
     yield from _written(metrics)
     yield MetricFamily(
         f"{_GROUP}_info",
         MetricKind.GAUGE,
         "1 for each group, with its kind and state.",
-        [Sample(1, _labels(group, state=group.state_name, kind=group.kind)) for group in groups],
+        [
+            Sample(1, _labels(group, state=group.state_name, kind=group.kind))
+            for group in _groups(broker)
+        ],
     )
     yield MetricFamily(
         f"{_GROUP}_members",
         MetricKind.GAUGE,
         "Members of each group.",
-        [Sample(_member_count(group), _labels(group)) for group in groups],
+        [Sample(_member_count(group), _labels(group)) for group in _groups(broker)],
     )
-    yield from _lags(broker, [shard.offsets for shard in shards])
+    yield from _lags(broker, [shard.offsets for shard in _shards(broker)])
+
+
+def _shards(broker: BrokerView) -> list[GroupShard]:
+    return [each.shard for each in broker.group_coordinator.shards if not each.is_lent]
+
+
+def _groups(broker: BrokerView) -> list[Group]:
+    return [group for shard in _shards(broker) for group in shard.groups]
 
 
 def _labels(group: Group, **more: str) -> dict[str, str]:
@@ -65,7 +78,9 @@ def _member_count(group: Group) -> int:
 
 
 def _counts(groups: list[Group]) -> Iterator[MetricFamily]:
+    """All of them are counted before the first is given."""
     kinds = Counter(group.kind for group in groups)
+    states = Counter((group.kind, group.state_name) for group in groups)
     yield MetricFamily(
         f"{_COORDINATOR}_group_count",
         MetricKind.GAUGE,
@@ -73,12 +88,15 @@ def _counts(groups: list[Group]) -> Iterator[MetricFamily]:
         [Sample(kinds[kind], {"protocol": kind}) for kind in GroupKind],
     )
     for kind in GroupKind:
-        states = Counter(group.state_name for group in groups if group.kind is kind)
         yield MetricFamily(
             f"{_COORDINATOR}_{kind}_group_count",
             MetricKind.GAUGE,
             f"{kind.capitalize()} groups by state.",
-            [Sample(number, {"state": state}) for state, number in sorted(states.items())],
+            [
+                Sample(number, {"state": state})
+                for (of_kind, state), number in sorted(states.items())
+                if of_kind is kind
+            ],
         )
 
 
