@@ -19,7 +19,7 @@ from millstream.broker.coordination.coordinator_topic import (
 from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
 from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.transactions.completion import TransactionCompletion
-from millstream.broker.transactions.producer_ids import ProducerIds
+from millstream.broker.transactions.producer_ids import NoProducerIdAtHand, ProducerIds
 from millstream.coordinator.result import Caller
 from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.requests import PreparedTransaction
@@ -30,7 +30,7 @@ from millstream.coordinator.transaction.transaction_version import (
 )
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
-from millstream.model import BrokerId
+from millstream.model import BrokerId, ProducerId
 from millstream.protocol.record_frames import decode_transaction_record
 
 _LOGGER = logging.getLogger(__name__)
@@ -60,6 +60,7 @@ class TransactionCoordination:
         self._completion = completion
         self._tasks = tasks
         self._level = TransactionVersion.TV_0
+        self._is_reserving = False
         self.shards = CoordinatorTopic(
             CoordinatorKind(
                 TRANSACTION_STATE, self._new_shard, decode_transaction_record, self._on_notice
@@ -89,21 +90,44 @@ class TransactionCoordination:
         """Returns the response of the shard. Raises what it refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask, or no
-        producer id for it to give.
+        producer id for it to give. Few need one, and they alone wait for the controller: without it transactions go on.
         """
+        try:
+            return await self.shards.ask(transactional_id, request, expected, caller)
+        except NoProducerIdAtHand:  # nothing has changed then
+            await self._reserve()
+        return await self.shards.ask(transactional_id, request, expected, caller)
+
+    async def _reserve(self) -> None:
         try:
             await self._producer_ids.reserve()
         except KafkaError as error:
-            # Few need one; who does and finds none is told to ask again.
             _LOGGER.info("no producer id is at hand: %s", error)
-        return await self.shards.ask(transactional_id, request, expected, caller)
 
     def _set_level(self, shard: TransactionShard) -> None:
         shard.level = self._level
 
     def _new_shard(self, index: int) -> TransactionShard:
         del index
-        return TransactionShard(self._config, self._producer_ids.take)
+        return TransactionShard(self._config, self._take_producer_id)
+
+    def _take_producer_id(self) -> ProducerId:
+        """Raises NoProducerIdAtHand: there will be one, also where nobody waits for it, as when a transaction that takes
+        too long is ended.
+        """
+        try:
+            return self._producer_ids.take()
+        except NoProducerIdAtHand:
+            if not self._is_reserving:
+                self._is_reserving = True
+                self._tasks.start(self._reserve_meanwhile(), "producer ids")
+            raise
+
+    async def _reserve_meanwhile(self) -> None:
+        try:
+            await self._reserve()
+        finally:
+            self._is_reserving = False
 
     def _on_notice(
         self, coordinator: CoordinatorPartition[TransactionShard], notice: object

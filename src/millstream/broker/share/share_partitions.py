@@ -260,7 +260,11 @@ class SharePartitions:
     async def _store_expired(
         self, loaded: LoadedSharePartition, released: Sequence[StateBatch]
     ) -> None:
-        """The next change of the same records stores them as well; a restart delivers them once more."""
+        """The next change of the same records stores them as well; a restart delivers them once more.
+
+        That change may be stored before this one, which waits for a coordinator that moves, since the records are free
+        already: of two accounts the later delivery counts, whichever comes last (`state_batch.combined`).
+        """
         try:
             await self._store(loaded, released)
         except KafkaError as error:

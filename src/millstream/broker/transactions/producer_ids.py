@@ -14,6 +14,10 @@ from millstream.protocol.generated.allocate_producer_ids import AllocateProducer
 _LOGGER = logging.getLogger(__name__)
 
 
+class NoProducerIdAtHand(CoordinatorLoadInProgress):
+    """The last block is used up. Clients know it as an error to ask again after."""
+
+
 class ProducerIds:
     """The producer ids of this broker. None is given out twice, by any broker, even after restarts."""
 
@@ -56,9 +60,12 @@ class ProducerIds:
                     await self._allocate()
 
     def take(self) -> ProducerId:
-        """Takes the next id. Raises CoordinatorLoadInProgress while the next block has not arrived yet."""
+        """Takes the next id. Raises NoProducerIdAtHand while the next block has not arrived yet.
+
+        On the loop: of the operations of transactions a thread runs only those that add partitions, which take none.
+        """
         if self._next == self._end:
-            raise CoordinatorLoadInProgress("no producer id is at hand; retry")
+            raise NoProducerIdAtHand("no producer id is at hand; retry")
         given = self._next
         self._next += 1
         return ProducerId(given)

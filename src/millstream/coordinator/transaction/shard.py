@@ -106,7 +106,10 @@ class TransactionShard:
         return context.result
 
     def takes_long(self, asked: object) -> bool:
-        """A record of a transaction has all of its partitions, also when one is added."""
+        """A record of a transaction has all of its partitions, also when one is added.
+
+        Nothing that may take a producer id: a thread would take it beside other shards, which take theirs on the loop.
+        """
         match asked:
             case AddPartitionsToTxnTransaction():
                 known = self._transactions.find(asked.transactional_id)
