@@ -72,6 +72,11 @@ class ShareSessions:
         """Whether any member of the group has a session here."""
         return self._members[group_id] > 0
 
+    def reads(self, key: SessionKey, partition: ShareSessionPartition) -> bool:
+        """Whether the member has a session that reads the partition."""
+        session = self._sessions.get(key)
+        return session is not None and partition in session.partitions
+
     def open(
         self,
         key: SessionKey,

@@ -26,7 +26,7 @@ from millstream.broker.share.share_partitions import SharePartitions
 from millstream.broker.share.state_channel import ShareStateChannel
 from millstream.coordinator.share.context import ShareCoordinatorConfig
 from millstream.coordinator.share.state import SharePartitionKey
-from millstream.errors import KafkaError, UnsupportedVersion
+from millstream.errors import UnsupportedVersion
 from millstream.metadata.image import MetadataImage
 from millstream.net.server.client_connection import ClientConnection
 
@@ -115,16 +115,21 @@ class ShareGroups:
         await self.release(session)
 
     async def release(self, session: ShareSession) -> None:
-        """Releases the records that the member of the session holds.
+        """Releases the records that the member of the session holds, in all partitions before one is waited for.
+
+        While it is stored the member may be back: what it acquires in another session is not released. Nor is anything of
+        a partition that its new session reads already: it may be of that one, and the member may acknowledge the rest.
 
         Failures are logged: no request waits, and locks run out.
         """
+        outcomes = []
         async for partition in self.long_work.in_turns(list(session.partitions)):
-            try:
-                await self.partitions.release_member(
-                    share_key(session.key, partition), session.key.member_id
-                )
-            except KafkaError as error:
+            if not self.sessions.reads(session.key, partition):
+                key = share_key(session.key, partition)
+                outcomes.append(self.partitions.release_member(key, session.key.member_id))
+        for outcome in outcomes:
+            error = None if outcome is None else await outcome
+            if error is not None:
                 _LOGGER.info("records of %s are not released: %s", session.key, error)
         if not self.sessions.has_group(session.key.group_id):
             self.partitions.forget_group(session.key.group_id)

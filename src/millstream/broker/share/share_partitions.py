@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from millstream.broker.fetch.time_search import first_found
 from millstream.broker.long_work import LongWork
@@ -37,6 +37,8 @@ from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
 _FENCING: Final = (NotLeaderOrFollower, UnknownTopicOrPartition)
+_Outcome: TypeAlias = "asyncio.Future[KafkaError | None]"
+"""What became of a change; an error is what a consumer is told."""
 
 
 @dataclass(slots=True, eq=False)
@@ -155,31 +157,40 @@ class SharePartitions:
         transition = loaded.state.acknowledge(member_id, batches, self._limits(key), now_ms)
         await self._finish(loaded, transition)
 
-    async def release_member(self, key: SharePartitionKey, member_id: str) -> None:
-        """Releases the records of a member that has closed its session.
+    def release_member(self, key: SharePartitionKey, member_id: str) -> _Outcome | None:
+        """Releases the records that a member has, which has closed its session. None where it has none.
 
-        Raises as `acknowledge` does when that cannot be stored.
+        What it acquires from here on is its own. The outcome comes when that is stored, or cannot be.
         """
         loaded = self.find(key)
-        if loaded is not None:
-            await self._finish(loaded, loaded.state.release_member(member_id, self._limits(key)))
+        if loaded is None:
+            return None
+        return self._begin_to_store(
+            loaded, loaded.state.release_member(member_id, self._limits(key))
+        )
 
     async def _finish(self, loaded: LoadedSharePartition, transition: Transition) -> None:
-        """Stored in a task of the node: a client that goes away in the meantime does not leave it half done."""
-        if not transition.state_batches:
-            self.note_deadline(loaded)
-            return
-        outcome: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
-        self._tasks.start(self._store_and_settle(loaded, transition, outcome), "share state")
-        error = await outcome
+        outcome = self._begin_to_store(loaded, transition)
+        error = None if outcome is None else await outcome
         if error is not None:
             raise error
+
+    def _begin_to_store(
+        self, loaded: LoadedSharePartition, transition: Transition
+    ) -> _Outcome | None:
+        """In a task of the node: a client that goes away in the meantime does not leave it half done."""
+        if not transition.state_batches:
+            self.note_deadline(loaded)
+            return None
+        outcome: _Outcome = asyncio.get_running_loop().create_future()
+        self._tasks.start(self._store_and_settle(loaded, transition, outcome), "share state")
+        return outcome
 
     async def _store_and_settle(
         self,
         loaded: LoadedSharePartition,
         transition: Transition,
-        outcome: asyncio.Future[KafkaError | None],
+        outcome: _Outcome,
     ) -> None:
         """Stored or not, the records are free for the next change afterwards."""
         error: KafkaError | None = None
