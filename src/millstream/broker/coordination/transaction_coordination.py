@@ -112,8 +112,8 @@ class TransactionCoordination:
         return TransactionShard(self._config, self._take_producer_id)
 
     def _take_producer_id(self) -> ProducerId:
-        """Raises NoProducerIdAtHand: there will be one, also where nobody waits for it, as when a transaction that takes
-        too long is ended.
+        """Raises NoProducerIdAtHand: there will be one soon, also where nobody waits for it, as when a transaction
+        that takes too long is ended.
         """
         try:
             return self._producer_ids.take()

@@ -117,8 +117,9 @@ class ShareGroups:
     async def release(self, session: ShareSession) -> None:
         """Releases the records that the member of the session holds, in all partitions before one is waited for.
 
-        While it is stored the member may be back: what it acquires in another session is not released. Nor is anything of
-        a partition that its new session reads already: it may be of that one, and the member may acknowledge the rest.
+        While it is stored the member may be back: what it acquires in another session is not released. Nor is
+        anything of a partition that its new session reads already: it may be of that one, and the member may
+        acknowledge the rest.
 
         Failures are logged: no request waits, and locks run out.
         """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.broker.config.broker_config import broker_config
@@ -13,6 +14,8 @@ from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.share.share_partitions import LoadedSharePartition
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import RecordState
+from millstream.model import TopicPartition
+from millstream.runtime import Clock
 from tests.support.replicated_partition import TOPIC_ID
 from tests.unit.broker.share.test_share_partitions import World
 
@@ -34,11 +37,24 @@ class SlowWorld(World):
         await super().write(key, epoch, change)
 
 
+@dataclass
+class Nothing:
+    """Stands for parts that nobody asks for anything but the number of this broker."""
+
+    broker_id: int = 1
+
+
+@dataclass
+class Services:
+    clock: Clock
+    wake: Callable[[TopicPartition], None]
+    pool: None = None
+    long_work: LongWork = field(default_factory=lambda: LongWork(lambda: 0.0))
+
+
 def share_groups(world: World) -> ShareGroups:
-    nothing: Any = SimpleNamespace(broker_id=1)
-    services: Any = SimpleNamespace(
-        long_work=LongWork(lambda: 0.0), clock=world.clock, pool=None, wake=world.purgatory.wake
-    )
+    nothing: Any = Nothing()
+    services: Any = Services(world.clock, world.purgatory.wake)
     groups = ShareGroups(
         nothing, broker_config({}), nothing, nothing,
         partitions=nothing, tasks=nothing, services=services,
