@@ -22,7 +22,7 @@ from millstream.broker.share.sessions import (
     ShareSessionPartition,
     ShareSessions,
 )
-from millstream.broker.share.share_partitions import SharePartitions
+from millstream.broker.share.share_partitions import Outcome, SharePartitions
 from millstream.broker.share.state_channel import ShareStateChannel
 from millstream.coordinator.share.context import ShareCoordinatorConfig
 from millstream.coordinator.share.state import SharePartitionKey
@@ -123,7 +123,7 @@ class ShareGroups:
 
         Failures are logged: no request waits, and locks run out.
         """
-        outcomes = []
+        outcomes: list[Outcome | None] = []
         async for partition in self.long_work.in_turns(list(session.partitions)):
             if not self.sessions.reads(session.key, partition):
                 key = share_key(session.key, partition)

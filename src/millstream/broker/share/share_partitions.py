@@ -37,7 +37,7 @@ from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
 _FENCING: Final = (NotLeaderOrFollower, UnknownTopicOrPartition)
-_Outcome: TypeAlias = "asyncio.Future[KafkaError | None]"
+Outcome: TypeAlias = "asyncio.Future[KafkaError | None]"
 """What became of a change; an error is what a consumer is told."""
 
 
@@ -157,7 +157,7 @@ class SharePartitions:
         transition = loaded.state.acknowledge(member_id, batches, self._limits(key), now_ms)
         await self._finish(loaded, transition)
 
-    def release_member(self, key: SharePartitionKey, member_id: str) -> _Outcome | None:
+    def release_member(self, key: SharePartitionKey, member_id: str) -> Outcome | None:
         """Releases the records that a member has, which has closed its session. None where it has none.
 
         What it acquires from here on is its own. The outcome comes when that is stored, or cannot be.
@@ -177,12 +177,12 @@ class SharePartitions:
 
     def _begin_to_store(
         self, loaded: LoadedSharePartition, transition: Transition
-    ) -> _Outcome | None:
+    ) -> Outcome | None:
         """In a task of the node: a client that goes away in the meantime does not leave it half done."""
         if not transition.state_batches:
             self.note_deadline(loaded)
             return None
-        outcome: _Outcome = asyncio.get_running_loop().create_future()
+        outcome: Outcome = asyncio.get_running_loop().create_future()
         self._tasks.start(self._store_and_settle(loaded, transition, outcome), "share state")
         return outcome
 
@@ -190,7 +190,7 @@ class SharePartitions:
         self,
         loaded: LoadedSharePartition,
         transition: Transition,
-        outcome: _Outcome,
+        outcome: Outcome,
     ) -> None:
         """Stored or not, the records are free for the next change afterwards."""
         error: KafkaError | None = None
