@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable
-from typing import cast
+from typing import Final, cast
 
-from millstream.errors import RequestTimedOut, SaslAuthenticationFailed
+from millstream.errors import KafkaError, RequestTimedOut, SaslAuthenticationFailed
 from millstream.net.client.config.connection import ConnectionConfig
 from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.credentials import (
@@ -26,10 +27,14 @@ from millstream.security.sasl_oauthbearer import OAuthBearerToken, unsecured_tok
 _USED_FRACTION = 0.8
 """A token is fetched anew after four fifths of its life, as Java's clients do
 (`sasl.login.refresh.window.factor`)."""
+_AGAIN_MS: Final = 10_000
+"""After a failure, while the token of before is good: Java's
+(`DELAY_SECONDS_BEFORE_NEXT_RETRY_WHEN_RELOGIN_FAILS`)."""
+_LOGGER = logging.getLogger(__name__)
 
 
 class BearerTokens:
-    """`get` gives a token that is still good; many callers cost one fetch."""
+    """`get` gives a token that is still good; many callers cost one fetch, and share its failure."""
 
     def __init__(
         self, source: TokenSource, config: ConnectionConfig, clock: Clock, random: Random
@@ -41,6 +46,8 @@ class BearerTokens:
         self._token: OAuthBearerToken | None = None
         self._renew_at_ms = 0
         self._fetching = asyncio.Lock()
+        self._failure: KafkaError | None = None
+        """The last one."""
 
     async def get(self) -> OAuthBearerToken:
         """Returns a token.
@@ -51,14 +58,34 @@ class BearerTokens:
             from millstream.net.client.token_file import read_token
 
             return await asyncio.to_thread(read_token, self._source)
+        before = self._failure
         async with self._fetching:
-            # Looked at behind the lock: who had it may have fetched one.
+            # Looked at behind the lock: who had it may have fetched one, or have found that there is none to be had.
             now_ms = self._clock.now().wall_ms
-            if self._token is None or now_ms >= self._renew_at_ms:
-                self._token = await self._fetch(self._source, now_ms)
-                life_ms = self._token.expires_at_ms - now_ms
-                self._renew_at_ms = now_ms + int(life_ms * _USED_FRACTION)
-            return self._token
+            if self._token is not None and now_ms < self._renew_at_ms:
+                return self._token
+            failure = self._failure
+            if failure is not None and failure is not before:
+                raise type(failure)(str(failure)) from failure
+            return await self._renewed(self._source, now_ms)
+
+    async def _renewed(
+        self, source: ProvidedToken | ClientCredentials | UnsecuredToken, now_ms: int
+    ) -> OAuthBearerToken:
+        """Returns a new token, or the one of before while that is good and no other can be had."""
+        try:
+            token = await self._fetch(source, now_ms)
+        except KafkaError as error:
+            self._failure = error
+            kept, now_ms = self._token, self._clock.now().wall_ms
+            if kept is None or now_ms >= kept.expires_at_ms:
+                raise
+            _LOGGER.warning("no new bearer token, the one of before is used: %s", error)
+            self._renew_at_ms = min(now_ms + _AGAIN_MS, kept.expires_at_ms)
+            return kept
+        self._token = token
+        self._renew_at_ms = now_ms + int((token.expires_at_ms - now_ms) * _USED_FRACTION)
+        return token
 
     async def _fetch(
         self, source: ProvidedToken | ClientCredentials | UnsecuredToken, now_ms: int
