@@ -76,3 +76,31 @@ async def test_nothing_is_started_once_the_server_ends_though_a_request_takes_lo
     assert (serving.cancelled(), failures, script.started) == (True, [], [b"wait stubbornly"])
     for client in running.clients:
         client.writer.close()
+
+
+async def test_a_request_that_has_not_begun_when_the_server_ends_is_ended_with_it() -> None:
+    """Its task is cancelled after its first step: before that, its coroutine would be told as forgotten."""
+    script = Script()
+    server = SocketServer(ConnectionLimits(), SystemClock())
+    running = Edge(server, server.bind("TEST", "127.0.0.1", 0, 50), script)
+    serving = asyncio.ensure_future(server.serve(script))
+    client = await running.connect()
+    await until(lambda: server.connection_count == 1)
+    (connection,) = server._connections
+    client.send(b"wait")
+    loop = asyncio.get_running_loop()
+    read = connection._on_readable
+    cancelled = loop.create_future()
+
+    def cancel_and_read() -> None:
+        loop.remove_reader(connection.fileno())
+        serving.cancel()
+        read()
+        cancelled.set_result(None)
+
+    loop.remove_reader(connection.fileno())
+    loop.add_reader(connection.fileno(), cancel_and_read)
+    await cancelled
+    await asyncio.wait({serving})
+    assert (script.started, script.cancelled) == ([b"wait"], 1)
+    client.writer.close()

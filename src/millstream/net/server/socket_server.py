@@ -198,6 +198,7 @@ class SocketServer:
                 # and a connection that is open would have more to start.
                 self.close()
                 self._hang_ups.close()
+                await asyncio.sleep(0)  # a request of this turn has a task that has not begun
 
     async def drain(self, timeout_s: float) -> bool:
         """Stops accepting and waits until nothing is unanswered or unsent; False when time ran out first."""
