@@ -131,6 +131,7 @@ class ClassicMember:
         if not self._join_task.done():
             return False
         task, self._join_task = self._join_task, None
+        self._scope.check()  # another task may have failed, and cancelled this one: nobody has cancelled the caller
         self._new_assignment = task.result()
         return self._new_assignment is not None
 
