@@ -21,9 +21,12 @@ TOMBSTONES_KEPT_MS: Final = 86_400_000
 """Kafka's delete.retention.ms: after that a changelog may lack the deletions that an older store has not seen."""
 
 
+_NO_IDS: Final[Mapping[str, str]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class StoreMarker:
-    """The facts beside the rows: `topic_ids` of the changelogs, the input `offsets` that the rows
+    """The facts beside the rows: `topic_ids` of the changelogs and of the inputs, the input `offsets` that the rows
     cover, and the time of the write.
 
     `held`: what the rows cover of the records behind these offsets, as text to be compared.
@@ -84,9 +87,16 @@ class StoredState:
         return replace(self, marker=replace(self.marker, offsets=offsets))
 
     def why_unusable(
-        self, changelogs: Mapping[str, ReadableLog], committed: CommittedPosition, now_ms: int
+        self,
+        changelogs: Mapping[str, ReadableLog],
+        committed: CommittedPosition,
+        now_ms: int,
+        input_ids: Mapping[str, str] = _NO_IDS,
     ) -> str | None:
-        """Returns the reason why restoring cannot go on from the rows; None where it can."""
+        """Returns the reason why restoring cannot go on from the rows; None where it can.
+
+        `input_ids`: those of the topics that the task reads.
+        """
         seen = {topic: to for topic, to in self.restored_to.items() if to is not None}
         if self.has_uncounted_rows:
             return "they have lost the offset up to which their rows count"
@@ -95,11 +105,23 @@ class StoredState:
         covered = self.marker.offsets, self.marker.held
         if not self.is_logged and covered != (committed.offsets, committed.held_text):
             return "a store without a changelog lacks input that the application has committed"
+        if not self.is_logged and (other := self._other_input(input_ids)) is not None:
+            return f"a store without a changelog has counted another topic {other}"
         for topic, offset in seen.items():
             why = self._why_not(topic, offset, changelogs[topic], now_ms)
             if why is not None:
                 return why
         return None
+
+    def _other_input(self, input_ids: Mapping[str, str]) -> str | None:
+        """Returns a topic that is another one of its name than the rows were made from: equal offsets say nothing then.
+
+        Markers of releases that did not note ids of inputs are believed: nothing could bring their rows back.
+        """
+        assert self.marker is not None, "what has no marker is refused before"
+        known = self.marker.topic_ids
+        others = (topic for topic, id_ in input_ids.items() if known.get(topic, id_) != id_)
+        return next(others, None)
 
     def _why_not(self, topic: str, offset: int, log: ReadableLog, now_ms: int) -> str | None:
         assert self.marker is not None, "what has no marker is refused before"

@@ -63,6 +63,21 @@ def test_a_store_without_a_changelog_must_cover_what_is_committed() -> None:
     assert "lacks input" in (why(behind) or "")
 
 
+def test_a_store_without_a_changelog_must_be_of_the_topic_that_is_there() -> None:
+    """The cluster or the topic was made anew, and the application has come to the same offset in it, on another machine."""
+
+    def why_of(marker: StoreMarker, id_: Uuid) -> str | None:
+        unlogged = replace(STORED, is_logged=False, marker=marker)
+        return unlogged.why_unusable(
+            {TOPIC: LOG}, CommittedPosition({"in": 7}), WRITTEN_MS + 1, {"in": str(id_)}
+        )
+
+    noted = replace(MARKER, topic_ids={TOPIC: str(ID), "in": str(ID)})
+    assert why_of(noted, ID) is None
+    assert "has counted another topic in" in (why_of(noted, OTHER_ID) or "")
+    assert why_of(MARKER, OTHER_ID) is None, "of a release that did not note it"
+
+
 def test_inputs_that_are_not_read_any_more_do_not_count() -> None:
     both = replace(MARKER, offsets={"in": 7, "gone": 3})
     unlogged = StoredState(both, {TOPIC: 20}, is_logged=False)

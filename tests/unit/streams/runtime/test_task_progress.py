@@ -128,6 +128,7 @@ class Stores:
     def __init__(self, aligned: AlignedTopics) -> None:
         self.aligned = aligned
         self.topic_ids: dict[str, str] = {}
+        self.marked_ids = self.topic_ids
 
     def snapshots(self) -> Stores:
         return self

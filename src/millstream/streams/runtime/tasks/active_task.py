@@ -110,6 +110,7 @@ class ActiveTask:
         self._is_committed = started.is_committed
         self._begins_late = started.begins_late
         self._topic_ids = started.stores.topic_ids
+        self._marked_ids = started.stores.marked_ids
         self._restored = started.stores.restored
         self.snapshots: Final = started.stores.snapshots()
         self._dropped = 0
@@ -432,7 +433,7 @@ class ActiveTask:
         self._unwritten = AT_ITS_END
         self.progress = TaskProgress(position.offsets, position.origin_time, self._writes)
         written_ms = self._environment.clock.now().wall_ms
-        marker = StoreMarker(self._topic_ids, position.offsets, written_ms, position.held_text)
+        marker = StoreMarker(self._marked_ids, position.offsets, written_ms, position.held_text)
         try:
             await mark(task, self._environment, marker, self._done.log_ends)
         except Exception as error:

@@ -63,6 +63,7 @@ class ProcessorStateManager:
         self.aligned = spec.alignment.of(spec.sub_topology)
         self.topic_ids: Mapping[str, str] = {}
         """By changelog topic."""
+        self._input_ids: Mapping[str, str] = {}
         self.restored = 0
         """Changelog records that were read."""
         self._covered = 0
@@ -89,8 +90,21 @@ class ProcessorStateManager:
         positions = {} if self._task is None else self._task.state.restore_positions()
         return {topic: offset or 0 for topic, offset in positions.items()}
 
-    async def restore(self, committed: CommittedPosition, producer: Producer) -> StreamTask:
-        """Opens the stores and catches them up; those that cannot be trusted are deleted first."""
+    @property
+    def marked_ids(self) -> Mapping[str, str]:
+        """The ids of changelogs and inputs, which stand beside the rows."""
+        return {**self._input_ids, **self.topic_ids}
+
+    async def restore(
+        self,
+        committed: CommittedPosition,
+        producer: Producer,
+        inputs: Mapping[str, ReadableLog],
+    ) -> StreamTask:
+        """Opens the stores and catches them up; those that cannot be trusted are deleted first.
+
+        `inputs`: by topic, what can be read of the task's partitions.
+        """
         if self._config.partition_count is None:
             counted = _partition_count(producer)
             self._config = replace(self._config, partition_count=counted)
@@ -102,19 +116,20 @@ class ProcessorStateManager:
         logs = await self._changelogs(task, committed)
         self._require_same_changelogs(committed, logs)
         await self._require_no_renamed_store(committed, logs)
-        self.topic_ids = topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
+        self.topic_ids = _ids_of(logs)
+        self._input_ids = _ids_of(inputs)
         now_ms = self._environment.clock.now().wall_ms
         stored = await self._trusted(logs, committed, now_ms)
         task = self._open_task
         if stored.marker is None:  # a restored row counts from now on
-            await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
+            await mark(task, self._environment, StoreMarker(self.marked_ids, {}, now_ms))
         # The run before may have been at least once, whatever this one is.
         if committed.tells_store_times:
             await self._environment.in_kernel(partial(task.state.go_back, committed.store_times))
         for topic, restored_to in task.state.restore_positions().items():
             first = max(restored_to or 0, logs[topic].start)
             await self._restore(task, topic, first, logs[topic].end)
-        marker = StoreMarker(topic_ids, committed.offsets, now_ms, committed.held_text)
+        marker = StoreMarker(self.marked_ids, committed.offsets, now_ms, committed.held_text)
         await mark(task, self._environment, marker)
         return task
 
@@ -142,7 +157,7 @@ class ProcessorStateManager:
 
         def why_unusable(state: StoredState) -> str | None:
             of_inputs = state.of_inputs(self._spec.sources)
-            return of_inputs.why_unusable(logs, committed, now_ms)
+            return of_inputs.why_unusable(logs, committed, now_ms, self._input_ids)
 
         stored = stored_state(self._open_task)
         why = why_unusable(stored)
@@ -304,6 +319,10 @@ class ProcessorStateManager:
             "task %s has stores that the committed offsets do not count: they begin empty with the next records: %s",
             *(self._id, ", ".join(new)),
         )
+
+
+def _ids_of(logs: Mapping[str, ReadableLog]) -> dict[str, str]:
+    return {topic: str(log.topic_id) for topic, log in logs.items()}
 
 
 def _restore_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:

@@ -99,7 +99,7 @@ class TaskStart:
         committed = await self._fetch_committed()
         self._committed = committed
         logs = await self._clients.logs(spec.sources, partition)
-        task = await self.stores.restore(committed, producer)
+        task = await self.stores.restore(committed, producer, logs)
         self._require_known_origin(committed, task)
         self._notice_version(committed)
         begin = {

@@ -29,6 +29,7 @@ class Kernel:
     origin_time = -1
     global_stores = None
     topic_ids: Mapping[str, str] = MappingProxyType({})
+    marked_ids = topic_ids
     restored = 0
     aligned = NOTHING_ALIGNED
 
