@@ -13,7 +13,6 @@ import hashlib
 import os
 import secrets
 import socket
-from functools import cache
 from struct import Struct
 from typing import Final
 
@@ -26,12 +25,16 @@ _NAME_DIGITS: Final = 8
 """Drivers on one machine are few, and the path of a Unix socket has 107 bytes."""
 
 
-@cache
+_OF_DRIVER: Final[dict[int, bytes]] = {}
+"""By process id: a forked one is another driver."""
+
+
 def secret_of_driver() -> bytes:
     """Returns the secret of this process, as a driver: its applications share task hosts,
     those of other drivers do not.
     """
-    return secrets.token_bytes(SECRET_BYTES)
+    # Two threads may make their applications at a time: the first secret counts for both.
+    return _OF_DRIVER.setdefault(os.getpid(), secrets.token_bytes(SECRET_BYTES))
 
 
 def name_of(secret: bytes) -> str:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from rocksdict import Options
 
+from millstream.streams.rocksdb_options import RocksDBOptions
+from millstream.streams.state.storage import rocksdb_memory
 from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.state.storage.rocksdb_memory import (
     HANDLES_MAX,
@@ -14,7 +19,7 @@ from millstream.streams.state.storage.rocksdb_memory import (
     RocksMemory,
     memory_of_process,
 )
-from tests.patience import wait_until
+from tests.patience import LONG_ENOUGH_S, wait_until
 
 MEGABYTE = 1024 * 1024
 
@@ -26,6 +31,25 @@ def handles() -> int:
 def some_rows(number: int) -> dict[bytes, bytes | None]:
     """A megabyte."""
     return {b"%d-%d" % (number, row): os.urandom(1_000) for row in range(1_000)}
+
+
+def test_kernel_threads_that_open_their_first_databases_at_a_time_share_one_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = threading.Barrier(2, timeout=LONG_ENOUGH_S)
+
+    class Met(RocksMemory):
+        """Is made by two threads at a time."""
+
+        def __init__(self, *bounds: int) -> None:
+            super().__init__(*bounds)
+            both.wait()
+
+    monkeypatch.setattr(rocksdb_memory, "RocksMemory", Met)
+    chosen = RocksDBOptions(block_cache_bytes=3 * MEGABYTE, write_buffers_bytes_max=MEGABYTE)
+    with ThreadPoolExecutor(2) as kernels:
+        first, second = kernels.map(memory_of_process, [chosen, chosen])
+    assert first is second
 
 
 def test_a_hundred_databases_stay_within_one_bound_of_memory(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ Without it each database has its own: a host with a hundred tasks would keep a h
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Final
 
 from rocksdict import (
@@ -81,9 +80,11 @@ def apply_chosen(options: Options, chosen: RocksDBOptions) -> None:
 
 def memory_of_process(chosen: RocksDBOptions = _DEFAULT) -> RocksMemory:
     """The one that all databases of this process share that have these bounds."""
-    return _shared(chosen.block_cache_bytes, chosen.write_buffers_bytes_max)
+    bounds = chosen.block_cache_bytes, chosen.write_buffers_bytes_max
+    found = _SHARED.get(bounds)
+    # Stream threads open their first databases at a time, each in its own kernel thread. Whoever comes second with one
+    # that it has made gets the first one: with two the process would take twice the memory.
+    return _SHARED.setdefault(bounds, RocksMemory(*bounds)) if found is None else found
 
 
-@cache
-def _shared(block_cache_bytes: int, write_buffers_bytes: int) -> RocksMemory:
-    return RocksMemory(block_cache_bytes, write_buffers_bytes)
+_SHARED: Final[dict[tuple[int, int], RocksMemory]] = {}
