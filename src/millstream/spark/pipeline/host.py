@@ -7,6 +7,7 @@ when a run fails, when its application is another one, and when it has not been 
 from __future__ import annotations
 
 import asyncio
+import logging
 import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +52,8 @@ IDLE_MS: Final = 600_000
 TRANSACTION_TIMEOUT_MS: Final = 30_000
 """A transaction takes one write of outputs. Of a task that has died in it and is not
 started again, readers wait so long."""
+
+_LOGGER = logging.getLogger(__name__)
 
 MayStandBy = Callable[[Path, str], bool]
 """Called with the directory of an application's stores and a task's name: whether no other process has that task
@@ -146,14 +149,20 @@ class HostClients:
             yield None if shared.stores is None else shared.stores.task_of(store)
 
     async def close_global_stores(self, is_used: Callable[[str], bool]) -> None:
-        """Closes those of applications, by digest, that have no task open here."""
+        """Closes those of applications, by digest, that have no task open here.
+
+        What processors raise in it is logged: tasks of others run in this process.
+        """
         for digest, shared in list(self._globals.items()):
             async with shared.lock:
                 if is_used(digest):
                     continue
                 stores, shared.stores = shared.stores, None
-                if stores is not None:
-                    await stores.close()
+                try:
+                    if stores is not None:
+                        await stores.close()
+                except Exception:  # whatever users' processors and stores raise
+                    _LOGGER.exception("global stores were not closed in order")
 
     async def close(self) -> None:
         """Closes all clients. Global stores have been closed before."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import pytest
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
-from millstream.spark.pipeline.host import TaskHost
+from millstream.spark.pipeline.host import HostClients, TaskHost
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
 from millstream.spark.pipeline.messages import (
     KeepStandbys,
@@ -21,7 +22,9 @@ from millstream.spark.pipeline.messages import (
 )
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import StreamsConfig
+from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task_start import TaskStart
@@ -128,3 +131,30 @@ async def test_a_run_whose_application_was_closed_meanwhile_may_be_repeated(
         TaskFailed("0_0", "its application was closed in the task host", is_retriable=True),
     )
     await hosted.host.close()
+
+
+async def test_a_global_processor_that_fails_when_it_is_closed_does_not_end_the_host(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The host looks for what is idle in a chore of its own, and tasks of others run in it."""
+
+    class Disorderly:
+        async def close(self) -> None:
+            raise KeyError("a processor's")
+
+    async def opened(*_: object) -> GlobalStores:
+        return cast("GlobalStores", Disorderly())
+
+    monkeypatch.setattr(GlobalStores, "open", opened)
+    builder = StreamsBuilder()
+    builder.global_table("all", key=string(), value=string())
+    topology, kafka = builder.build(), for_both({"bootstrap.servers": "b:1"})
+    application = HostedApplication(topology, StreamsConfig("app"), kafka, "/state")
+    clients = HostClients()
+    environment = TaskEnvironment(
+        clients.of(kafka), SystemClock(), cast("ThreadPoolExecutor", None)
+    )
+    await clients.global_stores("digest", kafka, application.spec(0, ()), environment)
+    await clients.close_global_stores(lambda _: False)
+    assert "global stores were not closed in order" in caplog.text
+    await clients.close()
