@@ -76,7 +76,7 @@ def run_tasks(
     return answer
 
 
-def ask_host(path: Path, secret: bytes, message: AskStore, timeout_s: float) -> object:
+def ask_host(path: Path, secret: bytes, message: AskStore | CloseTasks, timeout_s: float) -> object:
     """Asks the host of this socket, which may be another executor's. Starts and ends nothing.
 
     Raises HostUnreachable, and NoAnswerInTime: the task is in a run that takes longer.
@@ -110,34 +110,46 @@ def keep_standbys(
 
 
 def close_tasks(application_id: str, hosts: int, secret: bytes) -> None:
-    """Closes the tasks of an application in the hosts of this executor that are there."""
+    """Closes the tasks of an application in the hosts of this executor that are there.
+
+    One that does not answer in time is left alone: it may be busy with tasks of another application of the driver.
+    """
     for number in range(hosts):
-        with (
-            contextlib.suppress(OSError, HostUnreachable),
-            _connection(socket_of(number, secret), secret) as host,
-        ):
-            _ask(host, CloseTasks(application_id), HELLO_TIMEOUT_S)
+        with contextlib.suppress(OSError, HostUnreachable, NoAnswerInTime):
+            ask_host(socket_of(number, secret), secret, CloseTasks(application_id), HELLO_TIMEOUT_S)
 
 
 @contextlib.contextmanager
 def _connected(number: int, secret: bytes) -> Iterator[socket.socket]:
     """A connection to a host that answers. Raises HostUnreachable."""
-    path = socket_of(number, secret)
+    failure: Exception | None = None
     for _ in range(2):
+        # A host that ends takes its files along, and the directory if it was the last one there: between any two of
+        # these lines. Then all of it is made anew, once.
+        path = socket_of(number, secret)
         try:
-            host = _connection(path, secret)
-        except OSError:
-            _start(path, secret)
-            host = _connection(path, secret)
+            host = _there_or_started(path, secret)
+        except OSError as error:
+            failure = error
+            continue
         try:
             _ask(host, Hello(), HELLO_TIMEOUT_S)
-        except HostUnreachable:
+        except HostUnreachable as error:
             host.close()
+            failure = error
             continue
         with host:
             yield host
         return
-    raise HostUnreachable(f"the task host of {path} does not answer")
+    raise HostUnreachable(f"task host {number} does not answer: {failure}") from failure
+
+
+def _there_or_started(path: Path, secret: bytes) -> socket.socket:
+    try:
+        return _connection(path, secret)
+    except OSError:
+        _start(path, secret)
+        return _connection(path, secret)
 
 
 def _connection(path: Path, secret: bytes) -> socket.socket:
