@@ -208,9 +208,13 @@ class TaskHost:
     def knows(self, digest: str) -> bool:
         return digest in self._applications
 
-    def take(self, digest: str, pickled: bytes) -> None:
-        """Takes an application, which requests name by its digest from now on."""
-        application = pickle.loads(pickled)  # noqa: S301  # the driver has made it
+    async def take(self, digest: str, pickled: bytes) -> None:
+        """Takes an application, which requests name by its digest from now on.
+
+        In a thread: it imports modules of the user, which may load what takes long, and a loop that stands still looks
+        like a host that is stuck.
+        """
+        application = await asyncio.to_thread(pickle.loads, pickled)
         assert isinstance(application, HostedApplication), "applications are what is sent"
         self._applications[digest] = application.in_executor(self._executor_number)
 

@@ -63,11 +63,7 @@ def run_tasks(
     """
     try:
         with _connected(number, secret) as host:
-            answer = _ask(host, request, WORKING_TIMEOUT_S)
-            if isinstance(answer, ApplicationWanted):
-                answer = _ask(host, Application(application(), tuple(sys.path)), WORKING_TIMEOUT_S)
-            while isinstance(answer, Working):
-                answer = _receive(host, WORKING_TIMEOUT_S)
+            answer = _answered(host, request, application)
     except HostUnreachable as error:
         text = f"{type(error).__name__}: {error}"
         tasks = (f"{run.sub_topology}_{run.partition}" for run in request.runs)
@@ -102,9 +98,7 @@ def keep_standbys(
 ) -> StandbysKept:
     """Has the host of this number in this executor keep standbys. Raises HostUnreachable."""
     with _connected(number, secret) as host:
-        answer = _ask(host, request, HELLO_TIMEOUT_S)
-        if isinstance(answer, ApplicationWanted):
-            answer = _ask(host, Application(application(), tuple(sys.path)), HELLO_TIMEOUT_S)
+        answer = _answered(host, request, application)
     assert isinstance(answer, StandbysKept), "a host answers so"
     return answer
 
@@ -163,6 +157,18 @@ def _connection(path: Path, secret: bytes) -> socket.socket:
         connection.sendall(secret)
         unless_it_is_trusted.pop_all()
     return connection
+
+
+def _answered(
+    host: socket.socket, request: RunTasks | KeepStandbys, application: Callable[[], bytes]
+) -> object:
+    """Asks, brings the application where the host does not know it, and waits for as long as it works."""
+    answer = _ask(host, request, WORKING_TIMEOUT_S)
+    if isinstance(answer, ApplicationWanted):
+        answer = _ask(host, Application(application(), tuple(sys.path)), WORKING_TIMEOUT_S)
+    while isinstance(answer, Working):
+        answer = _receive(host, WORKING_TIMEOUT_S)
+    return answer
 
 
 def _ask(host: socket.socket, message: object, timeout_s: float) -> object:

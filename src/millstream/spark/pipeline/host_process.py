@@ -17,8 +17,9 @@ import shutil
 import signal
 import socket
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.pipeline.claims import claim, may_stand_by
@@ -55,6 +56,7 @@ _CATCH_UP_STANDBYS_EVERY_S: Final = 1.0
 _LOOK_FOR_EXECUTOR_EVERY_S: Final = 1.0
 """Stores are locked so much longer than the executor lives."""
 _LOGGER = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
 
 
 class _Connection:
@@ -115,12 +117,16 @@ class _Connection:
     async def _run(self, request: RunTasks) -> None:
         """Runs go on when their worker has gone: each is whole, and the next one finds what it has done."""
         await self._require_application(request.application_digest)
+        await self._send(await self._while_working(self._host.run(request)))
+
+    async def _while_working(self, work: Coroutine[object, object, _Result]) -> _Result:
+        """Says that the host works until the work has ended."""
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(self._host.run(request))
+            running = tasks.create_task(work)
             with contextlib.suppress(ConnectionError):
                 while not (await asyncio.wait((running,), timeout=WORKING_EVERY_S))[0]:
                     await self._send(Working())
-        await self._send(running.result())
+        return running.result()
 
     async def _require_application(self, digest: str) -> None:
         """Asks for it where it is not known."""
@@ -129,7 +135,7 @@ class _Connection:
             application = await self._receive()
             assert isinstance(application, Application), "it was asked for"
             sys.path += [each for each in application.path if each not in sys.path]
-            self._host.take(digest, application.pickled)
+            await self._while_working(self._host.take(digest, application.pickled))
 
     async def _receive(self) -> object:
         (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import cast
+from typing import Any, Self, cast
 
 import pytest
 
@@ -29,6 +31,7 @@ from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.standby_task import StandbyTask
 from millstream.streams.runtime.tasks.task_start import TaskStart
 from millstream.streams.serdes import string
+from tests.patience import LONG_ENOUGH_S
 
 
 def pickled(application_id: str, suffix: str = "") -> bytes:
@@ -49,7 +52,7 @@ async def test_an_application_is_known_until_its_tasks_are_closed() -> None:
     host = TaskHost(SystemClock())
     for application_id in ("one", "two"):
         data = pickled(application_id)
-        host.take(digest_of(data), data)
+        await host.take(digest_of(data), data)
     await host.close_tasks("one")
     assert not host.knows(digest_of(pickled("one")))
     assert host.knows(digest_of(pickled("two")))
@@ -87,7 +90,6 @@ class Hosted:
         self.data = pickled("app")
         self.digest = digest_of(self.data)
         self.active, self.standby = Opened(), Opened()
-        self.host.take(self.digest, self.data)
 
         async def start(_: TaskStart) -> ActiveTask:
             return cast("ActiveTask", self.active)
@@ -97,6 +99,10 @@ class Hosted:
 
         monkeypatch.setattr(TaskStart, "start", start)
         monkeypatch.setattr(TaskHost, "create_standby_task", standby)
+
+    async def take(self) -> Self:
+        await self.host.take(self.digest, self.data)
+        return self
 
     def keep(self, *partitions: int) -> None:
         wanted = tuple(Standby(0, number, ("in",)) for number in partitions)
@@ -109,7 +115,7 @@ class Hosted:
 async def test_a_task_that_comes_while_other_standbys_are_kept_is_not_closed_for_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hosted = Hosted(monkeypatch)
+    hosted = await Hosted(monkeypatch).take()
     hosted.keep(0, 1)
     keeping = asyncio.ensure_future(hosted.host.catch_up_standbys())
     await hosted.standby.is_asked.wait()
@@ -124,7 +130,7 @@ async def test_a_run_whose_application_was_closed_meanwhile_may_be_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever repeats it brings the application again."""
-    hosted = Hosted(monkeypatch)
+    hosted = await Hosted(monkeypatch).take()
     running = asyncio.ensure_future(hosted.run(FIRST))
     await hosted.host.close_tasks("app")
     assert await running == (
@@ -158,3 +164,25 @@ async def test_a_global_processor_that_fails_when_it_is_closed_does_not_end_the_
     await clients.close_global_stores(lambda _: False)
     assert "global stores were not closed in order" in caplog.text
     await clients.close()
+
+
+async def test_an_application_whose_modules_load_long_does_not_make_its_host_look_stuck(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker that connects meanwhile is answered, or it would end the host."""
+    begun, is_answered = asyncio.Event(), threading.Event()
+    loop, loads, data = asyncio.get_running_loop(), pickle.loads, pickled("app")
+
+    def load_slowly(given: bytes) -> Any:  # Any: whatever was pickled
+        loop.call_soon_threadsafe(begun.set)
+        assert is_answered.wait(LONG_ENOUGH_S)
+        return loads(given)
+
+    monkeypatch.setattr(pickle, "loads", load_slowly)
+    host = TaskHost(SystemClock())
+    taking = asyncio.ensure_future(host.take("digest", data))
+    await begun.wait()
+    is_answered.set()
+    await taking
+    assert host.knows("digest")
+    await host.close()
