@@ -449,6 +449,10 @@ class KafkaStreams:
         is_stopped = self.state.has_completed_shutdown and (
             self._closing is None or self._closing.done()
         )
+        if self._starting.locked():  # is CREATED until it has the directory, and may have it by now
+            raise IllegalState(
+                f"stores are in use: application {self._config.application_id} is being started"
+            )
         if self.state is not ApplicationState.CREATED and not is_stopped:
             raise IllegalState(
                 f"stores are in use: application {self._config.application_id} is {self.state}"

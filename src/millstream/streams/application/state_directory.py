@@ -79,17 +79,14 @@ class StateDirectory:
             self._lock = None
 
     def clean_up(self) -> None:
-        """Deletes the stores of all tasks. Raises StoreLocked where another process has them."""
-        was_locked = self._lock is not None
-        if not was_locked:
-            self.lock()
+        """Deletes the stores of all tasks. Raises StoreLocked where an instance has them, be it this one."""
+        self.lock()
         try:
             for child in self.path.iterdir():
                 if child.is_dir():
                     shutil.rmtree(child)
         finally:
-            if not was_locked:
-                self.unlock()
+            self.unlock()
 
     def tasks(self) -> list[str]:
         """Returns the names of the directories of tasks; none where the directory itself has been deleted."""
