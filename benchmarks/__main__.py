@@ -26,6 +26,7 @@ BENCHMARKS = {
     "clients": "produce and consume, against confluent-kafka, aiokafka and kafka-python",
     "client_latency": "time to an acknowledgement, and from producer to consumer, against the other clients",
     "client_footprint": "import time, memory per partition, processor time of an idle consumer, against the other clients",
+    "jobs": "the jobs of docs/guide/cli.md on three secured nodes, each command a process",
     "copying": "a topic copied to another one by the command line, against kcat",
     "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
     "restore": "stores restored from their changelogs",

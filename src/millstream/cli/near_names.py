@@ -13,9 +13,11 @@ from millstream.errors import (
     GroupIdNotFound,
     KafkaError,
     MillstreamError,
+    NetworkException,
     TransactionalIdNotFound,
     UnknownTopicOrPartition,
 )
+from millstream.quoting import some_of
 
 if TYPE_CHECKING:
     from millstream.clients.admin import Results
@@ -66,6 +68,13 @@ def group_ids(admin: Admin) -> list[str]:
 def or_near_group(admin: Admin, group_id: str) -> str:
     """Returns `; did you mean ...?` with the nearest group, nothing where none is near or nobody tells."""
     return or_near(group_id, _asked(lambda: group_ids(admin)) - {group_id})
+
+
+def check_up(admin: Admin, broker_id: int) -> None:
+    """Raises NetworkException for a broker that is not up: clients would wait for it until their time limit."""
+    up = sorted(node.node_id for node in admin.describe_cluster().nodes)
+    if broker_id not in up:
+        raise NetworkException(f"broker {broker_id} is not up; those that are: {some_of([*map(str, up)])}")  # fmt: skip
 
 
 def _with_near(

@@ -132,8 +132,10 @@ def go_on(loop: ConsumeLoop, emit: Callable[[ConsumerRecord], object]) -> None:
     """Has the next run give all from where this one was to stop. What came behind that while other partitions were
     read is behind the position already, and was left out.
     """
-    for partition, end in (loop.stop or {}).items():
+    stop = loop.stop or {}
+    for partition, end in stop.items():
         loop.consumer.seek(partition, end)
+    loop.consumer.resume(stop)  # those with nothing to read were not fetched from
     loop.emit = emit
     loop.stop = None
 

@@ -256,7 +256,10 @@ def test_the_cluster_is_looked_at(job: Job) -> None:
 
 
 def test_replicas_move(job: Job, orders: str, tmp_path: Path) -> None:
-    _, _, verified = job("move replicas away from a broker", FILE=tmp_path / "moves.json")
+    words = {"IDS": 1, "FILE": tmp_path / "moves.json"}
+    _, _, verified = job(
+        "move replicas away from a broker; IDS are those of the others, as 1,2", **words
+    )
     assert orders in verified.stdout
     (leaders,) = job("have preferred leaders lead again")
     assert leaders.returncode == 0

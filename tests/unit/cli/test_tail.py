@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterable
 from typing import cast
 
 from millstream.cli.records.consume_loop import ConsumeLoop, Interruption
@@ -30,6 +31,9 @@ class LogInMemory:
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         self._at[partition] = offset
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        assert set(partitions) == set(self._ends)
 
     def position(self, partition: TopicPartition) -> int:
         return self._at[partition]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from millstream.protocol.api import ApiVersionRange
 
-ANSWER_MS: Final = 3_000
+ANSWER_MS: Final = 5_000
 """A broker that died just now is not fenced yet, and does not answer."""
 _VERSION_COLUMNS: Final = ("broker", "api", "name", "min", "max", "usable")
 _COLUMNS: Final = ("id", "host", "port", "rack", "state", "leads", "replicas", "log_dirs")

@@ -14,7 +14,7 @@ from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
 from millstream.cli.completion.names import config_changes, config_names, resource_names
 from millstream.cli.configs.resources import RESOURCE, parse_type, resource_text
-from millstream.cli.near_names import with_near_topics
+from millstream.cli.near_names import check_up, with_near_topics
 from millstream.cli.rows import Row, finish, for_people, note, output_option, print_rows
 from millstream.cli.terminal import printable
 from millstream.errors import (
@@ -36,6 +36,7 @@ _LISTED: Final = ("resource",)
 _COLUMNS: Final = ("resource", "key", "value", "source")
 _LEVELS: Final = ("counts", "level", "key", "value")
 _CHANGED: Final = ("resource", "key", "result")
+_OF_BROKERS: Final = (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER)
 _NOT_LISTED: Final = (
     "brokers before Kafka 4.1 list neither groups nor client metrics: name one, as group:readers"
 )
@@ -80,8 +81,7 @@ def _list_by_hand(
     names: dict[ConfigResourceType, list[str]] = {}
     if not wanted or ConfigResourceType.TOPIC in wanted:
         names[ConfigResourceType.TOPIC] = sorted(admin.list_topics())
-    brokers = (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER)
-    for kind in brokers:
+    for kind in _OF_BROKERS:
         if not wanted or kind in wanted:
             names[kind] = [str(node.node_id) for node in admin.describe_cluster().nodes]
     if not names:
@@ -107,6 +107,7 @@ def get(
 ) -> None:
     """Show the settings of a resource, and which level each comes from."""
     with cluster.admin() as admin:
+        _check_up(admin, resource)
         entries = with_near_topics(admin, admin.describe_configs([resource])).result(resource)
     chosen = chosen_entries(entries, keys, resource, all_keys=all_keys)
     print_rows([_row(resource, each) for each in chosen], output, _COLUMNS)
@@ -163,6 +164,7 @@ def unset(
 def explain(resource: ConfigResource, key: str, *, cluster: ClusterOptions, output: str) -> None:
     """Show every level at which a setting has a value, which one counts, and what it does."""
     with cluster.admin() as admin:
+        _check_up(admin, resource)
         found = admin.describe_configs(
             [resource], include_synonyms=True, include_documentation=True
         )
@@ -244,6 +246,7 @@ def _alter(
     dry_run: bool,
 ) -> None:
     with cluster.admin() as admin:
+        _check_up(admin, resource)
         answered = admin.incremental_alter_configs({resource: changes}, validate_only=dry_run)
         errors = with_near_topics(admin, answered).errors()
         if resource in errors:
@@ -256,6 +259,12 @@ def _alter(
     ]
     print_rows([] if errors else rows, output, _CHANGED)
     finish(errors, output)
+
+
+def _check_up(admin: Admin, resource: ConfigResource) -> None:
+    """Raises NetworkException where one broker is to be asked, and is not up."""
+    if resource.type in _OF_BROKERS and resource.name:
+        check_up(admin, int(resource.name))
 
 
 def _with_hint(

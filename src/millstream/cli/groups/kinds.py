@@ -75,15 +75,19 @@ def current_offsets(
     admin: Admin, group_id: str, *, shared: bool
 ) -> dict[TopicPartition, CurrentOffset]:
     """Returns the group's offset in each partition."""
-    from millstream.streams.runtime.committed import dropped_of
-
     if shared:
         starts = admin.list_share_group_offsets([group_id]).result(group_id)
         found = {tp: starts.result(tp) for tp in starts}
         return {tp: CurrentOffset(each.start_offset, each.lag) for tp, each in found.items()}
     offsets = admin.list_consumer_group_offsets([group_id]).result(group_id)
     committed = {tp: offsets.result(tp) for tp in offsets}
-    dropped = dropped_of(committed)
+    dropped: Mapping[TopicPartition, int] = {}
+    if any(
+        each.metadata for each in committed.values()
+    ):  # else no application's, whose modules take their time
+        from millstream.streams.runtime.committed import dropped_of
+
+        dropped = dropped_of(committed)
     return {
         tp: CurrentOffset(each.offset, dropped=dropped.get(tp)) for tp, each in committed.items()
     }

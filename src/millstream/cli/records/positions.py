@@ -57,14 +57,32 @@ def partition_numbers(items: Iterable[str]) -> set[int] | None:
 def seek(
     consumer: Consumer, partitions: list[TopicPartition], bounds: Bounds, *, until_end: bool
 ) -> dict[TopicPartition, int] | None:
-    """Assigns the partitions and moves to their starts. Gives the offset to end before in each, if there is an end."""
+    """Assigns the partitions and moves to their starts. Gives the offset to end before in each, if there is an end.
+
+    Nothing is fetched before all of that is known, nor from a partition of which nothing is to be read: brokers hold a
+    fetch of those alone back for fetch.max.wait.ms, and the records of the others would come behind it.
+    """
     consumer.assign(partitions)
+    consumer.pause(partitions)
     ask = lookups(consumer)
     start = bounds.start or Start("end")
-    for partition, offset in start_offsets(start, partitions, ask).items():
+    starts = start_offsets(start, partitions, ask)
+    for partition, offset in starts.items():
         consumer.seek(partition, offset)
         if start.kind == "offset":
             _tell_of_absence(partition, offset, ask)
+    stops = _stops(partitions, bounds, ask, until_end=until_end)
+    consumer.resume(
+        each
+        for each in partitions
+        if stops is None or each not in starts or starts[each] < stops[each]
+    )
+    return stops
+
+
+def _stops(
+    partitions: list[TopicPartition], bounds: Bounds, ask: Lookups, *, until_end: bool
+) -> dict[TopicPartition, int] | None:
     if bounds.stop_ms is not None:
         return dict(offsets_at(bounds.stop_ms, partitions, ask))
     if bounds.stop_offset is not None:

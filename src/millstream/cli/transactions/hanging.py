@@ -15,6 +15,7 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientCommand
 from millstream.cli.completion.names import topic_names
+from millstream.cli.near_names import check_up
 from millstream.cli.rows import (
     Row,
     confirm,
@@ -142,6 +143,8 @@ def producers(
     from millstream.cli.records.partition_choice import chosen_partitions
 
     with cluster.admin() as admin:
+        if broker_id is not None:
+            check_up(admin, broker_id)
         chosen = _on_broker(chosen_partitions(admin, items), broker_id)
         found = admin.describe_producers(chosen, broker_id=broker_id)
     errors = found.errors()
@@ -163,6 +166,8 @@ def _hanging(
     from millstream.cli.records.partition_choice import chosen_partitions
 
     limit_ms = duration_ms(timeout)
+    if broker_id is not None:
+        check_up(admin, broker_id)
     chosen = chosen_partitions(admin, items) if items else None
     topics = None if chosen is None else {each.topic for each in chosen}
     told = admin.find_hanging_transactions(topics, broker_id=broker_id, max_transaction_timeout_ms=limit_ms)  # fmt: skip

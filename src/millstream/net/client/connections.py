@@ -12,7 +12,7 @@ from millstream.errors import KafkaError, NetworkException
 from millstream.net.client.connection import Connection
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
-from millstream.net.client.core.outages import SILENT_MS, Outages
+from millstream.net.client.core.outages import SILENT_MS, Outages, silence
 from millstream.net.client.dialer import Dialer, NotConnected
 from millstream.net.client.tasks import TaskScope
 from millstream.runtime import Random
@@ -78,17 +78,22 @@ class Connections:
         self._connecting: dict[tuple[Address, Lane], asyncio.Lock] = {}
         self._failures: dict[Address, _Failures] = {}
         self._outages = Outages()
+        self._silent: dict[Address, int] = {}
+        """Addresses that are being dialled and have not answered for SILENT_MS, and since when."""
         self.has_connected = False
         """Whether there was ever a connection."""
 
     @property
     def any_failed(self) -> bool:
-        return bool(self._failures)
+        """Whether an address could not be connected to lately, or has not answered yet."""
+        return bool(self._failures or self._silent)
 
     def why_unreachable(self) -> str:
-        return (
-            "; ".join(str(f.error) for f in self._failures.values()) or "no address was tried yet"
-        )
+        now_ms = self._now_ms()
+        reasons = {address: str(failed.error) for address, failed in self._failures.items()}
+        for address, since_ms in self._silent.items():
+            reasons.setdefault(address, silence(address, now_ms - since_ms))
+        return "; ".join(reasons.values()) or "no address was tried yet"
 
     def open(self, address: Address, lane: Lane) -> Connection | None:
         """Returns the one there is, without waiting."""
@@ -190,9 +195,7 @@ class Connections:
 
     async def _dial(self, address: Address, attempt: int) -> Connection:
         timeout_ms = self._policy.setup_timeout.delay_ms(attempt, self._random)
-        silence = asyncio.get_running_loop().call_later(
-            SILENT_MS / 1000, self._note_silence, address
-        )
+        watch = asyncio.get_running_loop().call_later(SILENT_MS / 1000, self._note_silence, address)
         try:
             connection = await self._dialer.dial(address, timeout_ms)
         except KafkaError as error:
@@ -202,13 +205,15 @@ class Connections:
             self._failures[address] = _Failures(attempt, retry_ms, error)
             raise
         finally:
-            silence.cancel()
+            watch.cancel()
+            self._silent.pop(address, None)
         healed = self._outages.connected(address, self._now_ms())
         if healed is not None:
             self._log.info("%s: %s", self._dialer.client_id, healed)
         return connection
 
     def _note_silence(self, address: Address) -> None:
+        self._silent[address] = self._now_ms() - SILENT_MS
         self._warn(self._outages.silent(address, self._now_ms()))
 
     def _warn(self, sentence: str | None) -> None:

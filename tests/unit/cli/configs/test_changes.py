@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from millstream.cli.cluster_options import ClusterOptions
 from millstream.cli.configs.command import configs
-from millstream.clients.admin import AlterConfig, ConfigEntry, Results
+from millstream.clients.admin import AlterConfig, ClusterDescription, ConfigEntry, Results
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.errors import (
     ClusterAuthorizationFailed,
     InvalidConfig,
@@ -21,6 +22,7 @@ from millstream.errors import (
     UnsupportedVersion,
 )
 from millstream.metadata.config_resource import ConfigResource
+from millstream.net.client.core.addresses import Address
 from millstream.protocol.enums import ConfigSource
 
 KNOWN = {
@@ -60,6 +62,9 @@ class SettingsInMemory:
 
     def list_topics(self) -> list[str]:
         return ["t"]
+
+    def describe_cluster(self) -> ClusterDescription:
+        return ClusterDescription("c", 1, [BrokerNode(1, Address("one", 9092))])
 
 
 @pytest.fixture
@@ -124,3 +129,14 @@ def test_what_an_older_cluster_cannot_list_is_noted() -> None:
     assert "topic:t" in listed.stdout
     assert "list neither groups nor client metrics" in listed.stderr
     assert run("list", "topic").stderr == ""
+
+
+@pytest.mark.parametrize("words", [("get",), ("set", "a=1"), ("unset", "a"), ("explain", "a")])
+@pytest.mark.parametrize("resource", ["broker:2", "logger:2"])
+def test_a_broker_that_is_not_up_is_named_at_once(
+    made: SettingsInMemory, resource: str, words: tuple[str, ...]
+) -> None:
+    verb, *more = words
+    done = run(verb, resource, *more)
+    assert made.refusal is None
+    assert (done.exit_code, done.stderr) == (5, "error: broker 2 is not up; those that are: 1\n")

@@ -211,6 +211,21 @@ async def test_who_looks_for_a_broker_when_the_client_is_closed_is_told_so() -> 
         await looking
 
 
+async def test_an_address_that_has_not_answered_yet_is_named() -> None:
+    """A caller whose time is over before that of the attempt says of whom it waited."""
+    world = World()
+    dialling = asyncio.ensure_future(world.connections.get(A, Lane.MAIN))
+    await asyncio.sleep(0)
+    world.connections._note_silence(A)
+    world.now_ms += 4_000
+    assert world.connections.any_failed
+    assert world.connections.why_unreachable() == "no answer from a:1 since 5.0 s"
+    world.outcomes[A] = PlayedConnection()
+    world.release.set()
+    await dialling
+    assert not world.connections.any_failed
+
+
 async def test_that_all_refused_is_told_from_silence() -> None:
     """A tool ends at once when nothing listens anywhere; silence may be a slow start."""
     world = World()

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _AGAIN_MS: Final = 500
 """A look is a few requests, and replicas take seconds to move."""
-_ANSWER_MS: Final = 3_000
+_ANSWER_MS: Final = 5_000
 """A broker that died just now is not fenced yet, and does not answer."""
 
 

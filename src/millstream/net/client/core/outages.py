@@ -44,7 +44,7 @@ class Outages:
         if not _is_due(outage, now_ms):
             return None
         outage.said_ms = now_ms
-        return f"no answer from {address} since {_seconds(SILENT_MS)}; still waiting"
+        return f"{silence(address, SILENT_MS)}; still waiting"
 
     def connected(self, address: Hashable, now_ms: int) -> str | None:
         """Returns the line to log, if there had been a warning."""
@@ -52,6 +52,11 @@ class Outages:
         if outage is None or outage.said_ms is None:
             return None
         return f"connected to {address} after {_seconds(now_ms - outage.since_ms)}"
+
+
+def silence(address: Hashable, duration_ms: int) -> str:
+    """Returns what is said of an address that takes connections, or nothing, and says nothing."""
+    return f"no answer from {address} since {_seconds(duration_ms)}"
 
 
 def _is_due(outage: _Outage, now_ms: int) -> bool:
