@@ -111,7 +111,9 @@ class GroupSubscription:
         if self._unsubscribe_task is not None:
             await asyncio.wait((self._unsubscribe_task,))
             task, self._unsubscribe_task = self._unsubscribe_task, None
-            if not task.cancelled():  # as it is where another task has failed, of which the client tells
+            if (
+                not task.cancelled()
+            ):  # as it is where another task has failed, of which the client tells
                 task.result()
 
     async def leave(self) -> None:
