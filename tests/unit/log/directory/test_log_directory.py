@@ -5,6 +5,7 @@ import pytest
 from millstream.errors import ConfigError, KafkaStorageError
 from millstream.log.directory.formatting import format_directory
 from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory
+from millstream.log.directory.segment_checkpoint import SEGMENT_FILE
 from millstream.log.directory.text_checkpoints import DamagedFile, MetaProperties
 from millstream.log.log_health import LogGone
 from millstream.metadata.topic_config import LogConfig
@@ -288,6 +289,26 @@ def test_a_directory_that_was_closed_in_order_and_is_damaged_counts_as_unclean(
     assert directory.previous_broker_epoch == -1
     assert [f for f in files if f != "/data/.kafka_cleanshutdown"] == formatted.disk.files()
     assert formatted.disk.open_handles() == ["/data/.lock"]
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_time_index_of_zeros_is_made_anew(formatted, is_noted):
+    """Zeros are the space that Kafka reserves for entries to come, so the file looks like an index without any."""
+    directory = opened(formatted)
+    config = LogConfig(index_interval_bytes=0)
+    log = directory.open_log(T0, config, formatted.now, TOPIC_ID)
+    for timestamp_ms in (1_000, 2_000, 3_000, 500, 500):
+        formatted.append(log, b"a", timestamp=timestamp_ms)
+    log.roll(formatted.now)
+    formatted.append(log, b"a", timestamp=100)
+    directory.close({T0: 6}, broker_epoch=14, now=formatted.now)
+    path = "/data/t-0/00000000000000000000.timeindex"
+    formatted.disk.write_atomically(path, bytes(formatted.disk.size(path)))
+    if not is_noted:
+        formatted.disk.remove(f"/data/{SEGMENT_FILE}")
+    log = opened(formatted).open_log(T0, config, formatted.now, TOPIC_ID)
+    assert next(log.timestamp_searches(2_200)).run().offset == 2
+    assert next(log.max_timestamp_searches()).run().timestamp_ms == 3_000
 
 
 def test_a_sound_directory_that_was_closed_in_order_counts(formatted):
