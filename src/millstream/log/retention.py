@@ -44,7 +44,9 @@ def plan_retention(
     for segment in segments:
         end_offset = segments.end_offset(segment, offsets.log_end_offset)
         below_start = end_offset <= offsets.log_start_offset and segment is not segments.active
-        may_go = segment.size_bytes > 0 and end_offset <= offsets.upper_bound
+        # Kafka's cleaner leaves segments without any record; only the active one waits for some.
+        is_new = segment is segments.active and segment.size_bytes == 0
+        may_go = not is_new and end_offset <= offsets.upper_bound
         if not may_go or not (below_start or any(rule(segment) for rule in rules)):
             break
         planned.append(segment)

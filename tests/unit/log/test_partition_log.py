@@ -404,6 +404,23 @@ def test_retention_by_time_drops_old_segments_even_the_active_one(world):
     assert world.append(log, b"y") == AppendInfo(2, 2)
 
 
+def test_a_segment_that_a_cleaner_has_emptied_does_not_hold_back_retention(world):
+    """Kafka's leaves such segments; ours keeps the last batch of each."""
+    config = LogConfig(
+        cleanup_policy=frozenset({"compact", "delete"}), segment_bytes=200, retention_ms=60_000
+    )
+    log = world.open(config)
+    for _ in range(6):
+        world.append(log, b"a")
+    emptied, *_, active = log.segments
+    log.abandon()
+    world.disk.open(f"/data/t-0/{emptied.base_offset:020d}.log").truncate(0)
+    again = world.open(config)
+    assert again.first_segment_offset == emptied.base_offset
+    again.maintain(again.log_end_offset, world.later(10**9))
+    assert again.first_segment_offset > active.base_offset
+
+
 def test_retention_by_size_drops_what_exceeds_it(world):
     log = world.open(LogConfig(segment_bytes=200, retention_ms=-1, retention_bytes=250))
     for _ in range(4):
