@@ -367,11 +367,9 @@ class Segment:
         latest = self._time_index.last_entry()
         if self._noted_time_bytes not in (None, self._time_index.written_bytes):
             raise CorruptIndex(f"{self._time_index.path} has not the entries it had; it is rebuilt")
-        if latest != NO_ENTRY:
+        # Zeros, in place of what a power loss took, are no entries, and perhaps nobody noted what there was.
+        if latest != NO_ENTRY or (self._noted_time_bytes is None and indexed.position > 0):
             self._check_time_entry(latest)
-        elif self._noted_time_bytes is None and indexed.position > 0:
-            # Zeros, in place of what a power loss took, are no entries; nobody noted that there were none.
-            raise CorruptIndex(f"{self._time_index.path} is empty although its log is not")
         self.max_timestamp_ms = latest.timestamp_ms
         self.max_timestamp_offset = self.base_offset + latest.relative_offset
         self._bytes_since_entry = 0
