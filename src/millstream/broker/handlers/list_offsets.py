@@ -8,6 +8,8 @@ metadata. A partition named twice is answered once, with INVALID_REQUEST. The ti
 nothing here waits. A consumer that asks for an end that a new leader does not know yet gets OFFSET_NOT_AVAILABLE,
 LEADER_NOT_AVAILABLE below version 5. To a replica (an id that is not -1) the end is that of the log. Not supported:
 tiered positions (-5, -6) answer -1, as a broker without remote storage does. Id -2, for debugging, asks the leader too.
+-3 and a timestamp find a record that is still there, where Kafka may name one that was deleted, or none, as its first
+segment that is late enough holds deleted records only.
 """
 
 from __future__ import annotations
