@@ -14,8 +14,11 @@ from typing import NamedTuple
 import psutil
 import pytest
 
+from millstream.cli.cluster.directory import ClusterDirectory
 from millstream.clients import NewTopic
 from millstream.clients.blocking import Admin
+from millstream.log.directory.text_checkpoints import LOCK_FILE
+from millstream.runtime.system import SystemFileSystem
 from tests.integration.cli.conftest import MILLSTREAM
 from tests.patience import LONG_ENOUGH_S, wait_until
 
@@ -137,13 +140,34 @@ def test_no_node_outlives_the_parent_not_even_a_paused_one(tmp_path: Path) -> No
 
 @pytest.mark.nodes
 def test_a_node_that_cannot_start_ends_the_others_and_is_quoted(tmp_path: Path) -> None:
+    directory = ClusterDirectory(tmp_path / "c")
+    made = directory.prepare(directory.layout(port=0))
+    held = SystemFileSystem().lock(str(directory.data(made.nodes[1]) / LOCK_FILE))
+    other = started(directory.path)
+    _, said = other.communicate(timeout=LONG_ENOUGH_S)
+    held.close()
+    assert other.returncode == 1
+    assert said.startswith("error: node 2 did not start (exit code 1; ")
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.nodes
+def test_a_directory_serves_one_cluster_which_a_second_start_leaves_as_it_is(
+    tmp_path: Path,
+) -> None:
     with running(tmp_path / "c", "--port", "0") as made:
-        other = started(tmp_path / "c")
+        before = texts(tmp_path / "c")
+        other = started(tmp_path / "c", "--port", "9092")
         _, said = other.communicate(timeout=LONG_ENOUGH_S)
-        assert other.returncode == 1
-        assert said.startswith("error: node ")
-        assert "did not start (exit code 1; " in said
-        assert len(said.splitlines()) == 1
+        assert other.returncode == 2
+        assert said == (
+            f"error: {tmp_path}/c is of a cluster that runs; stop it, or choose another directory with --data\n"
+        )
+        assert texts(tmp_path / "c") == before
         assert len(made.nodes) == 3
         os.kill(made.process.pid, signal.SIGTERM)
         assert made.ended() == (0, [])
+
+
+def texts(directory: Path) -> dict[str, str]:
+    return {each.name: each.read_text() for each in directory.glob("*.properties")}

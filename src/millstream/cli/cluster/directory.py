@@ -8,8 +8,8 @@ its disk, and is not made again.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,7 @@ from millstream.cli.private_files import write_private
 from millstream.cli.secure.administrator import new_secret
 from millstream.cli.server.settings import SECURE_CLUSTER_FILE
 from millstream.errors import ConfigError
-from millstream.log.directory.text_checkpoints import META_PROPERTIES_FILE
+from millstream.log.directory.text_checkpoints import LOCK_FILE, META_PROPERTIES_FILE
 from millstream.model import uuid_text
 from millstream.properties_text import properties_text
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
@@ -55,6 +55,24 @@ class ClusterDirectory:
         if "," in str(path):
             raise ConfigError(f"{path}: a comma separates directories: choose a path without one")
         self.path = Path(path)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps other starts out, which would give the cluster other ids or ports.
+
+        Raises ConfigError and OSError.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = SystemFileSystem().lock(str(self.path / LOCK_FILE))
+        except BlockingIOError as error:
+            raise ConfigError(
+                f"{self.path} is of a cluster that runs; stop it, or choose another directory with --data"
+            ) from error
+        try:
+            yield
+        finally:
+            lock.close()
 
     def data(self, node: NodeLayout) -> Path:
         return self.path / node.name

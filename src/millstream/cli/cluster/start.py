@@ -71,16 +71,21 @@ def run_cluster(options: StartOptions) -> int:
     """
     overrides = dict(parse_override(text) for text in options.overrides)
     directory = ClusterDirectory(options.data)
-    layout = directory.layout(options.nodes, options.roles, options.port, secure=options.secure)
+    layout = _layout(directory, options)
     _check_overrides(overrides, SECURE_KEYS if layout.is_secure else OWN_KEYS)
     _check_settings(layout, directory, overrides)
-    with private_files(are_wanted=layout.is_secure):
+    with private_files(are_wanted=layout.is_secure), directory.held():
+        layout = _layout(directory, options)  # it may have been made since
         is_new = not layout.is_formatted
         layout = directory.prepare(layout)
         login = SecureFiles(directory.path).ready(layout, is_new=is_new) if layout.is_secure else ""
         cluster = ClusterProcesses(layout, directory, options.overrides, login)
         with _signals_to(cluster):
             return cluster.run()
+
+
+def _layout(directory: ClusterDirectory, options: StartOptions) -> ClusterLayout:
+    return directory.layout(options.nodes, options.roles, options.port, secure=options.secure)
 
 
 def _check_overrides(settings: Collection[str], own_keys: Collection[str]) -> None:
