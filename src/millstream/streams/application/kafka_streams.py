@@ -446,16 +446,13 @@ class KafkaStreams:
 
     async def clean_up(self) -> None:
         """Deletes the stores on this machine; the next start restores them. Raises IllegalState while the application runs."""
-        is_stopped = self.state.has_completed_shutdown and (
-            self._closing is None or self._closing.done()
-        )
-        if self._starting.locked():  # is CREATED until it has the directory, and may have it by now
+        is_closing = self._closing is not None and not self._closing.done()
+        is_stopped = self.state.has_completed_shutdown and not is_closing
+        # It is CREATED until it has its directory, and may have it by now.
+        state = "being started" if self._starting.locked() else self.state
+        if state is not ApplicationState.CREATED and not is_stopped:
             raise IllegalState(
-                f"stores are in use: application {self._config.application_id} is being started"
-            )
-        if self.state is not ApplicationState.CREATED and not is_stopped:
-            raise IllegalState(
-                f"stores are in use: application {self._config.application_id} is {self.state}"
+                f"stores are in use: application {self._config.application_id} is {state}"
             )
         await asyncio.to_thread(self._directory.clean_up)
 
