@@ -7,6 +7,7 @@ is a bug.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, NoReturn, Protocol
 
@@ -36,6 +37,7 @@ _LEAVE_MS: Final = 1_000
 """A person who pressed Ctrl-C waits no longer for a cluster that does not answer. A group is left, and
 records are written, much sooner."""
 _AT_ONCE_S: Final = 0.15
+_OF_WRITING: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 """Nielsen's tenth of a second, and what it takes to leave a group that answers."""
 
 _CLIENTS: Final = "millstream.clients"
@@ -159,17 +161,20 @@ def report_error(error: Exception, *, as_json: bool = False) -> None:
     """Prints one line: a sentence, or a JSON object with the error's name."""
     name = error.name if isinstance(error, KafkaError) else type(error).__name__
     sentence = printable(" ".join(_sentence(error).split())) or name
+    told = f"{coloured_word('error:', 'red')} {sentence}"
     if as_json:
-        click.echo(json.dumps({"error": name, "message": sentence}), err=True)
-    else:
-        click.echo(f"{coloured_word('error:', 'red')} {sentence}", err=True)
+        told = json.dumps({"error": name, "message": sentence})
+    with suppress(OSError):  # the exit code tells it still
+        click.echo(told, err=True)
 
 
 def _sentence(error: Exception) -> str:
     """Without the number of an error of the operating system: the file and the reason say it all."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    return str(error)
+    return f"{'cannot write: ' if error.errno in _OF_WRITING else ''}{error.strerror}"
 
 
 def exit_code(error: Exception) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -117,7 +119,17 @@ class _Verbs(SuggestingGroup):
     def main(self, *args: Any, **extra: Any) -> Any:  # Any: click's own signature
         if VARIABLE in os.environ:
             import_module("millstream.cli.completion.shells")  # tells click of our bash
-        return super().main(*args, **extra)
+        # What somebody types is not long: a number of thousands of digits is refused by who finds it too large.
+        sys.set_int_max_str_digits(0)
+        open_closed_streams()
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:  # of help that is written to a full disk: verbs end their own
+            from millstream.cli.command import fail
+
+            fail(error)
+        finally:
+            forget_unwritten()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_LAST] = args[-1] if args else None
@@ -151,6 +163,27 @@ class _Verbs(SuggestingGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the signature is click's
         with formatter.section("Commands"):
             formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+
+
+def open_closed_streams() -> None:
+    """Opens nothing in place of a standard stream that is closed (`<&-`): it would be None, and its number that of the
+    next file or connection.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open as long as the process
+            setattr(sys, name, nothing)
+
+
+def forget_unwritten() -> None:
+    """Drops what a full disk did not take, of which an error has told: the interpreter would try again when it exits,
+    complain, and end with a code of its own.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})

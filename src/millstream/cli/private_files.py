@@ -30,12 +30,19 @@ def private_files(*, are_wanted: bool) -> Iterator[None]:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Writes a file that nobody else can read, whole or not at all, in the place of one that is there."""
+    """Writes a file that nobody else can read, whole or not at all, in the place of one that is there.
+
+    What is there and no file, as /dev/stdout, is written to.
+    """
+    data = text.encode() if isinstance(text, str) else text
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     unfinished = path.with_name(f"{path.name}.tmp")
     unfinished.unlink(missing_ok=True)  # its mode would be kept
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(text.encode() if isinstance(text, str) else text)
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)

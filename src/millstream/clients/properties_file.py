@@ -45,6 +45,8 @@ _DONE_ANYWAY: Final[Mapping[str, tuple[str, ...]]] = {
         "FileJwtRetriever",
     ),
 }
+_CHARACTERS_MAX: Final = 4 * 1024 * 1024
+"""More than any chain of certificates; a device would have no end."""
 _DECIDED: Final = {"ShareSpout": "share_acknowledgement_mode", "Spout": "enable_auto_commit"}
 """What a spout sets for its consumer, and refuses from others: in a file it is meant for consumers."""
 
@@ -88,11 +90,17 @@ def _name_of(client: type[object]) -> str:
 def properties_of(file: str | Path) -> dict[str, str]:
     """Returns all that is in a file. Raises ConfigError."""
     try:
-        return parse_properties(Path(file).read_text(encoding="utf-8"))
+        with Path(file).open(encoding="utf-8") as opened:
+            text = opened.read(_CHARACTERS_MAX + 1)
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not a text in UTF-8: {error}") from error
+    if len(text) > _CHARACTERS_MAX:
+        raise ConfigError(
+            f"{file} is no file of settings: it has more than {_CHARACTERS_MAX:,} characters"
+        )
+    return parse_properties(text)
 
 
 def settings_for(

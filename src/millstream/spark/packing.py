@@ -70,6 +70,8 @@ def pack(
     Raises ConfigError where something is not installed, or not so that it can be packed. An earlier file is
     replaced when all is done.
     """
+    if target.exists() and not target.is_file():
+        raise ConfigError(f"{target} is no file, and would be replaced by one: name another")
     found = closure([Requirement(OURS, (EXTRA,), None, False), *map(parse_requirement, also)])
     files = [
         (path, source, source.stat().st_size) for each in found for path, source in files_of(each)

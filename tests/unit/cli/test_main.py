@@ -296,6 +296,18 @@ def test_an_option_of_the_cluster_before_a_verb_that_asks_none_is_refused_as_beh
     assert told in CliRunner().invoke(main, arguments).output
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("offsets", "a:{}"), ("configs", "get", "broker:{}"), ("records", "delete", "a:{}", "--before", "1"),
+     ("groups", "describe", "g", "--timeout", "{}"), ("consume", "a", "-o", "{}:"), ("topics", "create", "a", "-p", "{}")],
+)  # fmt: skip
+def test_a_number_of_any_length_is_refused_as_others_are(arguments: tuple[str, ...]) -> None:
+    """Python itself refuses to read more than 4,300 digits, with an error that no verb expects."""
+    line = [each.format("9" * 5_000) for each in arguments]
+    done = CliRunner().invoke(main, [*line, "-b", "127.0.0.1:1"], catch_exceptions=False)
+    assert done.exit_code in {2, 5}
+
+
 GUIDE = (Path(__file__).parents[3] / "docs/guide/cli.md").read_text()
 
 

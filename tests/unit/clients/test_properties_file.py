@@ -115,3 +115,8 @@ def test_settings_for_applications_of_kafka_streams_are_no_unknown_names(
     assert read_client_properties(file) == {"bootstrap_servers": "b:1"}
     (told,) = [record.getMessage() for record in caplog.records]
     assert told.endswith("no client has a setting named main.nobody")
+
+
+def test_a_file_without_an_end_is_no_file_of_settings() -> None:
+    with pytest.raises(ConfigError, match="/dev/zero is no file of settings: it has more than"):
+        read_client_properties("/dev/zero")

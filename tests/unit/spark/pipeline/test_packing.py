@@ -74,6 +74,15 @@ def test_an_archive_is_there_whole_or_not_at_all(
     assert os.listdir(tmp_path) == ["environment.tar.gz"]
 
 
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    """As root that would be the end of /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match="is no file, and would be replaced by one"):
+        pack(pipe)
+    assert pipe.is_fifo()
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
     """An unpacked archive that was packed with Python 3.11, on a machine with a Python of another version."""
