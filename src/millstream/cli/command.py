@@ -37,8 +37,8 @@ _LEAVE_MS: Final = 1_000
 """A person who pressed Ctrl-C waits no longer for a cluster that does not answer. A group is left, and
 records are written, much sooner."""
 _AT_ONCE_S: Final = 0.15
-_OF_WRITING: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 """Nielsen's tenth of a second, and what it takes to leave a group that answers."""
+_OF_WRITING: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 
 _CLIENTS: Final = "millstream.clients"
 
