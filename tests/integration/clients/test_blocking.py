@@ -101,6 +101,39 @@ def test_the_interpreter_exits_after_sending_what_was_left(
         assert reader.offsets(topic, -1) == {0: 1}
 
 
+_AFTER_MAIN = """
+import threading
+from millstream.clients import blocking
+from millstream.net.client.tasks import ClientClosed
+
+admin = blocking.Admin(bootstrap_servers="127.0.0.1:1")
+
+
+def use_clients():
+    threading.main_thread().join()  # by then the interpreter has closed all clients
+    for use in (lambda: repr(admin.list_topics()), blocking.Admin, lambda: admin.close()):
+        try:
+            use()
+        except ClientClosed as error:
+            print(str(error).partition(",")[0])
+
+
+threading.Thread(target=use_clients).start()
+"""
+
+
+def test_a_thread_that_outlives_the_main_one_is_told_that_its_clients_are_closed() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _AFTER_MAIN],
+        capture_output=True,
+        text=True,
+        timeout=LONG_ENOUGH_S,
+        check=True,
+    )
+    assert ended.stdout.splitlines() == ["the interpreter exits"] * 3
+    assert not ended.stderr
+
+
 def test_a_forked_child_is_told_to_make_its_own(bootstrap: str, new_topic: NewName) -> None:
     topic = new_topic()
     script = f"""

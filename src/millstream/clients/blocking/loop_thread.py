@@ -9,10 +9,10 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import Protocol, TypeVar
 
-from millstream.net.client.tasks import ForkedClient, WrongEventLoop
+from millstream.net.client.tasks import ClientClosed, ForkedClient, WrongEventLoop
 
 _Result = TypeVar("_Result")
 
@@ -28,11 +28,12 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._is_parents = False
+        self._has_ended = False
         os.register_at_fork(after_in_child=self._disown)
         self._loop = _new_event_loop()
         self._open: weakref.WeakSet[Closable] = weakref.WeakSet()
         self._thread = threading.Thread(
-            target=self._loop.run_forever, name="millstream clients", daemon=True
+            target=self._run_loop, name="millstream clients", daemon=True
         )
         self._thread.start()
         _call_at_exit(self._close_clients)
@@ -43,9 +44,13 @@ class LoopThread:
         """Wait for `coroutine` to end on the loop. An interrupted wait (Ctrl-C) cancels it; the client stays usable."""
         self._check(coroutine)
         future: Future[_Result] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        if self._has_ended:
+            future.cancel()  # it ended since the check, and may not have seen this
         try:
             return future.result(timeout_s)
-        except BaseException:
+        except BaseException as error:
+            if self._has_ended and isinstance(error, CancelledError):
+                raise _interpreter_exits() from None
             future.cancel()
             raise
 
@@ -71,6 +76,8 @@ class LoopThread:
         """Cheap: producers ask for each record."""
         if self._is_parents:
             raise ForkedClient("this client was made before a fork; make a new one in this process")
+        if self._has_ended:
+            raise _interpreter_exits()
 
     def close_at_exit(self, client: Closable) -> None:
         self._open.add(client)
@@ -103,26 +110,39 @@ class LoopThread:
                 all_of_them.callback(client.close)
 
     def _stop(self) -> None:
+        """Threads that are no daemons run on while the interpreter exits: none may wait for a loop that has ended.
+
+        The order matters: whoever does not see that it ends has handed its coroutine over before the loop stops.
+        """
+        self._has_ended = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_EXIT_SECONDS)
 
+    def _run_loop(self) -> None:
+        self._loop.run_forever()
+        if tasks := asyncio.all_tasks(self._loop):
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.wait(tasks))
+
 
 class _Shared:
-    """The process-wide loop. A forked child finds its parent's and starts its own."""
+    """The process-wide loop. A forked child forgets its parent's and starts its own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pid = -1
         self._thread: LoopThread | None = None
+        os.register_at_fork(after_in_child=self._forget)
 
     def get(self) -> LoopThread:
-        if self._pid != os.getpid():
-            self._lock = threading.Lock()  # the parent's may be held by a thread that is not here
         with self._lock:
-            if self._thread is None or self._pid != os.getpid():
+            if self._thread is None:
                 self._thread = LoopThread()
-                self._pid = os.getpid()
             return self._thread
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()  # the parent's may be held by a thread that is not here
+        self._thread = None
 
 
 def _call_at_exit(function: Callable[[], None]) -> None:
@@ -135,6 +155,13 @@ def _call_at_exit(function: Callable[[], None]) -> None:
 
     register = getattr(threading, "_register_atexit", atexit.register)
     register(function)
+
+
+def _interpreter_exits() -> ClientClosed:
+    return ClientClosed(
+        "the interpreter exits, and has closed all blocking clients; join the threads that use them before the main"
+        " thread ends"
+    )
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

@@ -1,0 +1,33 @@
+"""The one loop of the blocking clients, and who starts it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from millstream.clients.blocking import loop_thread
+from tests.patience import LONG_ENOUGH_S
+
+
+def test_threads_that_make_the_first_clients_at_a_time_share_one_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_starting, may_start = threading.Event(), threading.Event()
+
+    class SlowLoopThread:
+        def __init__(self) -> None:
+            is_starting.set()
+            may_start.wait(0.1)
+
+    monkeypatch.setattr(loop_thread, "LoopThread", SlowLoopThread)
+    shared = loop_thread._Shared()
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(shared.get())) for _ in range(2)]
+    threads[0].start()
+    assert is_starting.wait(LONG_ENOUGH_S)
+    threads[1].start()
+    for thread in threads:
+        thread.join(LONG_ENOUGH_S)
+    assert len(set(map(id, found))) == 1
+    assert len(found) == 2
