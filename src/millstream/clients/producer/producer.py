@@ -250,9 +250,9 @@ class Producer(Generic[Key, Value]):
         `flush` says whether all are written.
 
         For a producer with the same transactional_id that never calls `init_transactions`. Joining another
-        transaction leaves the one before.
+        transaction leaves the one before, whose records fail where they are not sent yet.
         """
-        self._transactional.join(shared)
+        await self._transactional.join(shared)
 
     async def hand_over_transaction(self) -> SharedTransaction:
         """Sends what is left and gives the open transaction away: a producer in any process ends

@@ -263,6 +263,27 @@ async def test_who_starts_over_shuts_out_those_who_joined(
     assert await committed_values(bootstrap, topic) == [b"kept"]
 
 
+async def test_what_is_not_sent_in_a_joined_transaction_is_not_written_in_the_next(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    settings = {"bootstrap_servers": bootstrap, "transactional_id": topic}
+    async with Producer(**settings) as first, Producer(**settings, linger_ms=60_000) as other:
+        await first.init_transactions()
+        await first.begin_transaction()
+        await other.join_transaction(await first.share_transaction())
+        left = await other.send(topic, b"of the first")
+        await first.init_transactions()
+        await first.begin_transaction()
+        await other.join_transaction(await first.share_transaction())
+        await other.send(topic, b"of the second")
+        await other.flush()
+        await first.commit_transaction()
+        with pytest.raises(TransactionAborted):
+            await left
+    assert await committed_values(bootstrap, topic) == [b"of the second"]
+
+
 async def test_a_transaction_is_ended_by_the_producer_that_takes_it_over(
     bootstrap: str, new_topic: NewName
 ) -> None:

@@ -93,8 +93,14 @@ class Transactions:
     def share(self) -> SharedTransaction:
         return self._transaction.share()
 
-    def join(self, shared: SharedTransaction) -> None:
-        self._transaction.join(shared)
+    async def join(self, shared: SharedTransaction) -> None:
+        async with self._one_at_a_time:
+            with self._records.lock:
+                is_another = self._transaction.begin_join(shared)
+            if is_another:
+                # What is left of the one before has its outcome first, or it would be written in this one.
+                await self._settle(self._deadline_ms())
+                self._transaction.join(shared)
 
     async def hand_over(self) -> SharedTransaction:
         async with self._one_at_a_time:

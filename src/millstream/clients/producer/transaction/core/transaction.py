@@ -141,16 +141,23 @@ class Transaction:
         self.is_shared = self._started = True
         return SharedTransaction(self.transactional_id, *self.identity, self.is_implicit)
 
-    def join(self, shared: SharedTransaction) -> None:
-        """Takes the identity of a transaction that another producer has begun, and leaves the one that it was in."""
+    def begin_join(self, shared: SharedTransaction) -> bool:
+        """Leaves the transaction that it is in: what is not sent yet fails. Returns False where that is the one to join."""
         self._check_id(shared)
-        if self.state is not ProducerTransactionState.UNINITIALIZED and not self.is_joined:
+        is_new = self.state is ProducerTransactionState.UNINITIALIZED
+        if not is_new and not self.is_joined:
             raise IllegalState("a producer that has begun transactions of its own joins none")
         self.raise_failure()
-        identity = (shared.producer_id, shared.producer_epoch)
-        if self.is_joined and identity == self.identity:
+        if not is_new and self.identity == (shared.producer_id, shared.producer_epoch):
+            return False
+        self.state = ProducerTransactionState.UNINITIALIZED
+        return True
+
+    def join(self, shared: SharedTransaction) -> None:
+        """Takes the identity of a transaction that another producer has begun. No record of the one before is left."""
+        if not self.begin_join(shared):
             return
-        self.complete_initialization(identity)
+        self.complete_initialization((shared.producer_id, shared.producer_epoch))
         self.begin(is_implicit=shared.is_implicit)
         self.is_joined = True
 
