@@ -224,8 +224,10 @@ class RecordAppender:
 
         if self._transaction is not None:
             self._transaction.check_open()
-        await self._wait_for_topic_and_room(topic, 0, self.block_deadline_ms())
-        metadata = self._cluster.snapshot.topics[topic]
+        metadata, deadline_ms = None, self.block_deadline_ms()
+        while metadata is None:  # the topic may go again while room is waited for
+            await self._wait_for_topic_and_room(topic, 0, deadline_ms)
+            metadata = self._cluster.snapshot.topics.get(topic)
         options = BatchOptions(
             codec=self._config.codec,
             level=self._config.compression_level,

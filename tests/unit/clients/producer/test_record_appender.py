@@ -7,6 +7,7 @@ import threading
 from types import SimpleNamespace
 from typing import cast
 
+import pyarrow as pa
 import pytest
 
 from millstream.clients.cluster.core.cluster_metadata import (
@@ -157,6 +158,22 @@ async def test_a_producer_that_ended_admits_nobody() -> None:
     world.memory.close()
     assert not world.memory.admits(10)
     assert not is_appended_at_once(world)
+
+
+async def test_a_topic_that_goes_while_a_batch_waits_for_room_is_waited_for_again() -> None:
+    world = World()
+    await world.appender.place_in_time("t", RECORD)
+    rows = pa.RecordBatch.from_pydict({"value": pa.array([b"v"], pa.binary())})
+    first = asyncio.create_task(world.appender.place_in_time("t", RECORD))
+    await asyncio.sleep(0)
+    sending = asyncio.create_task(world.appender.append_rows("t", rows, None))
+    await asyncio.sleep(0)
+    world.metadata.cluster = ClusterMetadata()
+    first.cancel()
+    await asyncio.wait([first])
+    world.settle_oldest()
+    assert not (await sending).is_done
+    assert world.deadlines == [1_000]
 
 
 class Number:
