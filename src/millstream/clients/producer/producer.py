@@ -329,11 +329,10 @@ class Producer(Generic[Key, Value]):
             try:
                 await self._scope.close()
             finally:
-                self._sender.abandon(
+                self._sender.end(
                     ClientClosed("the producer was closed before the record was acknowledged")
                 )
                 self._sender.forget_failures()
-                self._sender.end()
                 self._outgoing.close()
                 await self._cluster.close()
 
@@ -351,9 +350,8 @@ class Producer(Generic[Key, Value]):
 
     def _on_background_failure(self) -> None:
         """Tells all callers that wait that nothing will be sent any more."""
-        self._sender.abandon(ClientClosed("the producer ended: one of its background tasks failed"))
+        self._sender.end(ClientClosed("the producer ended: one of its background tasks failed"))
         self._cluster.wake_waiters()
-        self._sender.end()
 
 
 def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:

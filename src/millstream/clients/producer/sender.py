@@ -143,10 +143,12 @@ class Sender:
             settled = self._planner.abandon(error)
         self._announce(settled)
 
-    def end(self) -> None:
-        """Ends the sender, and tells all who wait that nothing will be sent any more."""
-        self._settled.set()
+    def end(self, error: MillstreamError) -> None:
+        """Fails everything that is not settled, and tells all who wait that nothing will be sent any more."""
+        # Threads append beside this: what gets in before no more is taken is failed below, and nothing gets in later.
         self.memory.close()
+        self.abandon(error)
+        self._settled.set()
 
     def forget_failures(self) -> None:
         """Forgets failures that were told in another way."""
