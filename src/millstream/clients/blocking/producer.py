@@ -196,7 +196,12 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
     abort_transaction = waits(producer.Producer.abort_transaction)
 
     def _wake_sender(self, topic: str) -> None:
-        self._loop.call_soon(partial(self._client._appender.wake_sender, topic))
+        self._loop.call_soon(partial(self._wake_on_loop, topic))
+
+    def _wake_on_loop(self, topic: str) -> None:
+        """Wakes the sender unless the producer has ended since: then the record has failed, and nobody is to be told."""
+        if not self._client._scope.has_ended:
+            self._client._appender.wake_sender(topic)
 
     def close(self, timeout_ms: int | None = None) -> None:
         """Flush, fail what is left after `timeout_ms`, disconnect. Idempotent."""

@@ -46,6 +46,11 @@ class TaskScope:
         return self._closed
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it is closed, or a task has failed."""
+        return self._closed or self._failure is not None
+
+    @property
     def task_count(self) -> int:
         return len(self._tasks)
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from millstream.clients.blocking import loop_thread
+from millstream.clients.blocking import Producer, loop_thread
 from tests.patience import LONG_ENOUGH_S
 
 
@@ -31,3 +31,13 @@ def test_threads_that_make_the_first_clients_at_a_time_share_one_loop(
         thread.join(LONG_ENOUGH_S)
     assert len(set(map(id, found))) == 1
     assert len(found) == 2
+
+
+def test_a_record_that_wakes_the_sender_of_a_closed_producer_fails_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    producer: Producer = Producer(bootstrap_servers="127.0.0.1:1")
+    producer.close()
+    producer._wake_sender("t")  # by a thread that put its record into a batch before the close
+    loop_thread.shared().call(lambda: None)
+    assert not caplog.records
