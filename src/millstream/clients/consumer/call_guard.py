@@ -57,9 +57,10 @@ class CallGuard:
         try:
             yield
         except asyncio.CancelledError:
-            if self._cancelled and task.uncancel() <= cancelling:
+            if self._cancelled:
                 self._cancelled = False
-                self._raise_interruption()
+                if task.uncancel() <= cancelling:
+                    self._raise_interruption()
             raise
         finally:
             if self._cancelled:
@@ -95,9 +96,6 @@ class CallGuard:
             self._cancel()
             await self._idle.wait()
         self._interruption = None
-
-    async def wait_until_idle(self) -> None:
-        await self._idle.wait()
 
     def _cancel(self) -> None:
         """Cancels the call under way, but not from inside it: a task that cancels itself is

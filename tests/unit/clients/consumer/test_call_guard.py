@@ -82,6 +82,7 @@ async def test_a_cancellation_stays_one_even_with_a_wakeup() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert task.cancelling() == 1, "the wakeup takes back its own cancellation, and no other"
 
 
 async def test_time_limits_around_a_call_that_is_woken_up_still_work() -> None:
