@@ -104,6 +104,7 @@ class ShareConsumer(Generic[Key, Value]):
         self._callback: AcknowledgementCommitCallback | None = None
         self._in_callback = False
         self._closing = False
+        self._closed = asyncio.Event()
 
     def __repr__(self) -> str:
         return described(
@@ -320,10 +321,8 @@ class ShareConsumer(Generic[Key, Value]):
         What poll() returned last is not accepted by closing; `commit()` does that. Any task may call it: a call that is
         waiting ends with ClientClosed.
         """
-        if self._scope.is_closed:
-            return
         if self._closing:
-            await self._guard.wait_until_idle()
+            await self._closed.wait()
             return
         self._closing = True
         try:
@@ -336,7 +335,10 @@ class ShareConsumer(Generic[Key, Value]):
             try:
                 await self._scope.close()
             finally:
-                await self._cluster.close()
+                try:
+                    await self._cluster.close()
+                finally:
+                    self._closed.set()  # also where this call is cancelled: others wait for it
         self._hear_outcomes()
 
     # ---- inside
