@@ -69,6 +69,8 @@ class RecordSpout(ABC):
         self._failure: Exception | None = None
         self._is_open = False
         self._is_stopped = False
+        self._is_closing = False
+        self._closed = asyncio.Event()
         self._yields = False
 
     @abstractmethod
@@ -163,8 +165,10 @@ class RecordSpout(ABC):
 
         Idempotent.
         """
-        if self._scope.is_closed:
+        if self._is_closing:
+            await self._closed.wait()
             return
+        self._is_closing = True
         self.stop()
         try:
             await self._scope.close()
@@ -174,7 +178,10 @@ class RecordSpout(ABC):
             try:
                 await self._close_consumer()
             finally:
-                await self._settlement.close()
+                try:
+                    await self._settlement.close()
+                finally:
+                    self._closed.set()  # also where this call is cancelled: others wait for it
 
     # ---- called by messages
 
