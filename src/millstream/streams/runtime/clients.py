@@ -19,7 +19,7 @@ from millstream.clients import OffsetAndMetadata, Producer, RangeReader, TopicDe
 from millstream.clients.admin import Admin, OffsetSpec
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import OffsetOutOfRange, UnknownTopicOrPartition
-from millstream.model import TopicPartition
+from millstream.model import TopicPartition, uuid_from_text
 from millstream.streams.runtime.committed import CommittedPosition, owners_of
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
@@ -208,14 +208,24 @@ class TaskClients:
         return {tp: found.result(tp).offset for tp in partitions}
 
     def read(
-        self, topic: str, partition: int, start: int, end: int, *, whole_batches: bool = False
+        self,
+        topic: str,
+        partition: int,
+        start: int,
+        end: int,
+        *,
+        topic_id: str | None = None,
+        whole_batches: bool = False,
     ) -> AsyncIterator[pa.RecordBatch]:
         """Yields the records of a range, with `whole_batches` also those before it in its first record batch.
 
-        Raises TopicDeleted, and DataLoss where they are no longer in the log.
+        Raises TopicDeleted, also where the topic has another id than `topic_id`, and DataLoss where they are no longer
+        in the log.
         """
         columns = _WHOLE_BATCHES if whole_batches else _WITH_HEADERS
-        return self._read(self.reader, topic, partition, start, end, columns=columns)
+        return self._read(
+            self.reader, topic, partition, start, end, columns=columns, topic_id=topic_id
+        )
 
     def read_changelog(
         self, topic: str, partition: int, start: int, end: int
@@ -233,8 +243,10 @@ class TaskClients:
         end: int,
         *,
         columns: Sequence[str],
+        topic_id: str | None = None,
     ) -> AsyncIterator[pa.RecordBatch]:
-        reading = reader.read(topic, partition, start, end, columns=columns)
+        id_ = None if topic_id is None else uuid_from_text(topic_id)
+        reading = reader.read(topic, partition, start, end, columns=columns, topic_id=id_)
 
         async def next_batch() -> pa.RecordBatch | None:
             return await anext(reading, None)

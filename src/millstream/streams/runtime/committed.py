@@ -5,8 +5,8 @@ Streams' metadata: the largest timestamp of the partition, and numbers by name. 
 and the ids of the changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
 (offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. What is
 done behind an offset that is not (ADR 0021) is part of the text. The name of the task that has committed an offset, the
-version of its topology, the origin time that it has reached, and how many records were dropped stand there in the same
-way. Kafka Streams' own instances carry such names along when they commit later offsets, so the text says for which
+version of its topology, the origin time that it has reached, the id of the input topic, and how many of its records were dropped
+stand there in the same way. Kafka Streams' own instances carry such names along when they commit later offsets, so the text says for which
 offsets it holds: at others, what the operators remember is not believed.
 """
 
@@ -39,6 +39,9 @@ _VERSION_MARK: Final = "#"
 """Begins the version of the topology."""
 _ORIGIN_TIME: Final = "^"
 """Names the origin time that the task has reached."""
+_INPUT_MARK: Final = "%"
+"""Begins the name of an input topic; after a colon follows its id. Kafka Streams writes the names of all input topics
+of a task beside each."""
 _DROPPED_MARK: Final = "!"
 """Begins the name of a topic, whose number is how many of its records were dropped."""
 
@@ -64,6 +67,8 @@ class CommittedPosition:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """By input topic, how many of its records were dropped before these offsets, by whatever instances; not
     of those of Kafka Streams."""
+    input_ids: Mapping[str, str] = field(default_factory=dict)
+    """By input topic, the id of the topic that the offset is of, as far as it is known."""
 
     @property
     def held_text(self) -> str:
@@ -86,11 +91,16 @@ class CommittedPosition:
         if self.origin_time >= 0:
             own[_ORIGIN_TIME] = self.origin_time
         topics = sorted(self.offsets)
-        dropped = {topic: {_DROPPED_MARK + topic: count} for topic, count in self.dropped.items()}
-        longest = max(dropped, key=len, default="")
-        pieces = self._pieces(_room_beside(own | dropped.get(longest, {})))
-        if len(pieces) > len(topics) and dropped:  # which are not worth an application's end
-            dropped, pieces = {}, self._pieces(_room_beside(own))
+        # Where all does not fit, what is not worth an application's end is left out.
+        for has_dropped, has_ids in ((True, True), (False, True), (False, False)):
+            beside = {
+                topic: self._beside(topic, has_dropped=has_dropped, has_ids=has_ids)
+                for topic in topics
+            }
+            longest = max(beside.values(), key=_length, default={})
+            pieces = self._pieces(_room_beside(own | longest))
+            if len(pieces) <= len(topics):
+                break
         if len(pieces) > len(topics):
             raise ConfigError(
                 f"what the {len(self.changelogs)} stores of a task remember does not fit beside the offsets of its "
@@ -102,7 +112,7 @@ class CommittedPosition:
         return {
             TopicPartition(topic, partition): OffsetAndMetadata(
                 self.offsets[topic],
-                OffsetMetadata(self.times.get(topic, -1), mine | dropped.get(topic, {})).encode(),
+                OffsetMetadata(self.times.get(topic, -1), mine | beside[topic]).encode(),
             )
             for topic, mine in zip(topics, numbers, strict=True)
         }
@@ -151,7 +161,22 @@ class CommittedPosition:
                 if name.startswith(_VERSION_MARK)
             ),
             dropped=_dropped(metadata.values()),
+            input_ids={
+                topic: name.removeprefix(_input_prefix(topic))
+                for topic, each in metadata.items()
+                for name in each.processor_times
+                if name.startswith(_input_prefix(topic))
+            },
         )
+
+    def _beside(self, topic: str, *, has_dropped: bool, has_ids: bool) -> dict[str, int]:
+        """Returns the numbers that stand beside the offset of one topic alone."""
+        numbers = {}
+        if has_dropped and topic in self.dropped:
+            numbers[_DROPPED_MARK + topic] = self.dropped[topic]
+        if has_ids and topic in self.input_ids:
+            numbers[_input_prefix(topic) + self.input_ids[topic]] = 0
+        return numbers
 
     def _pieces(self, size: int) -> list[str]:
         if not (self.store_times or self.changelogs or self.held):
@@ -196,6 +221,14 @@ def _dropped(metadata: Iterable[OffsetMetadata]) -> dict[str, int]:
         for name, count in each.processor_times.items()
         if name.startswith(_DROPPED_MARK)
     }
+
+
+def _input_prefix(topic: str) -> str:
+    return f"{_INPUT_MARK}{topic}:"
+
+
+def _length(numbers: Mapping[str, int]) -> int:
+    return len(OffsetMetadata(0, numbers).encode())
 
 
 def _room_beside(numbers: Mapping[str, int]) -> int:

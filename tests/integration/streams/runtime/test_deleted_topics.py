@@ -1,4 +1,7 @@
-"""A source topic of a pattern that is deleted under a task: the run gives up at once, and the next one does without it."""
+"""A source topic of a pattern that is deleted under a task: the run gives up at once, and the next one does without it.
+
+One that is made anew under its name is another topic.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from millstream.clients import Admin, TopicDeleted, blocking
+from millstream.clients import Admin, OffsetAndMetadata, TopicDeleted, blocking
 from millstream.errors import MillstreamError, UnknownTopicOrPartition
+from millstream.model import TopicPartition
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.tasks.active_task import ActiveTask
@@ -94,3 +99,42 @@ async def test_a_task_does_not_start_with_a_topic_that_is_gone(two_topics: World
 async def is_gone(world: World) -> bool:
     described = await world.admin.describe_topics(names(world, GONE))
     return any(isinstance(error, MillstreamError) for error in described.errors().values())
+
+
+async def test_a_source_made_anew_under_a_task_is_not_read_on_at_the_old_offset(
+    world: World,
+) -> None:
+    """The new topic has more records than were read of the old one: the first of them would be left out in silence."""
+    await world.put(["a", "b"])
+    task = await world.start(0)
+    await task.run(await world.ends([world.source]))
+    await make_anew(world, world.source)
+    await world.put(["c", "d", "e", "f"])
+    with pytest.raises(TopicDeleted, match="made anew"):
+        await task.run(await world.ends([world.source]))
+    await task.close()
+    await world.run_all()
+    assert await world.results() == [(each, 1) for each in "abcdef"]
+
+
+async def test_an_offset_that_was_committed_for_a_former_topic_is_refused(world: World) -> None:
+    """The task ran when its source was made anew, and has committed once more: so brokers did not forget the offset."""
+    await world.put(["a", "b"])
+    task = await world.start(0)
+    await task.run(await world.ends([world.source]))
+    await make_anew(world, world.source)
+    await world.put(["c", "d", "e", "f"])
+    await task.run({}, renew=True)
+    await task.close()
+    with pytest.raises(DataLoss, match=r"read up to offset 2: it was deleted and made anew"):
+        await world.run(0)
+    by_hand = {TopicPartition(world.source, 0): OffsetAndMetadata(1)}
+    altered = await world.admin.alter_consumer_group_offsets(world.application, by_hand)
+    altered.raise_errors()
+    await world.run_all()
+    assert await world.results() == [(each, 1) for each in "abdef"]
+
+
+async def make_anew(world: World, topic: str) -> None:
+    (await world.admin.delete_topics([topic])).raise_errors()
+    await world.create(topic)

@@ -34,6 +34,38 @@ def test_each_partition_has_its_time_in_the_form_of_kafka_streams() -> None:
     assert OffsetMetadata.decode(committed[TopicPartition("left", 3)].metadata).partition_time == -1
 
 
+IDS = {"left": "4ZFlAi1RQSWJ6vQy3sJqJA", "right": "9cXlAi1RQSWJ6vQy3sJqJB"}
+"""Of the input topics."""
+
+
+def test_each_offset_says_of_which_topic_it_is() -> None:
+    """Until somebody sets it by hand."""
+    position = replace(POSITION, input_ids=IDS)
+    committed = position.encode(partition=3)
+    assert CommittedPosition.decode(committed) == position
+    by_hand = committed | {TopicPartition("right", 3): OffsetAndMetadata(9)}
+    assert CommittedPosition.decode(by_hand).input_ids == {"left": IDS["left"]}
+
+
+def test_the_ids_of_topics_survive_kafka_streams_which_writes_all_names_beside_each_offset() -> (
+    None
+):
+    committed = replace(POSITION, input_ids=IDS).encode(partition=3)
+    found = [OffsetMetadata.decode(each.metadata) for each in committed.values()]
+    names = {name: time for each in found for name, time in each.processor_times.items()}
+    text = OffsetMetadata(5, names).encode()
+    merged = {tp: OffsetAndMetadata(each.offset, text) for tp, each in committed.items()}
+    assert CommittedPosition.decode(merged).input_ids == IDS
+
+
+def test_ids_of_topics_for_which_there_is_no_room_end_no_application() -> None:
+    topics = dict.fromkeys(("a", "b"), 1)
+    stores = next(number for number in range(100, 400) if not fits(number, topics)) - 1
+    many = replace(with_stores(stores, topics=2), offsets=topics)
+    crowded = replace(many, input_ids={"a": IDS["left"], "b": IDS["right"]})
+    assert CommittedPosition.decode(crowded.encode(partition=0)) == many
+
+
 def test_what_others_committed_is_a_position_without_times() -> None:
     committed = {TopicPartition("left", 0): OffsetAndMetadata(5, "set by hand")}
     assert CommittedPosition.decode(committed) == CommittedPosition(offsets={"left": 5})

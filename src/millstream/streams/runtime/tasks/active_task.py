@@ -339,6 +339,7 @@ class ActiveTask:
                 self._partition,
                 start,
                 end,
+                topic_id=self._position.input_ids.get(topic),
                 whole_batches=topic in self.aligned.read,
             ):
                 await self.add(topic, batch)
@@ -370,6 +371,7 @@ class ActiveTask:
             origin_time=prepared.origin_time,
             held=prepared.held,
             dropped={**self._dropped_before, **dropped},
+            input_ids=self._position.input_ids,
         )
 
     def _progress_by_now(self, task: StreamTask) -> TaskProgress:

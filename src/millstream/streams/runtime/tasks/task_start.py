@@ -14,6 +14,7 @@ from typing import Final
 
 from millstream.clients import Producer
 from millstream.errors import ConfigError
+from millstream.model import ZERO_UUID
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.committed import CommittedPosition
@@ -99,6 +100,7 @@ class TaskStart:
         committed = await self._fetch_committed()
         self._committed = committed
         logs = await self._clients.logs(spec.sources, partition)
+        self._require_same_inputs(committed, logs)
         task = await self.stores.restore(committed, producer, logs)
         self._require_known_origin(committed, task)
         self._notice_version(committed)
@@ -114,7 +116,9 @@ class TaskStart:
         held = {topic: (committed.offsets[topic], each) for topic, each in committed.held.items()}
         resume = partial(task.resume, origin_time=committed.origin_time, held=held)
         await self._environment.in_kernel(partial(resume, committed.times, committed.store_times))
-        position = replace(committed, offsets={**committed.offsets, **begin})
+        # Kafka before 2.8 has no ids.
+        ids = {each: str(log.topic_id) for each, log in logs.items() if log.topic_id != ZERO_UUID}
+        position = replace(committed, offsets={**committed.offsets, **begin}, input_ids=ids)
         return StartedTask(
             task=task,
             stores=self.stores,
@@ -191,6 +195,21 @@ class TaskStart:
                 "they have expired, were deleted, or the state was written by a version that did not commit them. What it has "
                 "counted would be counted again. Set the offsets of the group, or reset the application"
             )
+
+    def _require_same_inputs(
+        self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
+    ) -> None:
+        """Raises DataLoss for an offset of another topic of the name: it says nothing of what was read of this one.
+
+        Brokers forget the offsets of a topic that is deleted, but a task that ran meanwhile may have committed again.
+        """
+        for topic, known in committed.input_ids.items():
+            if logs[topic].topic_id != ZERO_UUID and known != str(logs[topic].topic_id):
+                raise DataLoss(
+                    f"topic {topic} is not the one that task {self._id} has read up to offset {committed.offsets[topic]}: it was deleted and made "
+                    f"anew, or the offsets are of another cluster. Set the offsets of group {self._spec.application} to where "
+                    "it shall go on, or reset the application"
+                )
 
     def _require_no_loss(
         self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
