@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from millstream.clients import TopicDeleted
 from millstream.model import TopicPartition
 from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.kernel.task.stream_task import StreamTask
@@ -106,21 +107,29 @@ class GlobalTask:
             start, self._topic_ids[str(tp)] = log.start, str(log.topic_id)
             log.tell_what_is_gone(f"global stores {_names(self._task)}", str(tp), start)
         if end < start:
-            raise DataLoss(
-                f"{tp} ends at {end}, and global stores {_names(self._task)} have read it up to {start}: the topic was made anew. "
-                "Start the application again to read it from the beginning"
-            )
+            raise self._made_anew(tp, start)
         read = 0
+        id_ = self._topic_ids.get(str(tp))
         try:
-            async for rows in self._clients.read(tp.topic, tp.partition, start, end):
+            async for rows in self._clients.read(tp.topic, tp.partition, start, end, topic_id=id_):
                 await self._environment.in_kernel(partial(self._apply, tp, rows))
                 read += rows.num_rows
             if start < end:  # where the last offsets hold no records, and for a topic that has none
                 await self._environment.in_kernel(partial(self._keep, tp, end))
-        except BaseException:
+        except BaseException as error:
             await self._environment.in_kernel(self._task.rollback)
+            if isinstance(error, TopicDeleted):
+                log = (await self._clients.logs([tp.topic], tp.partition))[tp.topic]
+                if str(log.topic_id) != id_:
+                    raise self._made_anew(tp, start) from error
             raise
         return read
+
+    def _made_anew(self, tp: TopicPartition, start: int) -> DataLoss:
+        return DataLoss(
+            f"{tp} is not the one that global stores {_names(self._task)} have read up to {start}: the topic was made anew. "
+            "Start the application again to read it from the beginning"
+        )
 
     # Beside the loop.
 

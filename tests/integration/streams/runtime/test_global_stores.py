@@ -150,11 +150,16 @@ async def test_a_topic_that_was_made_anew_is_read_anew(names: Names) -> None:
     assert await names.results() == ["a=None", "b=bert"]
 
 
-async def test_a_topic_that_was_made_anew_under_a_running_process_is_told(names: Names) -> None:
+@pytest.mark.parametrize("new", [{}, {"b": "bert", "c": "carl"}], ids=["empty", "longer"])
+async def test_a_topic_that_was_made_anew_under_a_running_process_is_told(
+    names: Names, new: dict[str, str]
+) -> None:
+    """Also where the new one is longer by the next look: its first records would be left out in silence."""
     await names.put(0, a="anna")
     task = await names.open()
     (await names.world.admin.delete_topics([names.topic])).raise_errors()
     await names.world.create(names.topic, partitions=2)
+    await names.put(0, **new)
     with pytest.raises(DataLoss, match=r"was made anew. Start the application again"):
         await names.run(task)
     await names.close(task)
