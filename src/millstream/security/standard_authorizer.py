@@ -29,6 +29,7 @@ from millstream.security.authorizer import (
     Requester,
 )
 from millstream.security.authorizer_settings import AuthorizerSettings
+from millstream.security.host_text import host_text
 
 _REMEMBERED_MAX: Final = 10_000
 """Decisions, in some 5 MB. All are forgotten when there are more, or a rule changes."""
@@ -108,7 +109,7 @@ class StandardAuthorizer:
                 rule
                 for principal in dict.fromkeys((requester.principal.text, EVERYBODY))
                 for rule in self._rules.of_type(resource_type, principal)
-                if rule.host in (requester.client_host, WILDCARD)
+                if _concerns_host(rule, requester.client_host)
                 and rule.operation in (operation, Operation.ALL)
             ]
             decision = _decide_for_any(concerned)
@@ -132,7 +133,7 @@ class StandardAuthorizer:
         allowing: AccessControlRule | None = None
         implying = _IMPLYING.get(operation, frozenset())
         for rule in self._rules.matching(resource_type, name, principal):
-            if rule.host not in (WILDCARD, host):
+            if not _concerns_host(rule, host):
                 continue
             is_meant = rule.operation in (operation, _ALL)
             if rule.permission_type == _ALLOW:
@@ -158,6 +159,14 @@ class StandardAuthorizer:
             self._ready = self._is_loaded()
             if not self._ready:
                 raise AuthorizerNotReady
+
+
+def _concerns_host(rule: AccessControlRule, host: str) -> bool:
+    """Whether a rule is about this host, whose address is written as Java writes it.
+
+    One that has the same address in another form, such as `::1`, means it too; in Kafka it would be about nobody.
+    """
+    return rule.host in (WILDCARD, host) or (":" in rule.host and host_text(rule.host) == host)
 
 
 def _decide_for_any(rules: Iterable[AccessControlRule]) -> Decision:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import resource
+import struct
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -17,7 +18,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from millstream.net.network import Network, SystemNetwork
+from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.request_handler import Response
 from millstream.net.server.socket_server import SocketServer
 from millstream.runtime.system import SystemClock
 from tests.integration.net.test_socket_server import Client, Script
@@ -245,3 +248,28 @@ async def test_that_connections_wait_is_said_once_in_a_while(
     assert caplog.messages == [
         "listener CLIENTS lets connections wait: they come too fast (max.connection.creation.rate)"
     ]
+
+
+async def test_a_client_of_version_4_is_one_at_a_listener_of_version_6_too() -> None:
+    """So that rules and limits about its address hold at each listener, as in Java."""
+    seen: list[str] = []
+
+    class Hosts(Script):
+        def handle(self, frame: memoryview, connection: ClientConnection) -> Response:
+            seen.append(connection.client_host)
+            return [struct.pack(">i", len(frame)), bytes(frame)]
+
+    server = SocketServer(ConnectionLimits(), SystemClock())
+    port = server.bind(CLIENTS, "::", 0, 10)
+    serving = asyncio.get_running_loop().create_task(server.serve(Hosts()))
+    try:
+        for host in ("127.0.0.1", "::1"):
+            client = Client(*await asyncio.open_connection(host, port))
+            client.send(b"here")
+            assert await client.read() == b"here"
+            client.writer.close()
+    finally:
+        serving.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+    assert seen == ["127.0.0.1", "0:0:0:0:0:0:0:1"]

@@ -29,6 +29,7 @@ from millstream.protocol.frames import decode_request_header, decode_response
 from millstream.protocol.generated.envelope import EnvelopeRequest, EnvelopeResponse
 from millstream.protocol.message_values import error_codes
 from millstream.security.acl import Operation
+from millstream.security.host_text import host_text
 from millstream.security.principal_data import decode_principal
 
 API = ApiSpec(
@@ -122,7 +123,7 @@ def _forwarded_api(frame: memoryview) -> tuple[ApiKey, int]:
 
 def _address(address: bytes) -> str:
     try:
-        return str(ipaddress.ip_address(bytes(address)))
+        return host_text(str(ipaddress.ip_address(bytes(address))))
     except ValueError as error:
         raise InvalidRequest("the client's address has neither 4 nor 16 bytes") from error
 

@@ -7,7 +7,6 @@ be accepted, one window at most. Above the rate of its address it is counted for
 
 from __future__ import annotations
 
-import ipaddress
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from millstream.broker.quotas.throttled_clients import Held, QuotaKind, Throttle
 from millstream.quota.client_quotas import Counted
 from millstream.quota.rate import QuotaWindows, Rate, throttle_time_ms
 from millstream.quota.usages import Usages
+from millstream.security.host_text import host_text
 
 _NO_CLIENT = Counted("", "")
 
@@ -47,7 +47,7 @@ class ConnectionQuotas:
         """Takes over the quotas of addresses; None is that of all without one of their own."""
         self._default_limit = limits.get(None)
         self._limits = {
-            _plain(address): limit for address, limit in limits.items() if address is not None
+            host_text(address): limit for address, limit in limits.items() if address is not None
         }
 
     def record(
@@ -72,7 +72,7 @@ class ConnectionQuotas:
         """Counts a connection of an address. Returns after how long it is closed; 0: it may stay."""
         if self._default_limit is None and not self._limits:
             return 0
-        address = _plain(host)
+        address = host_text(host)
         limit = self._limit(address)
         if limit is None:
             return 0
@@ -117,15 +117,3 @@ class ConnectionQuotas:
     def _recorded(self, rate: Rate, limit: float, now_ms: int) -> int:
         rate.record(1, now_ms)
         return throttle_time_ms(rate, limit, now_ms, self._windows.size_ms)
-
-
-def _plain(address: str) -> str:
-    """Returns one text for an address, however it is written: `::1` for 0:0:0:0:0:0:0:1, 10.0.0.1
-    for ::ffff:10.0.0.1.
-    """
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:  # an old quota of a host's name, which is an address to nobody
-        return address
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return str(parsed if mapped is None else mapped)

@@ -30,6 +30,7 @@ from millstream.cli.terminal import printable
 from millstream.errors import SecurityDisabled
 from millstream.security.acl import AccessControlRule, Operation, Resource
 from millstream.security.authorizer import DEFAULT_ALLOW, DEFAULT_DENY, SUPER_USER, Decision
+from millstream.security.host_text import host_text
 from millstream.security.principal import KafkaPrincipal
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def explain(
 
     named = parse_resource(resource)
     check_supported(operation, named.type)
-    question = Question(principal_of(user), host or _NO_RULE_NAMES_IT, operation, named)
+    question = Question(principal_of(user), host_text(host or _NO_RULE_NAMES_IT), operation, named)
     settings = None if server_config is None else properties_of(server_config)
     with cluster.admin() as admin:
         try:

@@ -9,6 +9,7 @@ from typing import Final
 
 from millstream.config_fields import from_keys
 from millstream.errors import ConfigError
+from millstream.security.host_text import host_text
 
 _UNLIMITED: Final = (1 << 63) - 1
 """More bytes than there are: `queued.max.request.bytes` of -1, which is Kafka's default."""
@@ -26,7 +27,7 @@ def connection_overrides(text: str) -> dict[str, int]:
             raise ConfigError(
                 f"max.connections.per.ip.overrides: write ADDRESS:LIMIT,ADDRESS:LIMIT, not {item}"
             )
-        limits[host.strip().strip("[]")] = int(limit)
+        limits[host_text(host.strip().strip("[]"))] = int(limit)
     return limits
 
 

@@ -34,6 +34,7 @@ from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.turns import TURN_S, Turns
 from millstream.runtime import Clock
+from millstream.security.host_text import host_text
 
 if TYPE_CHECKING:
     from millstream.net.server.handshakes import Handshakes, TlsListener
@@ -396,7 +397,7 @@ class SocketServer:
     def _admit(
         self, listener_name: str, connected: socket.socket, address: tuple[str, int]
     ) -> None:
-        host, port = address[:2]
+        host, port = host_text(address[0]), address[1]
         now_ms = self._clock.now().monotonic_ms
         expulsion_ms = self._admission.expulsion_ms(listener_name, host, now_ms)
         if expulsion_ms:
