@@ -58,16 +58,24 @@ class Script:
 
 @dataclass
 class Echo:
+    """Answers `w+...` when released; others of that kind may begin meanwhile."""
+
     principals: list[KafkaPrincipal] = field(default_factory=list)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
 
     def may_overlap(self, frame: memoryview) -> bool:
-        return False
+        return frame[:2] == b"w+"
 
     def handle(
         self, frame: memoryview, connection: ClientConnection
     ) -> Response | Awaitable[Response | None] | None:
         self.principals.append(connection.principal)
-        return [struct.pack(">i", len(frame)), bytes(frame)]
+        answer: list[bytes | memoryview] = [struct.pack(">i", len(frame)), bytes(frame)]
+        return self._later(answer) if self.may_overlap(frame) else answer
+
+    async def _later(self, answer: Response) -> Response:
+        await self.released.wait()
+        return answer
 
 
 @dataclass
@@ -324,6 +332,23 @@ async def test_a_connection_without_an_end_of_its_session_leaves_the_gate() -> N
         await served.token(b"in")
         (connection,) = running.server._connections
         assert isinstance(connection._handler, LoginGate)
+
+
+async def test_what_was_begun_in_a_session_is_answered_before_what_comes_after_its_end() -> None:
+    """Else a producer that sends ahead would not learn that its records were written, and write them again."""
+    clock = HandClock()
+    async with edge(session_ms_max=60_000, clock=clock) as running, client(running) as late:
+        await late.begin()
+        await late.token(b"in")
+        late.send(b"w+ in time")
+        await until(lambda: len(running.handler.principals) == 1)
+        clock.monotonic_ms += 60_001
+        late.send(b"w+ too late")
+        await asyncio.sleep(0.05)
+        running.handler.released.set()
+        assert await late.read() == b"w+ in time"
+        assert await late.at_end()
+        assert (len(running.handler.principals), running.counts.ended) == (1, 1)
 
 
 async def test_a_listener_that_should_have_logins_is_not_served_without() -> None:

@@ -99,7 +99,11 @@ class LoginGate:
         connection.guard(self._rules.frame_bytes_max, self._wait)
 
     def may_overlap(self, frame: memoryview) -> bool:
-        return self._login is None and self._handler.may_overlap(frame)
+        if self._login is not None or not self._handler.may_overlap(frame):
+            return False
+        # What comes after the end of the session closes the connection: not before those that it would overlap are answered.
+        session = self._session
+        return session is None or not has_ended(session, self._clock.now())
 
     def handle(
         self, frame: memoryview, connection: ClientConnection
