@@ -112,6 +112,9 @@ class TokenValidator:
         name = claims.get(self._settings.name_claim)
         if not isinstance(name, str) or not name.strip() or len(name) > _WORD_BYTES_MAX:
             raise BearerTokenRefused(f"its claim {self._settings.name_claim} is no name")
+        if any("\ud800" <= each <= "\udfff" for each in name):
+            # JSON may have half a surrogate pair, which is no text: no envelope, answer or page could say who this is.
+            raise BearerTokenRefused(f"its claim {self._settings.name_claim} is no name")
         return name
 
     def _check_times(self, claims: Json) -> int:

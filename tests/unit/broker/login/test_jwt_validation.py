@@ -109,6 +109,12 @@ def test_another_claim_may_name_the_user() -> None:
     assert validate(token(email="a@example.com", sub=7), settings).name == "a@example.com"
 
 
+def test_a_name_that_cannot_be_written_is_none() -> None:
+    """Half a surrogate pair: it could not be passed on to a controller, nor be told by metrics."""
+    with pytest.raises(BearerTokenRefused, match="its claim sub is no name"):
+        validate(token(sub="alice\ud800"))
+
+
 def test_clocks_may_differ_a_little() -> None:
     assert validate(token(exp=NOW_S - 29)).expires_at_ms == (NOW_S - 29) * 1000
     assert validate(token(iat=NOW_S + 30, nbf=NOW_S + 30)).name == "alice"
