@@ -19,6 +19,8 @@ ADDRESS_WAIT_MAX_MS: Final = 60_000
 USER_WAIT_MAX_MS: Final = 5_000
 FORGOTTEN_AFTER_MS: Final = 15 * 60 * 1000
 REMEMBERED_MAX: Final = 10_000
+NAME_CHARACTERS_MAX: Final = 256
+"""Of a name so many are remembered: whoever has no login chooses it."""
 _NETWORK_OF_ONE: Final = 64
 """Bits of an IPv6 address that say whose it is: within them one machine has as many addresses as it likes."""
 _DOUBLINGS_MAX: Final = 20
@@ -50,14 +52,17 @@ class FailedLogins:
         """Returns how long a login has to wait, 0 for one that may begin."""
         places = (
             (self._addresses.get(network_of(address)), self._address_wait_max_ms),
-            (self._users.get(user), USER_WAIT_MAX_MS),
+            (self._users.get(_remembered(user)), USER_WAIT_MAX_MS),
         )
         waits = [each.last_ms + each.wait_ms(most) - now_ms for each, most in places if each]
         return max([0, *waits])
 
     def begin(self, address: str, user: str, now_ms: int) -> None:
         """Counts a login, as one that fails."""
-        for table, key in ((self._addresses, network_of(address)), (self._users, user)):
+        for table, key in (
+            (self._addresses, network_of(address)),
+            (self._users, _remembered(user)),
+        ):
             found = table.pop(key, None)
             if found is None or now_ms - found.last_ms >= FORGOTTEN_AFTER_MS:
                 found = _Failures()
@@ -73,7 +78,7 @@ class FailedLogins:
 
         Those of its address stay: who guesses the passwords of others may have one that is right.
         """
-        self._users.pop(user, None)
+        self._users.pop(_remembered(user), None)
         if (counted := self._addresses.get(network_of(address))) is not None:
             counted.count = max(0, counted.count - 1)
 
@@ -82,12 +87,19 @@ class FailedLogins:
 
         The wait goes on from the failure before it.
         """
-        for counted in (self._users.get(user), self._addresses.get(network_of(address))):
+        for counted in (
+            self._users.get(_remembered(user)),
+            self._addresses.get(network_of(address)),
+        ):
             if counted is None:
                 continue
             counted.count = max(0, counted.count - 1)
             if counted.last_ms == began_ms:  # else another has begun after it
                 counted.last_ms = counted.before_ms
+
+
+def _remembered(user: str) -> str:
+    return user[:NAME_CHARACTERS_MAX]
 
 
 def network_of(address: str) -> str:

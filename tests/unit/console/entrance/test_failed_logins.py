@@ -7,6 +7,7 @@ import pytest
 from millstream.console.entrance.failed_logins import (
     ADDRESS_WAIT_MAX_MS,
     FORGOTTEN_AFTER_MS,
+    NAME_CHARACTERS_MAX,
     REMEMBERED_MAX,
     USER_WAIT_MAX_MS,
     FailedLogins,
@@ -99,6 +100,16 @@ def test_no_more_is_remembered_than_fits() -> None:
     for number in range(REMEMBERED_MAX + 50):
         found.begin(f"address {number}", f"user {number}", 0)
     assert len(found._addresses) == len(found._users) == REMEMBERED_MAX
+
+
+def test_of_a_long_name_no_more_is_remembered_than_of_one_that_somebody_may_have() -> None:
+    """Whoever has no login chooses the name, and a form has room for thousands of characters."""
+    found = failed(9, user="x" * 8_000)
+    assert max(map(len, found._users)) <= NAME_CHARACTERS_MAX
+    assert found.wait_ms("10.0.0.8", "x" * 8_000, 0) == USER_WAIT_MAX_MS
+    found.take_back("10.0.0.9", "x" * 8_000, 0)
+    found.note_success("10.0.0.9", "x" * 8_000)
+    assert not found._users
 
 
 @pytest.mark.parametrize(
