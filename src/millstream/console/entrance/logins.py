@@ -224,13 +224,14 @@ class Logins:
         """
         role = Role.ADMIN if user in self._door.admins else Role.READER
         browser_id = self._secret()
+        # First, so that its place is free: the login of a browser that has one ends no session of another.
+        old = self._sessions.end(before or "")
+        ended = [] if old is None else [old.pages]
         try:
-            ended = self._sessions.begin(browser_id, user, role, pages, self._now_ms())
+            ended += self._sessions.begin(browser_id, user, role, pages, self._now_ms())
         except TooManySessions as error:
-            await _close([pages])
+            await _close([*ended, pages])
             raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
-        if (old := self._sessions.end(before or "")) is not None:
-            ended.append(old.pages)
         await _close(ended)
         _LOGGER.info("user %s logged in from %s as %s", _shown(user), address, role)
         return browser_id

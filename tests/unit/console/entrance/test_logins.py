@@ -308,6 +308,19 @@ async def test_a_user_has_so_many_sessions_and_the_one_not_used_for_the_longest_
     assert [each.is_closed for each in cluster.opened] == [False, True, False, False, False]
 
 
+async def test_a_browser_that_logs_in_again_ends_its_own_session_and_no_other(
+    cluster: Cluster,
+) -> None:
+    browsers = [Browser(cluster.application) for _ in range(SESSIONS_OF_USER_MAX)]
+    forms = [await browser.get("/login") for browser in browsers]
+    fields = {"user": "alice", "password": "wonder"}
+    for browser, form in zip(browsers, forms, strict=True):
+        await browser.post("/login", {"token": form.token, **fields})
+    await browsers[-1].post("/login", {"token": forms[-1].token, **fields})
+    assert [(await browser.get("/")).status for browser in browsers] == [200] * len(browsers)
+    assert [each.is_closed for each in cluster.opened] == [False, False, False, True, False]
+
+
 async def test_only_so_many_are_asked_about_at_once(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
