@@ -67,12 +67,7 @@ def plan_create_token(
     owner = requester.text
     if request.owner_principal_name:
         owner = principal_text(request.owner_principal_type or "", request.owner_principal_name)
-    own = sum(token.owner == owner for token in image.delegation_tokens.values())
-    if own >= _TOKENS_PER_OWNER_MAX:
-        raise PolicyViolation(
-            f"{owner} has {_TOKENS_PER_OWNER_MAX} delegation tokens already; expire some of them, or let them end sooner (delegation.token.max.lifetime.ms)",
-            bound="delegation tokens",
-        )
+    room = _make_room(owner, image, now_ms)
     lifetime_ms = _limit_period_ms(request.max_lifetime_ms, settings.max_lifetime_ms)
     token_id = new_token_id(context.random)
     record = DelegationTokenRecord(
@@ -96,10 +91,30 @@ def plan_create_token(
         token_id=token_id,
         hmac=token_hmac(secret_key, token_id),
     )
-    return ControllerResult((record,), response)
+    return ControllerResult((*room, record), response)
 
 
 CREATE_DELEGATION_TOKEN: Final = ControllerApi(ApiKey.CREATE_DELEGATION_TOKEN, plan_create_token)
+
+
+def _make_room(
+    owner: str, image: MetadataImage, now_ms: int
+) -> tuple[RemoveDelegationTokenRecord, ...]:
+    """Returns what must go before an owner has another token: those of its own that have expired,
+    where it has too many for the next sweep to be waited for.
+
+    Raises PolicyViolation.
+    """
+    own = [token for token in image.delegation_tokens.values() if token.owner == owner]
+    if len(own) < _TOKENS_PER_OWNER_MAX:
+        return ()
+    expired = [token for token in own if _is_expired(token, now_ms)]
+    if not expired:
+        raise PolicyViolation(
+            f"{owner} has {_TOKENS_PER_OWNER_MAX} delegation tokens already; expire some of them, or let them end sooner (delegation.token.max.lifetime.ms)",
+            bound="delegation tokens",
+        )
+    return tuple(RemoveDelegationTokenRecord(token_id=token.token_id) for token in expired)
 
 
 def new_token_id(random: Random) -> str:

@@ -163,6 +163,21 @@ def test_nobody_has_more_tokens_than_a_thousand(
     create(world)
 
 
+def test_tokens_that_have_expired_make_room_for_another(
+    world: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are swept once an hour, and whoever makes one a minute would be refused until then."""
+    monkeypatch.setattr(delegation_tokens, "_TOKENS_PER_OWNER_MAX", 2)
+    create(world, max_lifetime_ms=10)
+    kept = create(world)
+    others = create(world, BOB, max_lifetime_ms=10)
+    world.now_ms = 11
+    created = create(world)
+    assert set(world.image.delegation_tokens) == {kept.token_id, others.token_id, created.token_id}
+    with pytest.raises(PolicyViolation, match="User:alice has 2 delegation tokens already"):
+        create(world)
+
+
 class Scripted:
     """Random bytes of which the first text begins with a hyphen."""
 
