@@ -32,6 +32,9 @@ class LogInMemory:
     def seek(self, partition: TopicPartition, offset: int) -> None:
         self._at[partition] = offset
 
+    def paused(self) -> set[TopicPartition]:
+        return set()
+
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         assert set(partitions) == set(self._ends)
 

@@ -86,7 +86,8 @@ class ConsumeLoop:
                 raise
 
     def _run(self, interruption: Interruption) -> None:
-        self._look_at_positions()
+        if self.stop is not None:  # `seek` has those paused of which nothing is to be read
+            self._reached |= self.consumer.paused() & self.stop.keys()
         heard_ms = self.now_ms()
         while interruption.signal is None and not self._is_done():
             records = self.consumer.poll(max_records=self._room(), timeout_ms=_POLL_MS)

@@ -64,7 +64,10 @@ class AssignedPositions(Generic[Key, Value]):
         state = self._subscription.state(partition)
         self._undelivered.give_back((partition,))
         state.seek(target.offset, target.leader_epoch)
-        self._fetcher.wake()
+        if (
+            not state.paused
+        ):  # else `resume` does: who moves thousands of partitions has each planned for once
+            self._fetcher.wake()
 
     def seek_to(
         self, partitions: Collection[TopicPartition], reset: AutoOffsetResetStrategy
@@ -85,7 +88,8 @@ class AssignedPositions(Generic[Key, Value]):
     async def wait_for(self, partition: TopicPartition, deadline_ms: int) -> int:
         """Returns the position. Raises RequestTimedOut, and the error that keeps it from being known."""
         state = self._subscription.state(partition)
-        self._fetcher.wake()
+        if state.position is None:
+            self._fetcher.wake()
         while state.position is None:
             if state.error is not None:
                 error, state.error = state.error, None
