@@ -175,7 +175,10 @@ def test_leaders_move_away_from_a_directory_that_fails_and_the_broker_lives_on(
     assert all(node in found[n].isr for n in range(PARTITIONS) if n not in on_second)
     write(cluster, "t", PARTITIONS)
     create(admin, "u", 3)
-    assert {place(admin, "u", n, node) for n in range(3)} == {place(admin, "t", next(n for n in range(PARTITIONS) if n not in on_second), node)}  # fmt: skip
+    left = place(admin, "t", next(n for n in range(PARTITIONS) if n not in on_second), node)
+    # Who creates a topic does not wait for its followers.
+    wait_until(lambda: None not in {place(admin, "u", n, node) for n in range(3)})
+    assert {place(admin, "u", n, node) for n in range(3)} == {left}
 
 
 @pytest.mark.parametrize("of_leader", [True, False], ids=["leader", "follower"])
