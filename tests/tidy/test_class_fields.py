@@ -71,7 +71,7 @@ ONE_OWNER = {
     "MetadataRefresh": 14,
     "MetadataState": 15,
     "Pump": 15,
-    "RecordSpout": 15,
+    "RecordSpout": 16,
     "ReplicaFetcher": 20,
     "ShareMembership": 15,
     "ShareNode": 13,

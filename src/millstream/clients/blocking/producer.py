@@ -199,7 +199,7 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
         self._loop.call_soon(partial(self._wake_on_loop, topic))
 
     def _wake_on_loop(self, topic: str) -> None:
-        """Wakes the sender unless the producer has ended since: then the record has failed, and nobody is to be told."""
+        """Wakes the sender unless the producer has ended since: then the record has failed, nobody is to be told."""
         if not self._client._scope.has_ended:
             self._client._appender.wake_sender(topic)
 

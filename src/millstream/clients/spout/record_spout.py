@@ -69,8 +69,8 @@ class RecordSpout(ABC):
         self._failure: Exception | None = None
         self._is_open = False
         self._is_stopped = False
-        self._is_closing = False
-        self._closed = asyncio.Event()
+        self._closed: asyncio.Event | None = None
+        """None before `close` is called."""
         self._yields = False
 
     @abstractmethod
@@ -165,10 +165,10 @@ class RecordSpout(ABC):
 
         Idempotent.
         """
-        if self._is_closing:
+        if self._closed is not None:
             await self._closed.wait()
             return
-        self._is_closing = True
+        self._closed = asyncio.Event()
         self.stop()
         try:
             await self._scope.close()

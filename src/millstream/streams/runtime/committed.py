@@ -5,9 +5,9 @@ Streams' metadata: the largest timestamp of the partition, and numbers by name. 
 and the ids of the changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
 (offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. What is
 done behind an offset that is not (ADR 0021) is part of the text. The name of the task that has committed an offset, the
-version of its topology, the origin time that it has reached, the id of the input topic, and how many of its records were dropped
-stand there in the same way. Kafka Streams' own instances carry such names along when they commit later offsets, so the text says for which
-offsets it holds: at others, what the operators remember is not believed.
+version of its topology, the origin time that it has reached, the id of the input topic, and how many of its records
+were dropped stand there in the same way. Kafka Streams' own instances carry such names along when they commit later
+offsets, so the text says for which offsets it holds: at others, what the operators remember is not believed.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def test_threads_that_make_the_first_clients_at_a_time_share_one_loop(
     class SlowLoopThread:
         def __init__(self) -> None:
             is_starting.set()
-            may_start.wait(0.1)
+            may_start.wait(0.1)  # in vain, where one thread has the lock
 
     monkeypatch.setattr(loop_thread, "LoopThread", SlowLoopThread)
     shared = loop_thread._Shared()

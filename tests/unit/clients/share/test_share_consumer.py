@@ -29,7 +29,7 @@ async def test_who_closes_second_waits_until_the_first_has_told_the_brokers(
     closes = [asyncio.create_task(consumer.close()) for _ in range(2)]
     with pytest.raises(ClientClosed):
         await calling
-    done, _ = await asyncio.wait(closes, timeout=0.01)
+    done, _ = await asyncio.wait(closes, timeout=0.01)  # it must not end by then
     assert not done
     may_leave.set()
     await asyncio.gather(*closes)

@@ -16,7 +16,7 @@ async def test_who_closes_second_waits_until_the_first_has_committed(
     may_commit = asyncio.Event()
     monkeypatch.setattr(spout, "_close_consumer", may_commit.wait)
     closes = [asyncio.create_task(spout.close()) for _ in range(2)]
-    done, _ = await asyncio.wait(closes, timeout=0.01)
+    done, _ = await asyncio.wait(closes, timeout=0.01)  # it must not end by then
     assert not done
     may_commit.set()
     await asyncio.gather(*closes)

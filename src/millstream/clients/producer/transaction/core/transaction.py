@@ -142,7 +142,10 @@ class Transaction:
         return SharedTransaction(self.transactional_id, *self.identity, self.is_implicit)
 
     def begin_join(self, shared: SharedTransaction) -> bool:
-        """Leaves the transaction that it is in: what is not sent yet fails. Returns False where that is the one to join."""
+        """Leaves the transaction that it is in: what is not sent yet fails.
+
+        Returns False where that is the one to join.
+        """
         self._check_id(shared)
         is_new = self.state is ProducerTransactionState.UNINITIALIZED
         if not is_new and not self.is_joined:
