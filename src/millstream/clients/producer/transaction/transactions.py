@@ -37,6 +37,7 @@ from millstream.errors import (
     KafkaError,
     MillstreamError,
     ProducerFenced,
+    RequestTimedOut,
     RetriableError,
     TransactionalIdAuthorizationFailed,
 )
@@ -126,23 +127,17 @@ class Transactions:
             self._transaction.raise_failure()
             await self._end(committed=True, deadline_ms=deadline_ms)
 
-    async def abort(self, limit_ms: int | None = None) -> None:
+    async def abort(self) -> None:
         async with self._one_at_a_time:
-            with self._records.lock:
-                self._transaction.begin_abort()
-            deadline_ms = self._deadline_ms(limit_ms)
-            await self._settle(deadline_ms)
-            await self._end(committed=False, deadline_ms=deadline_ms)
+            await self._abort(self._deadline_ms())
 
     async def abort_after(self, error: BaseException) -> None:
         """Abort, if that is still possible, because of an error that is about to be raised.
 
         An epoch that brokers find too old is a failure like others until the coordinator tells that it is fencing.
         """
-        if not self._transaction.may_abort:
-            return
         try:
-            await self.abort()
+            await self._maybe_abort()
         except MillstreamError as failure:
             if isinstance(failure, ProducerFenced) and isinstance(error, TransactionFailed):
                 raise
@@ -150,18 +145,39 @@ class Transactions:
 
     async def leave(self, timeout_ms: int | None) -> None:
         """Ends an open transaction as the producer closes, so that no reader has to wait for its time limit."""
-        if not self._transaction.may_abort:
-            return
+        limit_ms = min(_LEAVE_MS, self._config.max_block_ms) if timeout_ms == 0 else timeout_ms
         try:
-            await self.abort(
-                min(_LEAVE_MS, self._config.max_block_ms) if timeout_ms == 0 else timeout_ms
-            )
+            await self._maybe_abort(limit_ms)
         except MillstreamError as error:
             _LOGGER.warning(
                 "the open transaction of %r is left to its time limit (transaction_timeout_ms): %s",
                 self._transaction.transactional_id,
                 error,
             )
+
+    async def _maybe_abort(self, limit_ms: int | None = None) -> None:
+        """Aborts what is still open once the call under way, which may end it, has come to its end."""
+        if not self._transaction.may_abort:
+            return
+        deadline_ms = self._deadline_ms(limit_ms)
+        try:
+            async with asyncio.timeout((deadline_ms - self._cluster.now_ms()) / 1000):
+                await self._one_at_a_time.acquire()
+        except TimeoutError:
+            raise RequestTimedOut(
+                "another call of the transaction has not come to its end"
+            ) from None
+        try:
+            if self._transaction.may_abort:
+                await self._abort(deadline_ms)
+        finally:
+            self._one_at_a_time.release()
+
+    async def _abort(self, deadline_ms: int) -> None:
+        with self._records.lock:
+            self._transaction.begin_abort()
+        await self._settle(deadline_ms)
+        await self._end(committed=False, deadline_ms=deadline_ms)
 
     async def send_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata

@@ -1,0 +1,81 @@
+"""Calls of a transaction that come at a time: one waits for the other, and looks again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.config import ProducerConfig
+from millstream.clients.producer.transaction import transactions as calls
+from millstream.clients.producer.transaction.core.transaction import (
+    ProducerTransactionState,
+    Transaction,
+)
+from millstream.clients.producer.transaction.transactions import Records, Transactions
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+from tests.patience import LONG_ENOUGH_S
+
+
+class World:
+    """An open transaction with a record, and a coordinator that ends it when it may."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.transaction = Transaction("id")
+        self.transaction.restart()
+        self.transaction.complete_initialization((7, 0))
+        self.transaction.begin(is_implicit=True)
+        self.transaction.admit(TopicPartition("t", 0))
+        self.may_end = asyncio.Event()
+        self.ends: list[bool] = []
+
+        async def settle_all(_deadline_ms: int) -> None: ...
+
+        async def end(_deadline_ms: int, *, committed: bool) -> tuple[int, int]:
+            self.ends.append(committed)
+            await self.may_end.wait()
+            return 7, 1
+
+        records = SimpleNamespace(lock=threading.Lock(), settle_all=settle_all, wake=lambda: None)
+        self.calls = Transactions(
+            ProducerConfig(bootstrap_servers="h:1"),
+            cast("Cluster", SimpleNamespace(now_ms=lambda: 0)),
+            self.transaction,
+            cast("Records", records),
+            TaskScope("producer"),
+        )
+        monkeypatch.setattr(self.calls._coordinators, "end", end)
+
+
+async def test_who_closes_while_a_commit_is_under_way_aborts_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(monkeypatch)
+    committing = asyncio.create_task(world.calls.commit())
+    await asyncio.sleep(0)
+    leaving = asyncio.create_task(world.calls.leave(None))
+    await asyncio.sleep(0)
+    world.may_end.set()
+    await asyncio.gather(committing, leaving)
+    assert world.ends == [True]
+    assert world.transaction.state is ProducerTransactionState.READY
+    assert not caplog.records
+
+
+async def test_a_close_that_does_not_wait_does_not_wait_for_a_commit_either(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(calls, "_LEAVE_MS", 1)
+    world = World(monkeypatch)
+    committing = asyncio.create_task(world.calls.commit())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        await world.calls.leave(0)
+    assert "another call of the transaction has not come to its end" in caplog.text
+    committing.cancel()
+    await asyncio.wait([committing])
