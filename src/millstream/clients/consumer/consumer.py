@@ -213,8 +213,10 @@ class Consumer(Generic[Key, Value]):
         """Leaves the group, and forgets assignment and positions."""
         self._check()
         with self._guard.call():
-            await self._group_subscription.unsubscribe()
-            self._collector.undelivered.drop_given_up()
+            try:
+                await self._group_subscription.unsubscribe()
+            finally:
+                self._collector.undelivered.drop_given_up()  # cancelled half way, too
 
     def assignment(self) -> set[TopicPartition]:
         """Returns the partitions that are read now: those of `assign`, or those that the group had

@@ -43,7 +43,7 @@ class GroupSubscription:
         self._before_giving_up = before_giving_up
         self._member: Member | None = None
         self._leaving: Member | None = None
-        """Of an unsubscribe() that has not come to its end, and never does where it is cancelled."""
+        """Of an unsubscribe() that has not come to its end; where it is cancelled the next one, or close(), goes on."""
         self._unsubscribe_task: asyncio.Task[None] | None = None
 
     def assign(self, wanted: Sequence[TopicPartition]) -> None:
@@ -162,10 +162,16 @@ class GroupSubscription:
         self._member.on_subscription_updated(listener)
 
     async def _unsubscribe(self) -> None:
+        if self._leaving is not None:  # by a call that was cancelled
+            await self._leaving.leave()
+            self._leaving = None
         if self._member is not None:
             await self._before_giving_up()
             self._leaving, self._member = self._member, None
-            await self._leaving.leave()
+            try:
+                await self._leaving.leave()
+            finally:
+                self._forget()  # cancelled half way too: nothing is read that nobody has a right to
             self._leaving = None
         self._forget()
 

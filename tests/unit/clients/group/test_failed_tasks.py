@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,7 +56,8 @@ async def test_an_unsubscribe_that_a_failed_task_has_cancelled_does_not_cancel_t
         async def leave(self) -> None:
             await forever()
 
-    parts: Any = (None, None, SubscriptionState(), None, scope)
+    cluster = SimpleNamespace(metadata=SimpleNamespace(use_all_topics=lambda _: None))
+    parts: Any = (None, cluster, SubscriptionState(), None, scope)
     subscription = GroupSubscription(*parts, before_giving_up=commit_nothing)
     member: Any = Member()
     subscription._member = member

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.group_subscription import GroupSubscription
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.group.heartbeats import Heartbeats
 from millstream.clients.group.owned_partitions import commit_nothing
 from millstream.errors import CoordinatorNotAvailable
+from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 
 
@@ -75,25 +78,53 @@ async def test_what_an_unsubscribe_began_is_said_again_by_close() -> None:
     assert coordinator.heard == ["bye", "bye"], "it was answered"
 
 
+class Subscriber:
+    """A subscription whose unsubscribe() was cancelled while the coordinator was told."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        heartbeats = heartbeats_of(coordinator)
+
+        class Member:
+            async def leave(self) -> None:
+                await heartbeats.say_goodbye("bye")
+
+        self.state = SubscriptionState()
+        self.state.subscribe(["t"])
+        self.state.set_partitions([TopicPartition("t", 0)])
+        cluster = SimpleNamespace(metadata=SimpleNamespace(use_all_topics=lambda _: None))
+        parts: Any = (None, cluster, self.state, None, TaskScope("test"))
+        self.subscription = GroupSubscription(*parts, before_giving_up=commit_nothing)
+        self.subscription._member = cast("Any", Member())
+        self._coordinator = coordinator
+
+    async def cancel_unsubscribe(self) -> None:
+        unsubscribing = asyncio.ensure_future(self.subscription.unsubscribe())
+        await self._coordinator.asked.wait()
+        unsubscribing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await unsubscribing
+        self._coordinator.answers.set()
+
+
 async def test_close_leaves_the_group_that_a_cancelled_unsubscribe_was_leaving() -> None:
     coordinator = Coordinator()
-    heartbeats = heartbeats_of(coordinator)
-
-    class Member:
-        async def leave(self) -> None:
-            await heartbeats.say_goodbye("bye")
-
-    parts: Any = (None, None, SubscriptionState(), None, TaskScope("test"))
-    subscription = GroupSubscription(*parts, before_giving_up=commit_nothing)
-    subscription._member = cast("Any", Member())
-    unsubscribing = asyncio.ensure_future(subscription.unsubscribe())
-    await coordinator.asked.wait()
-    unsubscribing.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await unsubscribing
-    coordinator.answers.set()
-    await subscription.leave()
+    subscriber = Subscriber(coordinator)
+    await subscriber.cancel_unsubscribe()
+    await subscriber.subscription.leave()
     assert coordinator.heard == ["bye", "bye"]
+
+
+async def test_a_cancelled_unsubscribe_leaves_nothing_to_read_and_is_made_again() -> None:
+    coordinator = Coordinator()
+    subscriber = Subscriber(coordinator)
+    await subscriber.cancel_unsubscribe()
+    assert not subscriber.state.partitions, "of a group that it is no member of"
+    with pytest.raises(IllegalState, match="nothing to read"):
+        await subscriber.subscription.poll(0)
+    await subscriber.subscription.unsubscribe()
+    assert coordinator.heard == ["bye", "bye"]
+    await subscriber.subscription.leave()
+    assert coordinator.heard == ["bye", "bye"], "it has left"
 
 
 async def test_what_a_member_began_that_nobody_polled_is_said_again_when_it_ends() -> None:
