@@ -33,6 +33,7 @@ from millstream.console.security_headers import SecurityHeaders
 from millstream.console.views.paging import Selection
 from millstream.console.views.problem import Problem, problem_of, problem_of_status
 from millstream.errors import MillstreamError, SaslAuthenticationFailed
+from millstream.net.client.tasks import ClientClosed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -149,9 +150,12 @@ def _endpoint(
             return _turned_away(request, entrance)
         try:
             view = await page.load(visitor.pages, request.query_params)
-        except SaslAuthenticationFailed:
-            if not await entrance.forget(request):
+        except (SaslAuthenticationFailed, ClientClosed) as error:
+            if isinstance(error, SaslAuthenticationFailed):
+                await entrance.forget(request)
+            if entrance.visitor(request) is not None:
                 raise
+            # The session has ended, perhaps by another page of the same browser, which closed its clients under this one.
             return _turned_away(request, entrance)
         if _wants_json(request):
             return Response(render_json(view), media_type=_JSON)

@@ -33,6 +33,7 @@ from millstream.errors import (
     SaslAuthenticationFailed,
     UnknownServerError,
 )
+from millstream.net.client.tasks import ClientClosed
 from millstream.quoting import shortened
 
 _LOGGER = logging.getLogger("millstream.console")
@@ -45,9 +46,11 @@ _IN_DOUBT: Final = (
     BrokerNotAvailable,
     UnknownServerError,
     MalformedMessage,
+    ClientClosed,
 )
 """After these the cluster may have done it: what was sent is done even if the answer is lost. Once a connection is lost
-the next may be refused, so that BrokerNotAvailable is among them."""
+the next may be refused, so that BrokerNotAvailable is among them. And a session may end, with its clients, under a
+form that was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ def _endpoint(form: _Form, entrance: Entrance) -> Callable[[Request], Awaitable[
         try:
             await _perform(form, visitor.pages.changes, fields, user, what)
         except SaslAuthenticationFailed:
-            if not await entrance.forget(request):
+            await entrance.forget(request)
+            if entrance.visitor(request) is not None:
                 raise
             return entrance.turned_away(request)
         return RedirectResponse(form.onward(fields), HTTPStatus.SEE_OTHER)

@@ -95,8 +95,10 @@ class ClusterReader:
         return ClusterChanges(self._admin, self._limit_ms)
 
     async def close(self) -> None:
-        await self._reader.close()
-        await self._admin.close()
+        try:
+            await self._reader.close()
+        finally:
+            await self._admin.close()
 
     async def overview(self) -> OverviewView:
         async with self._page_deadline():

@@ -28,8 +28,8 @@ class Entrance(Protocol):
     def turned_away(self, request: Request) -> Response:
         """Returns what somebody is told who must log in."""
 
-    async def forget(self, request: Request) -> bool:
-        """Ends the login of who asks, since the cluster refuses it. False where there is none to end."""
+    async def forget(self, request: Request) -> None:
+        """Ends the login of who asks, since the cluster refuses it, if there is one to end."""
 
     def routes(self, renderer: Renderer) -> list[Route]:
         """Returns the pages of the entrance itself."""
@@ -57,8 +57,7 @@ class Everybody:
     def turned_away(self, _request: Request) -> Response:
         raise HTTPException(HTTPStatus.UNAUTHORIZED)
 
-    async def forget(self, _request: Request) -> bool:
-        return False
+    async def forget(self, _request: Request) -> None: ...
 
     def routes(self, _renderer: Renderer) -> list[Route]:
         return []

@@ -116,18 +116,17 @@ class Logins:
         onward = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(page_url(LOGIN, next=onward), HTTPStatus.SEE_OTHER)
 
-    async def forget(self, request: Request) -> bool:
-        """Ends the session of who asks: the cluster takes its login no more. False where there is none."""
+    async def forget(self, request: Request) -> None:
+        """Ends the session of who asks: the cluster takes its login no more."""
         session = self._sessions.end(self._id_in(request, self._cookie) or "")
         if session is None:
-            return False
+            return
         _LOGGER.info(
             "user %s from %s is logged in no more: the cluster refuses it",
             _shown(session.user),
             address_of(request),
         )
         await _close([session.pages])
-        return True
 
     def log_refusal(self, request: Request, why: str) -> None:
         visitor = self.visitor(request)

@@ -17,6 +17,7 @@ from millstream.errors import (
     TopicAlreadyExists,
     UnknownServerError,
 )
+from millstream.net.client.tasks import ClientClosed
 from tests.unit.console.entrance.browser import Browser
 from tests.unit.console.entrance.cluster import Cluster
 from tests.unit.console.entrance.test_logins import log_in
@@ -149,6 +150,7 @@ async def create(cluster: Cluster) -> int:
         (BrokerNotAvailable(), 503),
         (UnknownServerError(), 502),
         (MalformedMessage("cut"), 502),
+        (ClientClosed("admin is closed"), 502),
     ],
 )
 async def test_what_may_have_been_done_is_not_said_to_be_undone(

@@ -21,7 +21,9 @@ from millstream.errors import (
     MillstreamError,
     NetworkException,
     RequestTimedOut,
+    SaslAuthenticationFailed,
 )
+from millstream.net.client.tasks import ClientClosed
 from tests.unit.console.entrance.browser import Answer, Browser
 from tests.unit.console.entrance.cluster import Cluster, PagesOf
 
@@ -293,6 +295,29 @@ async def test_a_user_whose_password_was_changed_is_out_with_the_next_page(
     assert cluster.opened[0].is_closed
     cluster.removed.clear()
     assert (await browser.get("/")).status == 303
+
+
+@pytest.mark.parametrize("error", [SaslAuthenticationFailed("refused"), ClientClosed("closed")])
+async def test_a_page_whose_session_ends_meanwhile_leads_to_the_form(
+    cluster: Cluster, browser: Browser, monkeypatch: pytest.MonkeyPatch, error: MillstreamError
+) -> None:
+    await log_in(browser)
+    is_asked, may_answer = asyncio.Event(), asyncio.Event()
+
+    async def overview(_: object) -> None:
+        is_asked.set()
+        await may_answer.wait()
+        raise error
+
+    monkeypatch.setattr(PagesOf, "overview", overview)
+    loading = asyncio.create_task(browser.get("/"))
+    await is_asked.wait()
+    token = (await browser.get("/topics")).token
+    other = Browser(cluster.application, dict(browser.cookies))
+    assert (await other.post("/logout", {"token": token})).status == 303
+    may_answer.set()
+    answer = await loading
+    assert (answer.status, answer.header("location")) == (303, "/login?next=%2F")
 
 
 async def test_a_user_has_so_many_sessions_and_the_one_not_used_for_the_longest_time_ends(
