@@ -51,7 +51,8 @@ class LoopThread:
         except BaseException as error:
             if self._has_ended and isinstance(error, CancelledError):
                 raise _interpreter_exits() from None
-            future.cancel()
+            if future.cancel():
+                self._wait_for_end(coroutine)
             raise
 
     def call(self, function: Callable[[], _Result]) -> _Result:
@@ -61,6 +62,16 @@ class LoopThread:
             return function()
 
         return self.run(on_loop())
+
+    def _wait_for_end(self, coroutine: Coroutine[object, object, object]) -> None:
+        """Waits for the end of what was cancelled: until then the client is in use, and refuses the next call."""
+
+        async def ended() -> None:
+            if tasks := [each for each in asyncio.all_tasks() if each.get_coro() is coroutine]:
+                await asyncio.wait(tasks)
+
+        with contextlib.suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(ended(), self._loop).result(_EXIT_SECONDS)
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the loop without waiting, from any thread."""

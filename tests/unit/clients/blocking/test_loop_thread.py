@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
@@ -41,3 +42,32 @@ def test_a_record_that_wakes_the_sender_of_a_closed_producer_fails_nothing(
     producer._wake_sender("t")  # by a thread that put its record into a batch before the close
     loop_thread.shared().call(lambda: None)
     assert not caplog.records
+
+
+def test_a_wait_that_is_interrupted_ends_when_the_call_has_ended() -> None:
+    ended: list[bool] = []
+
+    async def call() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(100):  # as a call that lets go of what it holds
+                await asyncio.sleep(0)
+            ended.append(True)
+
+    with pytest.raises(TimeoutError):
+        loop_thread.shared().run(call(), 0.001)
+    assert ended == [True]
+
+
+def test_a_wait_that_is_interrupted_before_the_call_begins_ends_at_once() -> None:
+    loop = loop_thread.shared()
+    may_go_on = threading.Event()
+    loop.call_soon(lambda: may_go_on.wait(LONG_ENOUGH_S))
+    threading.Timer(0.01, may_go_on.set).start()
+
+    async def call() -> None:
+        pytest.fail("it is cancelled before")
+
+    with pytest.raises(TimeoutError):
+        loop.run(call(), 0.0)
