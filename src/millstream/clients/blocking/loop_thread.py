@@ -66,12 +66,12 @@ class LoopThread:
     def _wait_for_end(self, coroutine: Coroutine[object, object, object]) -> None:
         """Waits for the end of what was cancelled: until then the client is in use, and refuses the next call."""
 
-        async def ended() -> None:
+        async def wait() -> None:
             if tasks := [each for each in asyncio.all_tasks() if each.get_coro() is coroutine]:
                 await asyncio.wait(tasks)
 
         with contextlib.suppress(TimeoutError):
-            asyncio.run_coroutine_threadsafe(ended(), self._loop).result(_EXIT_SECONDS)
+            asyncio.run_coroutine_threadsafe(wait(), self._loop).result(_EXIT_SECONDS)
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the loop without waiting, from any thread."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,8 +55,16 @@ async def test_an_unsubscribe_that_a_failed_task_has_cancelled_does_not_cancel_t
         async def leave(self) -> None:
             await forever()
 
-    cluster = SimpleNamespace(metadata=SimpleNamespace(use_all_topics=lambda _: None))
-    parts: Any = (None, cluster, SubscriptionState(), None, scope)
+    class Cluster:
+        """Its metadata too."""
+
+        def __init__(self) -> None:
+            self.metadata = self
+
+        def use_all_topics(self, wanted: bool) -> None:
+            assert not wanted
+
+    parts: Any = (None, Cluster(), SubscriptionState(), None, scope)
     subscription = GroupSubscription(*parts, before_giving_up=commit_nothing)
     member: Any = Member()
     subscription._member = member

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -25,6 +24,13 @@ class Coordinator:
         self.heard: list[str] = []
         self.asked, self.answers = asyncio.Event(), asyncio.Event()
         self.is_lost = False
+
+    @property
+    def metadata(self) -> Coordinator:
+        return self
+
+    def use_all_topics(self, wanted: bool) -> None:
+        assert not wanted
 
     async def coordinator(self, _group_id: str) -> int:
         if self.is_lost:
@@ -91,8 +97,7 @@ class Subscriber:
         self.state = SubscriptionState()
         self.state.subscribe(["t"])
         self.state.set_partitions([TopicPartition("t", 0)])
-        cluster = SimpleNamespace(metadata=SimpleNamespace(use_all_topics=lambda _: None))
-        parts: Any = (None, cluster, self.state, None, TaskScope("test"))
+        parts: Any = (None, coordinator, self.state, None, TaskScope("test"))
         self.subscription = GroupSubscription(*parts, before_giving_up=commit_nothing)
         self.subscription._member = cast("Any", Member())
         self._coordinator = coordinator

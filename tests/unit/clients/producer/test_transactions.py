@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -16,16 +15,17 @@ from millstream.clients.producer.transaction.core.transaction import (
     ProducerTransactionState,
     Transaction,
 )
-from millstream.clients.producer.transaction.transactions import Records, Transactions
+from millstream.clients.producer.transaction.transactions import Transactions
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from tests.patience import LONG_ENOUGH_S
 
 
 class World:
-    """An open transaction with a record, and a coordinator that ends it when it may."""
+    """An open transaction, its records, which are sent, and a coordinator that ends it when it may."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lock = threading.Lock()
         self.transaction = Transaction("id")
         self.transaction.restart()
         self.transaction.complete_initialization((7, 0))
@@ -34,22 +34,26 @@ class World:
         self.may_end = asyncio.Event()
         self.ends: list[bool] = []
 
-        async def settle_all(_deadline_ms: int) -> None: ...
-
         async def end(_deadline_ms: int, *, committed: bool) -> tuple[int, int]:
             self.ends.append(committed)
             await self.may_end.wait()
             return 7, 1
 
-        records = SimpleNamespace(lock=threading.Lock(), settle_all=settle_all, wake=lambda: None)
         self.calls = Transactions(
-            ProducerConfig(bootstrap_servers="h:1"),
-            cast("Cluster", SimpleNamespace(now_ms=lambda: 0)),
+            ProducerConfig(),
+            cast("Cluster", self),
             self.transaction,
-            cast("Records", records),
+            self,
             TaskScope("producer"),
         )
         monkeypatch.setattr(self.calls._coordinators, "end", end)
+
+    def now_ms(self) -> int:
+        return 0
+
+    async def settle_all(self, deadline_ms: int) -> None: ...
+
+    def wake(self) -> None: ...
 
 
 async def test_who_closes_while_a_commit_is_under_way_aborts_nothing(
