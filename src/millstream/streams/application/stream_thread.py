@@ -194,7 +194,15 @@ class StreamThread:
         if producer is not None:
             last_first.push_async_callback(producer.close, timeout_ms=0)
         sources = SourceTopics(application.topology, application.config.application_id)
-        member = new_member(application, self.name, sources, admin, self._copies)
+        told_versions: set[str] = set()
+        member = new_member(
+            application,
+            self.name,
+            sources,
+            admin,
+            copies=self._copies,
+            other_versions=told_versions,
+        )
         last_first.push_async_callback(member.leave)
         environment = TaskEnvironment(
             TaskClients(reader, admin, partial(supplier.producer, ids.producer), member, producer),
@@ -203,6 +211,7 @@ class StreamThread:
             application.observe,
             copier,
             application.restore_listener,
+            told_versions=told_versions,
             cache_room=self._cache_room,
             upstreams=application.upstreams,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -32,9 +32,11 @@ def new_member(
     thread_name: str,
     sources: SourceTopics,
     admin: Admin,
+    *,
     copies: Copies,
+    other_versions: Collection[str],
 ) -> StreamsMember | ClassicStreamsMember:
-    """Returns a member that has not joined yet."""
+    """Returns a member that has not joined yet. `other_versions`: as a ClassicStreamsMember has them."""
     config = application.config
     client_id = ThreadClientIds(thread_name).member
     settings = application.supplier.settings_of_member(client_id) | PATIENT
@@ -57,7 +59,8 @@ def new_member(
     )
     leader = TaskLeader(application.topology, sources, config, admin, application.clock)
     stores = StoresOnDisk(application.topology, config, Path(application.state_directory))
-    return ClassicStreamsMember(policy, parsed, leader, partial(_stored, stores, copies))
+    stored = partial(_stored, stores, copies)
+    return ClassicStreamsMember(policy, parsed, leader, stored, other_versions)
 
 
 async def _stored(stores: StoresOnDisk, copies: Copies) -> Mapping[StreamsTaskId, int]:

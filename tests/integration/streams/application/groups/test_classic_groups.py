@@ -133,6 +133,40 @@ async def test_a_static_member_comes_back_to_its_tasks_and_nobody_else_moves_any
         await instances.until_counted(WORDS)
 
 
+async def test_a_static_member_comes_back_with_more_topics_and_with_fewer(
+    instances: Instances, tmp_path: Path
+) -> None:
+    """The group gives it what it had, without a rebalance: a topic more would be read by nobody, in silence."""
+
+    def reading(*topics: str) -> KafkaStreams:
+        builder = StreamsBuilder()
+        for topic in topics:
+            builder.stream(topic, key=string(), value=long()).to(instances.sink, value=long())
+        return instances.new(
+            builder.build(),
+            group_protocol="classic",
+            clients=QUICK | {"session_timeout_ms": 45_000},
+            group_instance_id="one",
+            state_dir=str(tmp_path / "one"),
+        )
+
+    async def put(topic: str) -> None:
+        async with Producer(bootstrap_servers=instances.servers) as producer:
+            await producer.send(topic, bytes(8), key=topic.encode(), timestamp_ms=0)
+
+    one, two = (f"{instances.application}-{name}" for name in ("one", "two"))
+    await instances.create(one, two, partitions=1)
+    async with reading(one):
+        await put(one)
+        await instances.until_written(1)
+    async with reading(one, two):
+        await put(two)
+        await instances.until_written(2)
+    async with reading(two):
+        await put(two)
+        await instances.until_written(3)
+
+
 async def test_an_instance_that_comes_back_has_its_stores_again_and_restores_what_they_lack(
     instances: Instances, tmp_path: Path
 ) -> None:

@@ -156,6 +156,46 @@ def test_no_two_subscriptions_are_equal() -> None:
     assert said(member)[0] != said(member)[0]
 
 
+STATIC = replace(POLICY, group_instance_id="one-1")
+"""A static member that comes back is given what it had, without a rebalance."""
+FORMER = StreamsTaskId(1, 0)
+"""A task of a topology with one sub-topology more."""
+
+
+def test_a_static_member_does_not_take_over_tasks_of_the_topology_that_it_had() -> None:
+    member = ClassicStreamsMembership(STATIC)
+    told = AssignmentInfo((ZERO, FORMER))
+    partitions = [WORDS[ZERO], TopicPartition("years", 0)]
+    assign(member, SyncGroupResponse(assignment=encode_assignment(partitions, told.encode())))
+    assert member.target is None
+    assert member.may_join
+    assert member.wants_to_join(wall_ms=0), "its subscription is another one"
+    assign(member, given(ZERO))
+    assert member.target == active(ZERO)
+
+
+def test_a_static_member_has_the_group_share_out_anew_once_for_its_new_topology() -> None:
+    """Or what the topology has more is nobody's: its subscription has changed without a rebalance."""
+    member = ClassicStreamsMembership(STATIC)
+    assign(member, given(ZERO))
+    member.acknowledge(active(ZERO))
+    assert not member.wants_to_join(wall_ms=0)
+    member.notice_other_versions()
+    assert member.wants_to_join(wall_ms=0)
+    assign(member, given(ZERO))
+    member.acknowledge(active(ZERO))
+    member.notice_other_versions()
+    assert not member.wants_to_join(wall_ms=0)
+
+
+def test_another_member_has_made_the_group_share_out_by_joining() -> None:
+    member = ClassicStreamsMembership(POLICY)
+    assign(member, given(ZERO))
+    member.acknowledge(active(ZERO))
+    member.notice_other_versions()
+    assert not member.wants_to_join(wall_ms=0)
+
+
 def test_who_gives_up_a_task_joins_again() -> None:
     member = ClassicStreamsMembership(POLICY)
     assign(member, given(ZERO, ONE))

@@ -60,7 +60,9 @@ def test_the_topics_of_a_task_are_in_the_order_of_its_sources() -> None:
     assert given.of_task(1, [REPARTITION]) == (REPARTITION,)
 
 
-@pytest.mark.parametrize(("sub_topology", "topic"), [(0, "other"), (0, REPARTITION), (1, "in-1")])
+@pytest.mark.parametrize(
+    ("sub_topology", "topic"), [(0, "other"), (0, REPARTITION), (1, "in-1"), (2, "in-1")]
+)
 def test_a_topic_that_no_source_of_the_task_reads_is_refused(sub_topology: int, topic: str) -> None:
     with pytest.raises(TopologyError, match=f"topic {topic} was assigned .* different topologies"):
         sources("in-.*").of_task(sub_topology, [topic])

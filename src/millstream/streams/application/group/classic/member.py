@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from millstream.clients import CommitFailed, OffsetAndMetadata
@@ -40,6 +40,7 @@ class ClassicStreamsMember:
     """Start it once, in the event loop that uses it; `leave` ends it. `membership` says what the leader wants.
 
     `stored` tells how far stores are of tasks that the member does not run: its copies, and others on its disk.
+    `other_versions` are those of the topology with which its tasks have run before, filled as they start.
     """
 
     def __init__(
@@ -48,10 +49,12 @@ class ClassicStreamsMember:
         config: ConsumerConfig,
         leader: TaskLeader,
         stored: Callable[[], Awaitable[Mapping[StreamsTaskId, int]]],
+        other_versions: Collection[str] = (),
     ) -> None:
         self._policy = policy
         self._leader = leader
         self._stored = stored
+        self._other_versions = other_versions
         self._scope = TaskScope("classic group member")
         self._cluster = Cluster(
             config, self._scope, system_environment(), allow_auto_create_topics=False
@@ -209,6 +212,8 @@ class ClassicStreamsMember:
     def _on_heartbeat(self, error: MillstreamError | None) -> None:
         if error is not None:
             self._error = self._error or _explained(error)
+        if self._other_versions:
+            self.membership.notice_other_versions()
         self._wanted.set()
         self._notice_topics()
 

@@ -94,6 +94,10 @@ class ClassicStreamsMembership:
         self._next_rebalance_ms = NO_REBALANCE
         self._version = VERSION_MAX
         self._joins = 0
+        self._may_be_former = policy.group_instance_id is not None
+        """Whether the tasks may be those of another topology: a static member that comes back is
+        given what it had, without a rebalance.
+        """
 
     @property
     def heartbeat_interval_ms(self) -> int:
@@ -122,6 +126,14 @@ class ClassicStreamsMembership:
         if self._next_rebalance_ms == NO_REBALANCE:
             return None
         return max(0, self._next_rebalance_ms - wall_ms)
+
+    def notice_other_versions(self) -> None:
+        """Has the group share out anew, once: the tasks of a static member have run with another topology before, which
+        may have had fewer topics or tasks than this one. Kafka Streams goes on with what it had.
+        """
+        if self._may_be_former:
+            self._may_be_former = False
+            self.classic.want_rejoin("the static member came back with another topology")
 
     def notice_topics(self, existing: Iterable[str]) -> None:
         """Has the group rebalance once other topics match than the member has told.
@@ -186,7 +198,11 @@ class ClassicStreamsMembership:
             self._next_rebalance_ms = _AT_ONCE
         self._learn_hosts(info)
         was_told = self.target is not None
-        self.target = _assigned(info, partitions)
+        target = _assigned(info, partitions)
+        if self._may_be_former and not self._is_of_topology(target):
+            self.notice_other_versions()
+            return
+        self.target = target
         self.is_reconciled = was_told and self.target == self._owned
 
     def acknowledge(self, owned: TaskAssignment) -> None:
@@ -201,6 +217,15 @@ class ClassicStreamsMembership:
         """Begins anew, with nothing. To be called once all tasks have been given up."""
         self.target, self._owned, self.is_reconciled = None, NO_TASKS, False
         self.classic.assignment_lost = False
+
+    def _is_of_topology(self, target: TaskAssignment) -> bool:
+        """Whether sources of the topology read all that the tasks were given."""
+        try:
+            for task, topics in target.topics.items():
+                self.policy.sources.of_task(task.sub_topology, topics)
+        except TopologyError:
+            return False
+        return True
 
     def _has_changed_version(self, info: AssignmentInfo) -> bool:
         """Takes over the latest version that all members know.

@@ -58,8 +58,12 @@ class SourceTopics:
         """
         topics = frozenset(assigned)
         topology = self._topology.with_pattern_topics(self.matched(topics))
-        group = topology.sub_topologies[sub_topology]
-        known = topology.source_topics(group, self._application_id)
+        groups = topology.sub_topologies
+        known = (
+            topology.source_topics(groups[sub_topology], self._application_id)
+            if sub_topology < len(groups)
+            else ()
+        )
         unread = sorted(topics.difference(known))
         if unread:
             raise TopologyError(
