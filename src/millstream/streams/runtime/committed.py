@@ -97,7 +97,7 @@ class CommittedPosition:
                 topic: self._beside(topic, has_dropped=has_dropped, has_ids=has_ids)
                 for topic in topics
             }
-            longest = max(beside.values(), key=_length, default={})
+            longest = max(beside.values(), key=_length, default=own)
             pieces = self._pieces(_room_beside(own | longest))
             if len(pieces) <= len(topics):
                 break
