@@ -35,11 +35,11 @@ class BlockingClient(Generic[Client_co]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._loop.run(self._client.__aexit__(kind, error, traceback))
+        self._loop.close(self._client.__aexit__(kind, error, traceback))
 
     def close(self) -> None:
         """Closes the client, as at the end of a `with` block. Idempotent."""
-        self._loop.run(self._client.__aexit__(None, None, None))
+        self._loop.close(self._client.__aexit__(None, None, None))
 
 
 def waits(

@@ -133,7 +133,7 @@ class Consumer(BlockingClient[consumer.Consumer[Key, Value]], Generic[Key, Value
 
     def close(self, *, commit: bool = True, timeout_ms: int = consumer.CLOSE_MS) -> None:
         """See the asyncio Consumer."""
-        self._loop.run(self._client.close(commit=commit, timeout_ms=timeout_ms))
+        self._loop.close(self._client.close(commit=commit, timeout_ms=timeout_ms))
 
     unsubscribe = waits(consumer.Consumer.unsubscribe)
     client_instance_id = waits(consumer.Consumer.client_instance_id)

@@ -55,6 +55,14 @@ class LoopThread:
                 self._wait_for_end(coroutine)
             raise
 
+    def close(self, goodbye: Coroutine[object, object, object]) -> None:
+        """Waits for the end of a client. Does nothing where the exit of the interpreter has closed it already."""
+        try:
+            self.run(goodbye)
+        except ClientClosed:
+            if not self._has_ended:
+                raise
+
     def call(self, function: Callable[[], _Result]) -> _Result:
         """Returns the result of a plain function that must run on the loop."""
 

@@ -205,4 +205,4 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
 
     def close(self, timeout_ms: int | None = None) -> None:
         """Flush, fail what is left after `timeout_ms`, disconnect. Idempotent."""
-        self._loop.run(self._client.close(timeout_ms))
+        self._loop.close(self._client.close(timeout_ms))

@@ -8,6 +8,8 @@ import threading
 import pytest
 
 from millstream.clients.blocking import Producer, loop_thread
+from millstream.clients.blocking.loop_thread import LoopThread
+from millstream.net.client.tasks import ClientClosed
 from tests.patience import LONG_ENOUGH_S
 
 
@@ -32,6 +34,18 @@ def test_threads_that_make_the_first_clients_at_a_time_share_one_loop(
         thread.join(LONG_ENOUGH_S)
     assert len(set(map(id, found))) == 1
     assert len(found) == 2
+
+
+def test_a_client_that_the_exit_of_the_interpreter_has_closed_may_be_closed_again() -> None:
+    thread = LoopThread()
+    thread._stop()
+
+    async def goodbye() -> None: ...
+
+    with pytest.raises(ClientClosed, match="the interpreter exits"):
+        thread.run(goodbye())
+    thread.close(goodbye())
+    thread.close(goodbye())
 
 
 def test_a_record_that_wakes_the_sender_of_a_closed_producer_fails_nothing(
