@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from millstream.clients import Producer
 from millstream.clients.cluster.core.cluster_metadata import (
     ClusterMetadata,
     PartitionMetadata,
     TopicMetadata,
 )
+from millstream.clients.producer.delivery import PlacedRecord
 from millstream.clients.producer.sender import Alarm
-from millstream.errors import MillstreamError
 
 
 async def test_an_alarm_that_rang_before_is_not_waited_for() -> None:
@@ -47,20 +45,19 @@ async def test_who_is_cancelled_while_it_waits_leaves_no_timer() -> None:
     assert waiting.cancelled()
 
 
-async def test_no_record_gets_into_a_batch_once_a_close_has_failed_those_that_are_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_no_record_gets_into_a_batch_once_a_close_has_failed_those_that_are_left() -> None:
     """Threads of the blocking twin append while the loop closes: such a record would have no end."""
     producer: Producer = Producer(bootstrap_servers="127.0.0.1:1")
-    sender, appender = producer._sender, producer._appender
+    appender = producer._appender
     topic = TopicMetadata("t", partitions={0: PartitionMetadata(0, 1)})
     producer._cluster.metadata.cluster = ClusterMetadata(topics={"t": topic})
-    abandon, late = sender.abandon, []
+    placed: list[PlacedRecord | None] = []
 
-    def abandon_beside_a_thread(error: MillstreamError) -> None:
-        abandon(error)
-        late.append(appender.place("t", b"late", None, None, None, None, None))
+    def place_another(*_outcome: object) -> None:
+        placed.append(appender.place("t", b"v", None, None, None, None, place_another))
 
-    monkeypatch.setattr(sender, "abandon", abandon_beside_a_thread)
-    await producer.close()
-    assert late == [None]
+    place_another()
+    await producer.close(timeout_ms=0)
+    assert len(placed) > 1, "the first has failed"
+    assert placed[-1] is None
+    assert all(each.is_done for each in placed if each is not None)
