@@ -108,6 +108,8 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
 )
 
 
+_ARGUMENT_CHARACTERS_MAX: Final = 131_072
+"""MAX_ARG_STRLEN of Linux."""
 _LAST: Final = "millstream.last_argument"
 """Of a line that is being completed: options before the verb are the verb's, so click does not know
 what is to come behind them."""
@@ -119,8 +121,9 @@ class _Verbs(SuggestingGroup):
     def main(self, *args: Any, **extra: Any) -> Any:  # Any: click's own signature
         if VARIABLE in os.environ:
             import_module("millstream.cli.completion.shells")  # tells click of our bash
-        # What somebody types is not long: a number of thousands of digits is refused by who finds it too large.
-        sys.set_int_max_str_digits(0)
+        # A number of thousands of digits that somebody types is refused by who finds it too large. Those in records keep
+        # a limit: Python needs the square of their length.
+        sys.set_int_max_str_digits(_ARGUMENT_CHARACTERS_MAX)
         open_closed_streams()
         try:
             return super().main(*args, **extra)

@@ -225,8 +225,10 @@ class CompactionWorld:
         if plan is None:
             return
         start_offset = self.log.log_start_offset
-        if start_offset > self.log.first_segment_offset:
-            self.note_start()  # as `LogCleaner`
+        if start_offset > self.log.first_segment_offset:  # as `LogCleaner`
+            if self.log.cut_notes.names:
+                return
+            self.durable_start = start_offset
         compaction = Compaction(plan, map_bytes_max=map_bytes, now_ms=self.now.wall_ms)
         for step in compaction.steps():
             if step.finished is not None:

@@ -14,7 +14,6 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import final
 
 from millstream.broker.long_work import LongWork
@@ -68,17 +67,14 @@ class CleanerSettings:
     """Read at once, and written at once."""
 
 
-def checkpoint_start(directory: LogDirectory, log: PartitionLog) -> None:
-    """Writes where a log starts, unless its first segment says so. Raises KafkaStorageError.
+def _starts_within(log: PartitionLog) -> bool:
+    """Whether only a checkpoint can say where the log starts, since its first segment begins earlier.
 
     A cleaning drops tombstones of which it finds no older record from the start on. If the log began earlier again
-    after a crash, what they removed would be back. (Kafka's cleaner does not wait for it.)
+    after a crash, what they removed would be back: so the checkpoint is written first. (Kafka's cleaner does not wait
+    for it.)
     """
-    if log.log_start_offset > log.first_segment_offset:
-        if log.cut_notes.names:  # they take the start back, until all checkpoints are written
-            directory.checkpoint_recovery_points()
-        else:
-            directory.checkpoint_log_start_offsets()
+    return log.log_start_offset > log.first_segment_offset
 
 
 @final
@@ -169,6 +165,9 @@ class LogCleaner:
         async for _, partition in self._long_work.in_turns(hosted):
             log = partition.log
             passed_over = log in self._in_work or log in self._uncleanable
+            # What a checkpoint says of a log that was cut does not count until all are written, once a minute: its
+            # notes go then.
+            passed_over |= _starts_within(log) and bool(log.cut_notes.names)
             if passed_over or not log.config.is_compacted or log.health.failure:
                 continue
             try:
@@ -187,7 +186,8 @@ class LogCleaner:
         """False when the disk refused to take note of where the log starts."""
         directory = self._directory_of(log)
         try:
-            await self._pool.run(partial(checkpoint_start, directory, log))
+            if _starts_within(log):
+                await self._pool.run(directory.checkpoint_log_start_offsets)
         except KafkaStorageError as error:
             _LOGGER.error("%s is not compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
             return False

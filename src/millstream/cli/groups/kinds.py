@@ -82,9 +82,8 @@ def current_offsets(
     offsets = admin.list_consumer_group_offsets([group_id]).result(group_id)
     committed = {tp: offsets.result(tp) for tp in offsets}
     dropped: Mapping[TopicPartition, int] = {}
-    if any(
-        each.metadata for each in committed.values()
-    ):  # else no application's, whose modules take their time
+    # Else it is no application's, whose modules take their time.
+    if any(each.metadata for each in committed.values()):
         from millstream.streams.runtime.committed import dropped_of
 
         dropped = dropped_of(committed)

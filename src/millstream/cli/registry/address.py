@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ConfigError
@@ -71,15 +70,10 @@ class _TokenInFile:
     file: str
 
     def __call__(self) -> str:
-        try:
-            token = Path(self.file).read_text(encoding="ascii").strip()
-        except OSError as error:
-            raise ConfigError(
-                f"no token can be read from {self.file}: {error.strerror or error}"
-            ) from error
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{self.file} holds no token: it has bytes that none has") from error
-        if not token or not token.isprintable() or " " in token:
+        from millstream.net.client.token_file import token_text
+
+        token = token_text(self.file, ConfigError)
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise ConfigError(
                 f"{self.file} holds no token: one line of characters without spaces is wanted"
             )

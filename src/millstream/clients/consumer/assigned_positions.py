@@ -64,9 +64,8 @@ class AssignedPositions(Generic[Key, Value]):
         state = self._subscription.state(partition)
         self._undelivered.give_back((partition,))
         state.seek(target.offset, target.leader_epoch)
-        if (
-            not state.paused
-        ):  # else `resume` does: who moves thousands of partitions has each planned for once
+        # Else `resume` does: who moves thousands of partitions has each planned for once.
+        if not state.paused:
             self._fetcher.wake()
 
     def seek_to(

@@ -111,9 +111,8 @@ class GroupSubscription:
         if self._unsubscribe_task is not None:
             await asyncio.wait((self._unsubscribe_task,))
             task, self._unsubscribe_task = self._unsubscribe_task, None
-            if (
-                not task.cancelled()
-            ):  # as it is where another task has failed, of which the client tells
+            # It is where another task has failed, of which the client tells.
+            if not task.cancelled():
                 task.result()
 
     async def leave(self) -> None:

@@ -77,7 +77,7 @@ def load_log(
     check_log_files(directory, segments, saved, may_have_gaps=may_have_gaps)
     epochs = LeaderEpochs(file_system, directory)
     epochs_in_file = epochs.entries
-    recovery = _recover(segments, epochs, config, saved)
+    recovery = _recover(segments, epochs, saved, may_have_gaps=may_have_gaps)
     check_something_is_left(directory, segments.first.base_offset, recovery.end_offset, saved)
     discard_segments(segments, recovery.dropped)
     log_start_offset = max(saved.log_start_offset, segments.first.base_offset)
@@ -128,7 +128,7 @@ def _within(cleaner_checkpoint: int | None, end_offset: int) -> int | None:
 
 
 def _recover(
-    segments: Segments, epochs: LeaderEpochs, config: LogConfig, saved: SavedState
+    segments: Segments, epochs: LeaderEpochs, saved: SavedState, *, may_have_gaps: bool
 ) -> Recovery:
     active = segments.active
     if saved.was_clean:
@@ -144,7 +144,6 @@ def _recover(
     elif not saved.marks:
         # A roll writes the transaction index of the segment that ends there; the flush after it was perhaps not reached, and no mark tells.
         recovery_point = max(0, recovery_point - 1)
-    may_have_gaps = _may_have_gaps(config, saved)
     return recover_segments(segments, epochs, recovery_point, may_have_gaps=may_have_gaps)
 
 

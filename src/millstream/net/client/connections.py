@@ -132,9 +132,8 @@ class Connections:
             if wait_ms > 0:
                 await asyncio.sleep(wait_ms / 1000)
             connection = await self._dial(address, 1 if failed is None else failed.count + 1)
-            if (
-                self._scope.is_closed
-            ):  # the client ended while it was dialled: nobody else would close it
+            # The client may have ended while it was dialled: nobody else would close it.
+            if self._scope.is_closed:
                 await connection.close()
             self._scope.check()
             self._failures.pop(address, None)

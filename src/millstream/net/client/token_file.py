@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from millstream.errors import SaslAuthenticationFailed
+from millstream.errors import MillstreamError, SaslAuthenticationFailed
 from millstream.net.client.core.credentials import FileToken
 from millstream.security.sasl_oauthbearer import OAuthBearerToken, expiry_ms
 
@@ -21,20 +21,24 @@ _BYTES_MAX: Final = 1024 * 1024
 _TOKEN_FORM: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
 
 
+def token_text(path: str, refusal: type[MillstreamError]) -> str:
+    """Returns what a file says, without the space around it. Raises `refusal` where it cannot be read.
+
+    A device without an end is read no further than any token goes. Bytes that no token has are other characters.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(_BYTES_MAX).decode("ascii", errors="replace").strip()
+    except OSError as error:
+        raise refusal(f"no token can be read from {path}: {error.strerror or error}") from error
+
+
 def read_token(source: FileToken) -> OAuthBearerToken:
     """Reads the file as it is now: it may have changed since the last login.
 
     Raises SaslAuthenticationFailed where it holds no token that says when it expires.
     """
-    try:
-        with Path(source.path).open("rb") as file:
-            text = file.read(_BYTES_MAX).decode("ascii").strip()
-    except OSError as error:
-        raise SaslAuthenticationFailed(
-            f"no token can be read from {source.path}: {error.strerror or error}"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise SaslAuthenticationFailed(f"{source.path} {_NO_TOKEN}") from error
+    text = token_text(source.path, SaslAuthenticationFailed)
     if not _is_token(text):
         raise SaslAuthenticationFailed(f"{source.path} {_NO_TOKEN}")
     expires_at_ms = expiry_ms(text)

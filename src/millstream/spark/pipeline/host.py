@@ -229,17 +229,14 @@ class TaskHost:
 
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:
         application = self._applications.get(request.application_digest)
-        if (
-            application is None
-        ):  # it was closed since the request has named it: the next one brings it again
+        if application is None:  # closed since the request has named it: the next one brings it
             return _forgotten(run)
         spec = application.spec(run.sub_topology, run.topics)
         key = request.application_id, spec.task_name(run.partition)
         hosted = self._hosted_task(key)
         async with hosted.lock:
-            if (
-                request.application_digest not in self._applications
-            ):  # while the lock was waited for
+            # It may have been closed while the lock was waited for.
+            if request.application_digest not in self._applications:
                 return _forgotten(run)
             try:
                 digest = request.application_digest

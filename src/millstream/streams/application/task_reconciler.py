@@ -74,7 +74,7 @@ class TaskReconciler:
     observe: Callable[[RebalanceStep, str], None]
     taken: TaskAssignment | None = None
     """The tasks that the thread has; None before the first assignment."""
-    _hindrance: str | None = None
+    _told_reason: str | None = None
     """The reason why tasks could not be taken over in the last turn."""
 
     async def reconcile(self) -> bool:
@@ -111,11 +111,11 @@ class TaskReconciler:
         except Exception as error:
             if not is_retriable(error):
                 raise
-            if str(error) != self._hindrance:  # it is tried again in each turn
+            if str(error) != self._told_reason:  # it is tried again in each turn
                 _LOGGER.info("stream-thread [%s] takes over its tasks soon: %s", self.name, error)
-            self._hindrance = str(error)
+            self._told_reason = str(error)
             return False
-        self._hindrance = None
+        self._told_reason = None
         return is_taken
 
     async def _take_over(self, target: TaskAssignment) -> bool:

@@ -42,9 +42,8 @@ class RepartitionPurge:
             for partition, offset in committed.items()
             if partition.topic in self._topics and offset > self._purged.get(partition, 0)
         }
-        self._purged |= (
-            due  # before it is done: what fails goes with the next records, which end further on
-        )
+        # Before it is done: what fails goes with the next records, which end further on.
+        self._purged |= due
         return due
 
 

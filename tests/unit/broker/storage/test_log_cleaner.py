@@ -12,21 +12,14 @@ from typing import Any
 import pytest
 
 from millstream.broker.long_work import LongWork
-from millstream.broker.storage.log_cleaner import (
-    CleanerSettings,
-    LogCleaner,
-    checkpoint_start,
-)
+from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
 from millstream.config_fields import read_config
 from millstream.errors import KafkaStorageError
 from millstream.log import LogEnvironment, PartitionLog, SavedState, partition_log
 from millstream.log.compaction.plan import CompactionPlan, plan_compaction
-from millstream.log.directory.formatting import format_directory
-from millstream.log.directory.log_directory import LogDirectory
-from millstream.log.directory.text_checkpoints import MetaProperties
 from millstream.log.segments.segments import Segments
 from millstream.metadata.topic_config import LogConfig
-from millstream.model import TopicPartition, Uuid
+from millstream.model import TopicPartition
 from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemRandom
@@ -140,36 +133,18 @@ async def test_where_a_log_starts_is_written_down_before_anything_is_cleaned() -
     assert world.cleaned() == {"a": 60}
 
 
-@pytest.mark.parametrize("was_cut", [False, True])
-def test_a_log_starts_after_a_crash_where_a_cleaning_found_it(was_cut: bool) -> None:
-    disk, now = SimFileSystem(), SystemClock().now()
-    environment = LogEnvironment(disk, SystemRandom())
-    format_directory(disk, "/data", MetaProperties("cluster", 1, Uuid(bytes(range(16)))))
-    partition = TopicPartition("t", 0)
-
-    def open_log() -> tuple[LogDirectory, PartitionLog]:
-        directory = LogDirectory.open("/data", environment)
-        return directory, directory.open_log(partition, CONFIG, now, Uuid(b"t" * 16))
-
-    directory, log = open_log()
-
-    def append(count: int) -> None:
-        for _ in range(count):
-            batch = build_batch([Record(timestamp=1, key=b"k", value=b"v")])
-            log.append_as_leader(memoryview(batch), 0, now)
-
-    append(4)
-    if was_cut:
-        log.flush(now)
-        log.truncate_to(1, now)
-        append(2)
-    log.roll(now)
-    log.flush(now)
-    log.delete_records_before(2)
-    checkpoint_start(directory, log)
-    disk.crash()
-    _, log = open_log()
-    assert (log.log_start_offset, log.log_end_offset) == (2, 3 if was_cut else 4)
+async def test_a_log_whose_start_a_crash_may_take_back_waits_for_the_next_checkpoint() -> None:
+    world = World(a=10)
+    log = world.logs["a"]
+    log.truncate_to(8, world.clock.now())
+    world.write("a", 2)
+    world.write("a", 50)
+    assert log.cut_notes.names
+    log.delete_records_before(3)
+    assert not await world.cleaner.clean_filthiest()
+    log.cut_notes.forget(log.cut_notes.names)  # as `checkpoint_recovery_points` does it
+    assert await world.cleaner.clean_filthiest()
+    assert world.cleaned() == {"a": 60}
 
 
 async def test_there_is_nothing_to_do_while_no_log_is_dirty_enough() -> None:

@@ -170,9 +170,8 @@ class StandbyTask:
         They would pass over what stands there now, and the task that finds them could not tell.
         """
         seen = max(restored_to or 0, self.restored_to.get(topic, 0))
-        if (
-            seen == 0 or topic in self._spec.sources
-        ):  # a source ends where the task is, which may be set back
+        # A source ends where the task is, which may be set back.
+        if seen == 0 or topic in self._spec.sources:
             return
         if not log.start <= seen <= log.end:
             raise DataLoss(
