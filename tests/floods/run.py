@@ -12,6 +12,7 @@ The attackers take processor time of the node's own machine. With `--nice 19` th
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import tempfile
 import time
@@ -30,6 +31,8 @@ P99_FACTOR_ALLOWED: Final = 2.0
 _RISE_S: Final = 3.0
 """A flood is there by then."""
 _DESCRIPTORS_WANTED: Final = 60_000
+_ALL_TAKEN: Final = 0.9
+"""Of the descriptors of a process: a node keeps the others for files (`net.server.limits`)."""
 _MEASURED: Final = ("produce", "fetch", "login", "echo")
 _BARRED: Final = ("produce", "fetch")
 
@@ -192,7 +195,10 @@ def _judge(measured: Measured, flood: Flood) -> None:
             measured.faults.append(
                 f"{name}: p99 {flooded:.1f} ms, {calm:.1f} in the calm, {measured.p99_limit(name):.1f} allowed"
             )
-    if not (measured.flooded.get("login") or flood.shuts_newcomers_out):
+    all_taken = (
+        measured.descriptors_max >= _ALL_TAKEN * resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    )
+    if not (measured.flooded.get("login") or flood.shuts_newcomers_out or all_taken):
         measured.faults.append("login: every newcomer was shut out")
 
 
