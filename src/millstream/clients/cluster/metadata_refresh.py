@@ -12,7 +12,12 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from millstream.clients.cluster.core.metadata_state import MetadataState
-from millstream.errors import BrokerNotAvailable, KafkaError, RequestTimedOut
+from millstream.errors import (
+    BrokerNotAvailable,
+    KafkaError,
+    RebootstrapRequired,
+    RequestTimedOut,
+)
 from millstream.net.client.connections import Connections, NoBrokerReachable
 from millstream.net.client.core.outages import SILENT_MS
 from millstream.net.client.tasks import TaskScope
@@ -147,7 +152,7 @@ class MetadataRefresh:
         except KafkaError as error:
             self._handle_failure(error)
         else:
-            self._refusal = self._last_error = None
+            self._refusal, self._last_error = None, _missing_in(response)
             self._state.handle_response(response, self._now_ms(), version)
         self._changed.set()
         self._observer()
@@ -171,3 +176,15 @@ class MetadataRefresh:
         if self._last_error is not None:
             return RequestTimedOut(f"{otherwise}; the last attempt to fetch it: {self._last_error}")
         return RequestTimedOut(f"{otherwise} (waited until the time limit)")
+
+
+def _missing_in(response: MetadataResponse) -> KafkaError | None:
+    """Returns why an answer is of no use, for those who wait in vain; None where it is."""
+    if response.error_code == RebootstrapRequired.code:
+        return RebootstrapRequired("the broker asked to begin again with the bootstrap servers")
+    if not response.brokers:
+        return BrokerNotAvailable(
+            "the broker that answered knows of none in service; one that is fenced or begins to start"
+            " is not (`millstream cluster status` shows them)"
+        )
+    return None

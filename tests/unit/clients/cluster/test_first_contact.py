@@ -14,13 +14,20 @@ import pytest
 
 from millstream.clients.cluster import metadata_refresh
 from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.cluster.metadata_refresh import MetadataRefresh
 from millstream.clients.config import ClientConfig
 from millstream.clients.config.settings import parse_settings
-from millstream.errors import BrokerNotAvailable, RetriableError
+from millstream.errors import (
+    BrokerNotAvailable,
+    RebootstrapRequired,
+    RequestTimedOut,
+    RetriableError,
+)
 from millstream.net.client.connections import AllRefused
 from millstream.net.client.environment import Environment
 from millstream.net.client.tasks import TaskScope
 from millstream.net.network import ResolvedAddress, SocketBuffers
+from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from millstream.runtime import Instant
 from millstream.runtime.system import SystemRandom
 
@@ -141,4 +148,38 @@ async def test_a_caller_that_waits_for_metadata_is_told_so_once(
         waiting.cancel()
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert told == ["topic 'orders' is not in the cluster's metadata; still waiting"]
+    await cluster._scope.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (MetadataResponse(), "the broker that answered knows of none in service"),
+        (
+            MetadataResponse(error_code=RebootstrapRequired.code),
+            "the broker asked to begin again with the bootstrap servers",
+        ),
+    ],
+)
+async def test_an_answer_that_is_of_no_use_is_told_to_who_waits(
+    answer: MetadataResponse, told: str
+) -> None:
+    """A broker that is fenced answers, and names no broker."""
+    world = World()
+    cluster = cluster_in(world)
+
+    async def ask(_request: MetadataRequest) -> tuple[MetadataResponse, int]:
+        world.now_ms += 1_000
+        return answer, 13
+
+    refresh = MetadataRefresh(
+        cluster.metadata,
+        cluster._scope,
+        cluster.now_ms,
+        cluster._connections,
+        ask=ask,
+        observer=lambda: None,
+    )
+    with pytest.raises(RequestTimedOut, match=f"no metadata; the last attempt to fetch it: {told}"):
+        await refresh.until(lambda: None, world.now_ms + 500, "no metadata")
     await cluster._scope.close()
