@@ -121,11 +121,13 @@ class TaskScope:
 
     def _on_done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
-        if task.cancelled():
-            return
-        failure = task.exception()
-        if failure is not None:
-            self.fail(failure)
+        if not task.cancelled():
+            failure = task.exception()
+            if failure is not None:
+                self.fail(failure)
+        elif not task.cancelling():
+            # Nobody has cancelled it: what it waited for was. A client would go on without its work, in silence.
+            self.fail(RuntimeError(f"what {task.get_name()!r} waited for was cancelled"))
 
     def fail(self, failure: BaseException) -> None:
         """Ends the other tasks, and is raised by the next use of the client; the first failure counts."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
 from millstream.errors import NetworkException
 from millstream.net.client.tasks import ClientClosed, ForkedClient, TaskScope, WrongEventLoop
+from tests.support.patched_library import patch_library
 
 
 async def forever() -> None:
@@ -16,6 +18,10 @@ async def forever() -> None:
 
 async def fail(error: Exception) -> None:
     raise error
+
+
+async def wait_for(answer: asyncio.Future[None]) -> None:
+    await answer
 
 
 async def test_close_ends_every_task_and_what_they_started() -> None:
@@ -58,6 +64,33 @@ async def test_a_failure_that_nobody_saw_is_raised_by_close() -> None:
         await scope.close()
 
 
+async def test_a_task_that_waits_for_what_is_cancelled_has_failed() -> None:
+    """Without its work a client would wait for ever, and say nothing."""
+    scope = TaskScope("client")
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = scope.start(wait_for(answer), "fetcher")
+    await asyncio.sleep(0)
+    answer.cancel()
+    await asyncio.wait((task,))
+    await asyncio.sleep(0)
+    with pytest.raises(RuntimeError, match="client: a background task failed") as caught:
+        scope.check()
+    assert str(caught.value.__cause__) == "what 'client: fetcher' waited for was cancelled"
+    await scope.close()
+
+
+async def test_a_task_that_was_cancelled_has_not_failed() -> None:
+    scope = TaskScope("client")
+    task = scope.start(forever(), "fetcher")
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait((task,))
+    await asyncio.sleep(0)
+    scope.check()
+    assert not scope.has_ended
+    await scope.close()
+
+
 async def test_the_error_of_an_awaited_task_is_its_awaiters() -> None:
     scope = TaskScope("client")
     task = scope.start(fail(NetworkException("gone")), "asked", awaited=True)
@@ -83,6 +116,6 @@ def test_a_client_stays_in_the_event_loop_of_its_first_use() -> None:
 async def test_a_refused_task_leaves_no_coroutine_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     scope = TaskScope("client")
     scope.check()
-    monkeypatch.setattr("os.getpid", lambda: -1)
+    patch_library(monkeypatch, TaskScope.__module__, os, getpid=lambda: -1)
     with pytest.raises(ForkedClient, match="made before a fork; make a new one"):
         scope.start(forever(), "late")
