@@ -219,6 +219,25 @@ def test_text_speaks_of_the_product_alone() -> None:
     assert not found, found
 
 
+PATCHED_FOR_ALL = re.compile(
+    r"""(?:setattr|patch(?:\.object)?)\(\s*["']?(?:[\w.]+\.)?(?:asyncio|os|select|signal|socket|ssl|threading|time)\b(?:["']?,|\.)"""
+)
+
+
+def test_no_test_changes_the_standard_library_for_everybody() -> None:
+    """Threads of the same process use it, too: nodes and clients that outlive the test. `patch_library` changes it for one
+    module; a patch that does for all what it did before has a comment on its line.
+    """
+    found = [
+        f"{where(path, number)}: {line.strip()}"
+        for path in python_files()
+        if path.is_relative_to(ROOT / "tests")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if PATCHED_FOR_ALL.search(line) and "  # " not in line
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_every_skip_names_its_reason() -> None:
     bare = []
     for path in python_files():

@@ -151,7 +151,8 @@ def ours_with_users(more: Mapping[str, str] | None = None) -> Iterator[KafkaWith
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "group.initial.rebalance.delay.ms": "0",
     }
-    with Broker(settings={**_settings(), **access, **(more or {})}) as broker:
+    # In a process of its own: the one of the tests has limits and patches that are not meant for it.
+    with Broker(in_process=False, settings={**_settings(), **access, **(more or {})}) as broker:
         yield KafkaWithUsers(broker.bootstrap_servers)
 
 

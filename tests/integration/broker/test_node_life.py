@@ -212,7 +212,7 @@ def test_acknowledged_means_synced_by_default(
         sync(descriptor)
         synced[os.readlink(f"/proc/self/fd/{descriptor}")] = size
 
-    monkeypatch.setattr(os, "fdatasync", noted_sync)
+    monkeypatch.setattr(os, "fdatasync", noted_sync)  # which syncs for everybody
     settings = {"millstream.flush.on.ack": "auto"}
     with Broker(in_process=True, data=tmp_path / "data", settings=settings) as broker:
         log = broker.data / "synced-0" / f"{0:020}.log"

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from millstream.net.network import ResolvedAddress, SystemNetwork
+from tests.support.patched_library import patch_library
+
+
+def resolve_with(monkeypatch: pytest.MonkeyPatch, getaddrinfo: Callable[..., object]) -> None:
+    patch_library(monkeypatch, SystemNetwork.__module__, socket, getaddrinfo=getaddrinfo)
 
 
 def test_a_name_is_answered_with_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 9092))]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    resolve_with(monkeypatch, lambda *_, **__: found)
     resolved = asyncio.run(SystemNetwork().resolve("broker", 9092))
     assert resolved == [ResolvedAddress(socket.AF_INET, ("10.0.0.1", 9092))]
 
@@ -27,7 +33,7 @@ def test_what_the_resolver_says_is_raised(
     def refuse(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    resolve_with(monkeypatch, refuse)
     with pytest.raises(type(error)) as raised:
         asyncio.run(SystemNetwork().resolve("broker", 9092))
     assert raised.value is error
@@ -45,7 +51,7 @@ def test_an_answer_that_comes_when_nobody_waits_any_more_is_dropped(
         done.set()
         return []
 
-    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    resolve_with(monkeypatch, slow)
 
     async def give_up() -> None:
         asking = asyncio.create_task(SystemNetwork().resolve("broker", 9092))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from millstream.clients import RangeReader
 from millstream.errors import ConfigError, LeaderNotAvailable
 from millstream.model import TopicPartition
-from millstream.spark.source.opaque import live_replay
 from millstream.spark.source.opaque.live_replay import DriverGone
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
 from tests.support.late_workers import started
+from tests.support.patched_library import patch_library
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 
@@ -183,7 +184,7 @@ def test_a_query_without_its_driver_writes_nothing(
     query.put(0, 1)
     source, start, end = begun(query)
     query.leaderless = {0}
-    monkeypatch.setattr(live_replay.os, "getppid", lambda: 1)
+    patch_library(monkeypatch, DriverGone.__module__, os, getppid=lambda: 1)
     with pytest.raises(DriverGone):
         source.partitions(start, end)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 from itertools import chain
 
 import pytest
@@ -21,13 +22,14 @@ from millstream.broker.patterns.frames import (
     read_texts,
 )
 from millstream.broker.patterns.program import PatternProgram, serve
+from tests.support.patched_library import patch_library
 
 
 @pytest.fixture(autouse=True)
 def alarms(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Seconds after which the process would have been killed, as they were set."""
     told: list[int] = []
-    monkeypatch.setattr(pattern_program.signal, "alarm", told.append)
+    patch_library(monkeypatch, PatternProgram.__module__, signal, alarm=told.append)
     return told
 
 

@@ -18,6 +18,7 @@ from millstream.errors import KafkaStorageError
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from tests.patience import LONG_ENOUGH_S
+from tests.support.patched_library import patch_library
 
 FIRST = TopicPartition("t", 0)
 
@@ -186,7 +187,7 @@ async def test_the_scheduler_of_flush_ms_has_the_interval_that_is_set(
         if len(slept[task.get_name()]) == 2:
             raise asyncio.CancelledError
 
-    monkeypatch.setattr("millstream.broker.storage.background.asyncio.sleep", sleep)
+    patch_library(monkeypatch, BackgroundWork.__module__, asyncio, sleep=sleep)
     background = work(FakeDirectory(), FakePartitions(), [])
     tasks: list[asyncio.Task[None]] = []
     starter: Any = SimpleNamespace(
@@ -250,7 +251,7 @@ async def test_each_task_comes_back_after_the_time_that_is_set_for_it(
         if len(pauses[task.get_name()]) == 3:
             raise asyncio.CancelledError
 
-    monkeypatch.setattr(asyncio, "sleep", noted)
+    patch_library(monkeypatch, BackgroundWork.__module__, asyncio, sleep=noted)
     config = broker_config(
         {
             "log.initial.task.delay.ms": "7000",

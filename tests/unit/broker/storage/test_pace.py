@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from millstream.broker.storage.pace import Pace
+from tests.support.patched_library import patch_library
 
 
 class World:
@@ -16,7 +17,7 @@ class World:
         self.change_at: tuple[float, float] | None = None
         self.pace = Pace(lambda: self.rate, lambda: self.now_s)
         self._give_way = asyncio.sleep
-        monkeypatch.setattr("millstream.broker.storage.pace.asyncio.sleep", self.sleep)
+        patch_library(monkeypatch, Pace.__module__, asyncio, sleep=self.sleep)
 
     async def sleep(self, seconds: float) -> None:
         self.now_s += seconds

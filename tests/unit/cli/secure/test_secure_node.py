@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import shutil
+import socket
 import stat
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from millstream.protocol.generated.metadata_records import UserScramCredentialRe
 from millstream.runtime.system import SystemFileSystem
 from millstream.security.jaas import parse_jaas_config
 from millstream.security.scram import ScramMechanism, salted_password, scram_keys
+from tests.support.patched_library import patch_library
 
 BOOTSTRAP = "127.0.0.1:1234"
 
@@ -216,7 +218,7 @@ def test_without_the_key_a_certificate_serves_until_its_end(
     Stores(tmp_path, now).prepare("node.pem", "node", ["one.example"])
     first = (tmp_path / "node.pem").read_text()
     (tmp_path / "authority.key.pem").unlink()
-    monkeypatch.setattr("socket.gethostname", lambda: "another-machine")
+    patch_library(monkeypatch, Stores.__module__, socket, gethostname=lambda: "another-machine")
     Stores(tmp_path, now).prepare("node.pem", "node", ["one.example"])
     Stores(tmp_path, now + dt.timedelta(days=364)).prepare("node.pem", "node", ["one.example"])
     assert (tmp_path / "node.pem").read_text() == first

@@ -12,6 +12,7 @@ import pytest
 
 from millstream.cli.top.screen import is_ended_by_key
 from tests.patience import LONG_ENOUGH_S
+from tests.support.patched_library import patch_library
 
 
 @pytest.fixture
@@ -42,6 +43,6 @@ def test_without_a_key_it_goes_on(keyboard: int) -> None:
 
 
 def test_a_terminal_that_hangs_up_ends_it(keyboard: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "read", lambda *_: b"")
+    patch_library(monkeypatch, is_ended_by_key.__module__, os, read=lambda *_: b"")
     os.write(keyboard, b"x")
     assert is_ended_by_key(LONG_ENOUGH_S)

@@ -30,6 +30,7 @@ from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.tasks import TaskScope
 from millstream.records.builder import BatchOptions
 from millstream.runtime.system import SystemClock, SystemRandom
+from tests.support.patched_library import patch_library
 
 TOPIC = TopicMetadata("t", partitions={0: PartitionMetadata(0, 1)})
 RECORD = plain_record(b"x" * 100, None, None, None, 7, None)
@@ -95,7 +96,7 @@ def note_deadlines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         world.deadlines.append(world.time_ms + round(seconds * 1_000))
         raise TimeoutError
 
-    monkeypatch.setattr(asyncio, "timeout", timeout)
+    patch_library(monkeypatch, BufferMemory.__module__, asyncio, timeout=timeout)
 
 
 async def test_what_waiting_for_the_topic_took_is_not_left_for_memory(

@@ -14,6 +14,7 @@ from millstream.streams.query_server import QueryServer
 from millstream.streams.query_server.application import create_query_application
 from millstream.streams.query_server.forwarding import Answer
 from millstream.streams.serdes import string
+from tests.support.patched_library import patch_library
 from tests.unit.streams.query_server.two_instances import HOSTS, Instances
 
 
@@ -150,7 +151,12 @@ async def test_an_address_that_is_taken_is_told_as_one_error(
     def create_server(address: tuple[str, int]) -> None:
         raise OSError(f"{address[1]} is in use")
 
-    monkeypatch.setattr(socket, "create_server", create_server)
+    patch_library(
+        monkeypatch,
+        "millstream.streams.query_server.serving",
+        socket,
+        create_server=create_server,
+    )
     with pytest.raises(ConfigError, match=r"cannot listen at zero:7000 .7000 is in use.: give"):
         await QueryServer(instances.each[0], open_to_all=True).__aenter__()
 
