@@ -13,6 +13,7 @@ import gc
 import heapq
 import math
 import random
+import select
 import selectors
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
@@ -138,12 +139,20 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
         self._pace = pace
 
     def is_ready(self) -> bool:
+        return self.has_work() or bool(self._selecting.select())
+
+    def has_work(self) -> bool:
+        """Whether there is something to do before any socket is looked at."""
         due_s = self.due_s()
         return bool(
             self._ready  # type: ignore[attr-defined]  # what typeshed leaves out
             or (due_s is not None and due_s <= self.time())
-            or self._selecting.select()
         )
+
+    @property
+    def watcher(self) -> int:
+        """The descriptor that is readable while one of its sockets is ready."""
+        return self._selecting.fileno()
 
     def next_s(self) -> float | None:
         """When the next timer is due, in the common time."""
@@ -243,15 +252,19 @@ class Schedule:
         self.after_round: list[Callable[[ScheduledLoop], None]] = []
         self._chance = random.Random(seed)
         self._loops: list[ScheduledLoop] = []
+        self._watchers = select.epoll()
+        """Asked once for all loops, each of which is asked only where it has news."""
         self._dead: list[ScheduledLoop] = []
 
     def new_loop(self, name: str) -> ScheduledLoop:
         loop = ScheduledLoop(self, name)
         self._loops.append(loop)
+        self._watchers.register(loop.watcher, select.EPOLLIN)
         return loop
 
     def forget(self, loop: ScheduledLoop) -> None:
         self._loops.remove(loop)
+        self._watchers.unregister(loop.watcher)
         self._dead.append(loop)
 
     def bury(self) -> None:
@@ -279,7 +292,12 @@ class Schedule:
 
     def _run_all_that_is_ready(self, until: asyncio.Task[Any]) -> None:
         for _ in range(_ROUNDS_AT_ONE_TIME):
-            ready = [each for each in self._loops if not each.is_paused and each.is_ready()]
+            heard = {descriptor for descriptor, _ in self._watchers.poll(0)}
+            ready = [
+                each
+                for each in self._loops
+                if not each.is_paused and (each.has_work() or each.watcher in heard)
+            ]
             if not ready or until.done():
                 return
             if len(ready) > 1:
