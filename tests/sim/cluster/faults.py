@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import permutations
 from typing import Final
 
-from tests.sim.cluster.node import SLOW_DISK_S, SimNode
+from tests.sim.cluster.node import CALM_DISK_S, SLOW_DISK_S, SimNode
 from tests.sim.cluster.world import SECOND_DIRECTORY, ClusterWorld
 from tests.sim.network import Weather
 
@@ -244,7 +244,7 @@ async def slow_disk(faults: Faults) -> None:
         try:
             await faults.a_while(15)
         finally:
-            node.calm()
+            node.disk_s = CALM_DISK_S
 
 
 async def failing_disk(faults: Faults) -> None:
@@ -252,15 +252,18 @@ async def failing_disk(faults: Faults) -> None:
     node, chance = faults.some_node(), faults.chance
     if node is None:
         return
-    node.may_fail = True
-    node.disk.failing_syncs = lambda _path: chance.random() < 0.5
+
+    def fails(_path: str) -> bool:
+        is_refused = chance.random() < 0.5
+        node.may_fail = node.may_fail or is_refused
+        return is_refused
+
+    node.disk.failing_syncs = fails
     try:
         await faults.a_while(3)
     finally:
         node.calm()
-        node.may_fail = True  # its end may be under way
     await faults.a_while(5)
-    node.may_fail = False
     if not node.is_up:
         node.start()
 

@@ -97,7 +97,7 @@ class SimNode:
     disk_s: float = CALM_DISK_S
     """How long work of a thread takes at most."""
     may_fail: bool = False
-    """Whether its disk is about to refuse something, so that it may end by itself."""
+    """Whether its disk has refused something in this life, so that it may end by itself, now or later."""
     lives: int = 0
     life: Life | None = None
     failures: list[str] = field(default_factory=list)
@@ -133,6 +133,7 @@ class SimNode:
         assert not self.is_up, "one process a node"
         self._bury()
         self.lives += 1
+        self.may_fail = False
         self.network.begin_process(self.host)
         self.life = Life(self, self.lives)
 
@@ -197,7 +198,7 @@ class SimNode:
 
     def calm(self) -> None:
         """The disk is well again."""
-        self.disk_s, self.may_fail = CALM_DISK_S, False
+        self.disk_s = CALM_DISK_S
         self.disk.failing_syncs = lambda _path: False
 
     def wipe(self) -> None:

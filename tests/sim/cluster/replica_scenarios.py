@@ -423,11 +423,11 @@ async def _power_lost_by_all(world: ClusterWorld, *, is_synced: bool) -> None:
                 for node in () if is_synced else world.nodes.values():
                     node.disk.write_back()
             await a_while(world, WRITTEN_BACK_WITHIN_S)
-            lost_s = loop.time()
             for node in world.nodes.values():
                 node.lose_power(nothing_is_kept, 0)
+            await asyncio.sleep(_ON_ITS_WAY_S)
             if not is_synced:
-                work.may_lose(written_s, lost_s)
+                work.may_lose(written_s, loop.time())
             for node in world.nodes.values():
                 await a_while(world, 1)
                 node.start()
@@ -441,6 +441,8 @@ async def _power_lost_by_all(world: ClusterWorld, *, is_synced: bool) -> None:
         await asyncio.gather(producer, return_exceptions=True)
 
 
+_ON_ITS_WAY_S: Final = 0.1
+"""Far longer than an answer needs that was sent before the power was lost, and arrives behind it."""
 WRITTEN_BACK_WITHIN_S: Final = 5
 """The window: so long a system may keep what was written in memory. (Linux: 30 s, vm.dirty_expire_centisecs.)"""
 

@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 
-from tests.sim.cluster import stories, voter_scenarios
+from tests.sim.cluster import replica_scenarios, stories, voter_scenarios
 from tests.sim.cluster.alone import Story, told
 from tests.sim.cluster.faults import (
     FAULTS,
@@ -92,6 +92,10 @@ FOUND = (
     (stories.replicas, 18),
     # The faults ended while a data directory was away, and nobody started its broker again.
     (stories.replicas_on_failing_machines, 162),
+    # A disk refused something twice, and the first fault ended while the second one went on.
+    (stories.anything_with_power_losses, 90),
+    # An answer was on its way when all lost their power.
+    (replica_scenarios.power_lost_by_all, 90),
 )
 PARTS = 2
 """Of a sweep: one test has half an hour."""
