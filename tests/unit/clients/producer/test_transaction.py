@@ -14,6 +14,7 @@ from millstream.clients.producer.transaction.core.errors import (
 )
 from millstream.clients.producer.transaction.core.transaction import (
     ProducerTransactionState,
+    SharedTransaction,
     Transaction,
 )
 from millstream.errors import (
@@ -236,10 +237,15 @@ def test_who_has_transactions_of_its_own_joins_none() -> None:
         Transaction("other").join(opened().share())
 
 
+def handed_over(transaction: Transaction) -> SharedTransaction:
+    transaction.begin_hand_over()
+    return transaction.hand_over()
+
+
 def test_a_transaction_that_is_handed_over_is_ended_by_who_takes_it() -> None:
     giver, taker = opened(), Transaction("id")
     giver.admit(T0)
-    taker.take_over(giver.hand_over())
+    taker.take_over(handed_over(giver))
     assert (giver.may_abort, taker.may_abort) == (False, True), "closing the giver ends nothing"
     assert (taker.identity, taker.end_needed) == ((7, 0), True)
     taker.begin_commit()
@@ -248,17 +254,37 @@ def test_a_transaction_that_is_handed_over_is_ended_by_who_takes_it() -> None:
         giver.begin_commit()
 
 
+def test_a_hand_over_that_has_begun_is_begun_again_or_aborted() -> None:
+    transaction = opened()
+    transaction.begin_hand_over()
+    transaction.begin_hand_over()
+    assert transaction.may_abort
+    with pytest.raises(IllegalState, match="is being handed over"):
+        transaction.begin_commit()
+    transaction.begin_abort()
+    with pytest.raises(IllegalState, match="is being aborted"):
+        transaction.begin_hand_over()
+
+
+def test_what_fails_while_a_transaction_is_handed_over_is_told_to_who_gives_it() -> None:
+    transaction = opened()
+    transaction.begin_hand_over()
+    transaction.handle_failed_batch(MessageTooLarge(), has_numbers=False)
+    with pytest.raises(TransactionFailed):
+        transaction.hand_over()
+
+
 def test_only_an_open_transaction_is_handed_over_and_only_to_a_new_producer() -> None:
     with pytest.raises(IllegalState, match="another producer has begun"):
-        joined().hand_over()
+        joined().begin_hand_over()
     with pytest.raises(IllegalState, match="was not called"):
-        Transaction("id").hand_over()
+        Transaction("id").begin_hand_over()
     with pytest.raises(IllegalState, match="takes none over"):
-        opened().take_over(opened().hand_over())
+        opened().take_over(handed_over(opened()))
     with pytest.raises(IllegalState, match="transactional_id 'other'"):
-        Transaction("other").take_over(opened().hand_over())
+        Transaction("other").take_over(handed_over(opened()))
     taken = Transaction("id")
-    taken.take_over(opened().hand_over())
+    taken.take_over(handed_over(opened()))
     with pytest.raises(IllegalState, match="call init_transactions"):
         taken.share()
 

@@ -10,6 +10,7 @@ import pytest
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ProducerConfig
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.producer.transaction import transactions as calls
 from millstream.clients.producer.transaction.core.transaction import (
     ProducerTransactionState,
@@ -33,6 +34,8 @@ class World:
         self.transaction.admit(TopicPartition("t", 0))
         self.may_end = asyncio.Event()
         self.ends: list[bool] = []
+        self.is_settled = asyncio.Event()
+        self.is_settled.set()
 
         async def end(_deadline_ms: int, *, committed: bool) -> tuple[int, int]:
             self.ends.append(committed)
@@ -51,7 +54,8 @@ class World:
     def now_ms(self) -> int:
         return 0
 
-    async def settle_all(self, deadline_ms: int) -> None: ...
+    async def settle_all(self, deadline_ms: int) -> None:
+        await self.is_settled.wait()
 
     def wake(self) -> None: ...
 
@@ -83,3 +87,17 @@ async def test_a_close_that_does_not_wait_does_not_wait_for_a_commit_either(
     assert "another call of the transaction has not come to its end" in caplog.text
     committing.cancel()
     await asyncio.wait([committing])
+
+
+async def test_a_transaction_that_is_handed_over_takes_no_record_that_it_would_not_send(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sent by another task while the giver waits for what it has: it would be in no transaction."""
+    world = World(monkeypatch)
+    world.is_settled.clear()
+    giving = asyncio.create_task(world.calls.hand_over())
+    await asyncio.sleep(0)
+    with pytest.raises(IllegalState, match="is being handed over"):
+        world.transaction.check_open()
+    world.is_settled.set()
+    assert (await giving).producer_id == 7

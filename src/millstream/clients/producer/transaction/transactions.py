@@ -105,6 +105,8 @@ class Transactions:
 
     async def hand_over(self) -> SharedTransaction:
         async with self._one_at_a_time:
+            with self._records.lock:
+                self._transaction.begin_hand_over()
             await self._settle(self._deadline_ms())
             return self._transaction.hand_over()
 

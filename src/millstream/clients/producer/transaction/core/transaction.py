@@ -50,9 +50,17 @@ class ProducerTransactionState(Enum):
     READY = "no transaction is open"
     OPEN = "a transaction is open"
     COMMITTING = "the transaction is being committed"
+    HANDING_OVER = "the transaction is being handed over"
     ABORTING = "the transaction is being aborted"
     FAILED = "the transaction failed and must be aborted"
     FATAL = "the producer failed"
+
+
+_MAY_FAIL = (
+    ProducerTransactionState.OPEN,
+    ProducerTransactionState.COMMITTING,
+    ProducerTransactionState.HANDING_OVER,
+)
 
 
 class Transaction:
@@ -106,6 +114,7 @@ class Transaction:
             return not self._end_sent
         return self.state in (
             ProducerTransactionState.OPEN,
+            ProducerTransactionState.HANDING_OVER,
             ProducerTransactionState.FAILED,
             ProducerTransactionState.ABORTING,
         )
@@ -164,13 +173,23 @@ class Transaction:
         self.begin(is_implicit=shared.is_implicit)
         self.is_joined = True
 
+    def begin_hand_over(self) -> None:
+        """Takes no more records: what is not sent when the transaction is given away would be in no transaction.
+
+        Also when an earlier call did not see the end of it.
+        """
+        self._check_own()
+        if self.state is not ProducerTransactionState.HANDING_OVER:
+            self.check_open()
+        self.state = ProducerTransactionState.HANDING_OVER
+
     def hand_over(self) -> SharedTransaction:
-        """Gives the open transaction away: whoever takes it ends it.
+        """Gives the transaction away, all of whose records are sent: whoever takes it ends it.
 
         This producer has none then, and starts over for the next.
         """
-        self._check_own()
-        self.check_open()
+        self.raise_failure()
+        assert self.state is ProducerTransactionState.HANDING_OVER, "one call at a time"
         self.state = ProducerTransactionState.UNINITIALIZED
         return SharedTransaction(self.transactional_id, *self.identity, self.is_implicit)
 
@@ -287,7 +306,7 @@ class Transaction:
         if is_fatal:
             self.state = ProducerTransactionState.FATAL
             self.error = as_fencing(error, self.transactional_id)
-        elif self.state in (ProducerTransactionState.OPEN, ProducerTransactionState.COMMITTING):
+        elif self.state in _MAY_FAIL:
             self.state = ProducerTransactionState.FAILED
             self.error = error
             self._end_sent = False
