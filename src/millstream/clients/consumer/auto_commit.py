@@ -17,6 +17,7 @@ from millstream.errors import (
     KafkaError,
     RebalanceInProgress,
     RetriableError,
+    UnknownTopicId,
     UnknownTopicOrPartition,
 )
 from millstream.quoting import counted
@@ -81,6 +82,6 @@ class AutoCommit:
         if error is None:
             return
         _LOGGER.warning("auto-commit of %s failed: %s", counted(len(offsets), "partition"), error)
-        if error.retriable and not isinstance(error, UnknownTopicOrPartition):
+        if error.retriable and not isinstance(error, (UnknownTopicOrPartition, UnknownTopicId)):
             backoff_ms = self._cluster.backoff.delay_ms(1, self._cluster.random)
             self._next_ms = self._cluster.now_ms() + backoff_ms

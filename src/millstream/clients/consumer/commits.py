@@ -10,11 +10,11 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from millstream.clients.cluster.cluster import Cluster
-from millstream.clients.consumer.committed_offsets import commit_offsets, commit_once
+from millstream.clients.consumer.committed_offsets import TopicIds, commit_offsets, commit_once
 from millstream.clients.consumer.core.errors import CommitFailed
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.errors import (
@@ -50,11 +50,15 @@ class Commits:
         scope: TaskScope,
         group: Callable[[], ConsumerGroupMetadata],
         succeeded: Callable[[Offsets], None],
+        topic_ids: Callable[[Iterable[TopicPartition]], TopicIds] = lambda _: {},
     ) -> None:
-        """`group` tells who commits, as of now; it raises CommitFailed when there is none."""
+        """`group` tells who commits, as of now; it raises CommitFailed when there is none. `topic_ids` tells which
+        topics have been read of partitions, as of now, unless the offsets say that themselves, as those of Streams do.
+        """
         self._cluster = cluster
         self._scope = scope
         self._group = group
+        self._topic_ids = topic_ids
         self._succeeded = succeeded
         self._turn = asyncio.Lock()
         self._pending: set[asyncio.Task[None]] = set()
@@ -67,13 +71,17 @@ class Commits:
 
         Raises CommitFailed and other KafkaErrors.
         """
+        # Now, while the offsets are those of these topics: when it is our turn, others may have their names.
+        topic_ids = self._topic_ids(offsets)
         remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
         try:
             async with asyncio.timeout(remaining_ms / 1000):
                 await self.settle()
                 # A commit that is asked for from here on takes its turn behind this one: the lock is given in order.
                 async with self._turn:
-                    await self._commit(offsets, deadline_ms, waits_for_topics=waits_for_topics)
+                    await self._commit(
+                        offsets, topic_ids, deadline_ms, waits_for_topics=waits_for_topics
+                    )
         except TimeoutError as error:
             raise RequestTimedOut("the commit was not answered in time") from error
         self._succeeded(offsets)
@@ -85,7 +93,10 @@ class Commits:
         except CommitFailed as error:
             self._finished.append(_Finished(offsets, error, callback))
         else:
-            task = self._scope.start(self._commit_once(group, offsets, callback), "commit")
+            topic_ids = self._topic_ids(offsets)
+            task = self._scope.start(
+                self._commit_once(group, offsets, topic_ids, callback), "commit"
+            )
             self._pending.add(task)
             task.add_done_callback(self._pending.discard)
 
@@ -112,11 +123,18 @@ class Commits:
         if self._pending:
             await asyncio.wait(self._pending)
 
-    async def _commit(self, offsets: Offsets, deadline_ms: int, *, waits_for_topics: bool) -> None:
+    async def _commit(
+        self, offsets: Offsets, topic_ids: TopicIds, deadline_ms: int, *, waits_for_topics: bool
+    ) -> None:
         while True:
             group = self._group()
             results = await commit_offsets(
-                self._cluster, group, offsets, deadline_ms, waits_for_topics=waits_for_topics
+                self._cluster,
+                group,
+                offsets,
+                deadline_ms,
+                topic_ids=topic_ids,
+                waits_for_topics=waits_for_topics,
             )
             error = _first_error(results)
             if error is None:
@@ -128,12 +146,16 @@ class Commits:
                 await asyncio.sleep(delay_ms / 1000)
 
     async def _commit_once(
-        self, group: ConsumerGroupMetadata, offsets: Offsets, callback: CommitCallback | None
+        self,
+        group: ConsumerGroupMetadata,
+        offsets: Offsets,
+        topic_ids: TopicIds,
+        callback: CommitCallback | None,
     ) -> None:
         error: KafkaError | None
         try:
             async with self._turn:
-                error = _first_error(await commit_once(self._cluster, group, offsets))
+                error = _first_error(await commit_once(self._cluster, group, offsets, topic_ids))
         except KafkaError as failure:
             error = failure
         self._finished.append(

@@ -444,10 +444,9 @@ class Consumer(Generic[Key, Value]):
         the first error of a partition.
         """
         self._check()
-        chosen = self._commits.chosen(offsets)
         deadline_ms = self._deadline(timeout_ms)
         with self._guard.call():
-            await self._commits.commit(chosen, deadline_ms)
+            await self._commits.commit(offsets, deadline_ms)
 
     def commit_async(
         self,

@@ -38,7 +38,7 @@ class GroupCommits:
         self._guard = guard
         self._group = group
         self._returned = returned
-        self._commits = Commits(cluster, scope, group.committing_group, succeeded)
+        self._commits = Commits(cluster, scope, group.committing_group, succeeded, group.topic_ids)
         self._auto_commit: AutoCommit | None = None
         if config.enable_auto_commit and config.group_id is not None:
             self._auto_commit = AutoCommit(
@@ -53,10 +53,12 @@ class GroupCommits:
         self._group.group_id()
         return self._returned() if offsets is None else arguments.positions(offsets)
 
-    async def commit(self, offsets: Offsets, deadline_ms: int) -> None:
-        """Commits, and tells of all commits that have ended."""
+    async def commit(
+        self, offsets: Mapping[TopicPartition, AnyOffset] | None, deadline_ms: int
+    ) -> None:
+        """Commits what `chosen` says, and tells of all commits that have ended."""
         await self._group.end_unsubscribing()
-        await self._commits.commit(offsets, deadline_ms)
+        await self._commits.commit(self.chosen(offsets), deadline_ms)
         await self._run_callbacks()
 
     def commit_soon(self, offsets: Offsets, callback: CommitCallback | None) -> None:

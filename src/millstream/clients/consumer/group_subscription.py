@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import chain
 
 from millstream.clients.cluster.cluster import Cluster
@@ -19,7 +19,7 @@ from millstream.clients.group.classic_member import ClassicMember
 from millstream.clients.group.consumer_member import ConsumerMember
 from millstream.clients.group.member import Member, RebalanceListener
 from millstream.errors import ConfigError
-from millstream.model import TopicPartition
+from millstream.model import TopicPartition, Uuid
 from millstream.net.client.tasks import TaskScope
 
 
@@ -137,6 +137,10 @@ class GroupSubscription:
         if self._subscription.is_subscribed and group.generation_id < 0:
             raise CommitFailed("not a member of the group at the moment; call poll() to join it")
         return group
+
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Uuid]:
+        """Returns the topics that the positions in these partitions belong to, as far as they are known now."""
+        return self._subscription.topic_ids(partitions)
 
     def group_id(self) -> str:
         if self._config.group_id is None:

@@ -57,6 +57,7 @@ class PositionLookup:
             self._config.group_id,
             query.generations,
             self._cluster.now_ms() + self._config.default_api_timeout_ms,
+            topic_ids=query.topic_ids,
             member=self.member,
         )
         self._positions.handle_committed(query, found)

@@ -18,7 +18,7 @@ from millstream.clients import (
     Producer,
     TopicPartition,
 )
-from millstream.errors import KafkaError, OffsetOutOfRange
+from millstream.errors import KafkaError, OffsetOutOfRange, UnknownTopicId
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 
 NewName = Callable[[], str]
@@ -336,3 +336,40 @@ async def test_arrow_batches_are_committed_when_they_were_returned(
         assert rows.records.column("offset").to_pylist() == list(range(1, 10))
         await consumer.commit()
         assert await committed(consumer, partition) == 10
+
+
+# ---- a topic that is deleted and created anew
+
+
+@pytest.mark.parametrize("how", ["commit", "commit_async", "close"])
+async def test_what_was_read_of_a_deleted_topic_is_not_committed_for_the_one_that_has_its_name(
+    bootstrap: str, new_topic: NewName, how: str
+) -> None:
+    """Else the next reader would begin behind records that nobody has read."""
+    partition = await filled(bootstrap, new_topic(), 4)
+    told: list[KafkaError | None] = []
+    settings = {
+        "bootstrap_servers": bootstrap,
+        "group_id": f"g-{partition.topic}",
+        "auto_offset_reset": "earliest",
+    }
+    async with (
+        Admin(bootstrap_servers=bootstrap) as admin,
+        Consumer(**settings, enable_auto_commit=how == "close") as consumer,
+    ):
+        consumer.assign([partition])
+        assert await offsets(consumer, 4) == [0, 1, 2, 3]
+        consumer.pause([partition])  # so that no fetch tells that the topic is gone
+        consumer.seek(partition, 4)
+        (await admin.delete_topics([partition.topic])).raise_errors()
+        await filled(bootstrap, partition.topic, 6)
+        if how == "commit":
+            with pytest.raises(UnknownTopicId, match="deleted"):
+                await consumer.commit()
+        if how == "commit_async":
+            consumer.commit_async(callback=lambda _, error: told.append(error))
+    assert [type(error) for error in told] == [UnknownTopicId] * (how == "commit_async")
+    async with Consumer(**settings) as successor:
+        assert await committed(successor, partition) is None
+        successor.assign([partition])
+        assert await offsets(successor, 6) == [0, 1, 2, 3, 4, 5]

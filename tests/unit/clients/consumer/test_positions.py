@@ -23,10 +23,12 @@ from millstream.errors import (
     NetworkException,
     NotLeaderOrFollower,
     TopicAuthorizationFailed,
+    UnknownTopicId,
 )
-from millstream.model import TopicPartition
-from tests.unit.clients.consumer.fetch_world import World, asked, batch
+from millstream.model import TopicPartition, Uuid
+from tests.unit.clients.consumer.fetch_world import TOPIC_ID, World, asked, batch
 
+ANOTHER_ID = Uuid(b"u" * 16)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
@@ -99,6 +101,37 @@ def test_what_has_a_position_is_fetched_while_others_still_look_for_theirs() -> 
     (again,) = plan(world)
     assert isinstance(again, ResetQuery)
     assert again.resets == {T1: LATEST}
+
+
+def test_committed_offsets_are_asked_for_of_the_topic_that_is_known() -> None:
+    """KIP-848: another topic may have had its name, or get it while we ask."""
+    world = fresh(World())
+    (query,) = plan(world)
+    assert isinstance(query, CommittedQuery)
+    assert query.topic_ids == {T0: TOPIC_ID}
+    world.positions.handle_committed(query, {T0: UnknownTopicId()})
+    assert world.positions.metadata_wanted
+    world.positions.finish(query)
+    world.lead(1, topic_id=ANOTHER_ID)
+    (again,) = plan(world)
+    assert isinstance(again, CommittedQuery)
+    assert again.topic_ids == {T0: ANOTHER_ID}
+
+
+@pytest.mark.parametrize("has_group", [True, False])
+def test_an_answer_about_a_topic_that_was_deleted_meanwhile_is_void(has_group: bool) -> None:
+    world = fresh(World(), has_group=has_group)
+    (query,) = plan(world)
+    world.plan()
+    world.lead(1, topic_id=ANOTHER_ID)
+    world.plan()
+    if isinstance(query, CommittedQuery):
+        world.positions.handle_committed(query, {T0: OffsetAndMetadata(70)})
+    elif isinstance(query, ResetQuery):
+        world.positions.handle_offsets(query, {T0: OffsetAndTimestamp(70, -1, 4)})
+    assert world.state().position is None
+    (again,) = plan(world)
+    assert type(again) is type(query)
 
 
 def test_a_seek_meanwhile_makes_an_answer_void() -> None:

@@ -59,6 +59,15 @@ class ClusterMetadata:
             return None
         return partition.leader
 
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Uuid]:
+        """Returns the ids of the topics of partitions, as far as they are known."""
+        topics = ((tp, self.topics.get(tp.topic)) for tp in partitions)
+        return {
+            tp: topic.topic_id
+            for tp, topic in topics
+            if topic is not None and topic.topic_id != ZERO_UUID
+        }
+
     def missing(self, topics: Iterable[str]) -> set[str]:
         """Returns those of which brokers have said that there is no such topic."""
         unknown = UnknownTopicOrPartition.code

@@ -264,6 +264,8 @@ class FetchPlanner:
                 return True  # what was fetched before is returned first
             _LOGGER.warning("topic %s was deleted and created again", topic.name)
             self._reset(state, f"{topic.name} was deleted and created again")
+        elif state.topic_id != ZERO_UUID:
+            state.ask_again()
         state.topic_id = topic.topic_id
         return False
 

@@ -82,6 +82,10 @@ class PartitionState:
         self._start_over()
         self.committed_wanted = True
 
+    def ask_again(self) -> None:
+        """Drops the answer to what is being asked: it is of a topic that is gone."""
+        self.generation = next(self.generations)
+
     def fetch_again(self) -> None:
         """Forgets what was fetched ahead."""
         assert self.position is not None, "what was fetched has a position"

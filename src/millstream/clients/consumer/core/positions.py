@@ -19,7 +19,7 @@ from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.core.values import OffsetAndMetadata, OffsetAndTimestamp
 from millstream.errors import KafkaError
-from millstream.model import TopicPartition
+from millstream.model import TopicPartition, Uuid
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -43,9 +43,10 @@ class EpochQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommittedQuery:
-    """Asks the group's coordinator for committed offsets."""
+    """Asks the group's coordinator for committed offsets. `topic_ids`: as far as the topics are known."""
 
     generations: Generations
+    topic_ids: Mapping[TopicPartition, Uuid]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ class Positions:
                 self._reset_or_fail(state)
         queries: list[PositionQuery] = []
         if committed:
-            queries.append(CommittedQuery(self._ask(state.topic_partition for state in committed)))
+            partitions = [state.topic_partition for state in committed]
+            queries.append(CommittedQuery(self._ask(partitions), cluster.topic_ids(partitions)))
         queries += [ResetQuery(node, self._ask(asked), asked) for node, asked in resets.items()]
         queries += [EpochQuery(node, self._ask(asked), asked) for node, asked in questions.items()]
         return queries
@@ -131,7 +133,7 @@ class Positions:
         for state in self._asked(query):
             committed = found.get(state.topic_partition)
             if isinstance(committed, KafkaError):
-                state.error = committed
+                self._handle_error(state, committed)
             elif committed is not None:
                 state.seek(committed.offset, committed.leader_epoch)
             else:

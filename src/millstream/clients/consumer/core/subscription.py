@@ -10,7 +10,7 @@ from itertools import count
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.model import TopicPartition
+from millstream.model import ZERO_UUID, TopicPartition, Uuid
 
 __all__ = ["SubscriptionState", "SubscriptionType"]
 
@@ -92,6 +92,15 @@ class SubscriptionState:
         if state is None:
             raise IllegalState(f"{topic_partition} is not assigned to this consumer")
         return state
+
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Uuid]:
+        """Returns the ids of the topics that the positions in these partitions belong to, as far as they are known."""
+        states = ((tp, self.partitions.get(tp)) for tp in partitions)
+        return {
+            tp: state.topic_id
+            for tp, state in states
+            if state is not None and state.topic_id != ZERO_UUID
+        }
 
     def _subscribe(self, type_: SubscriptionType) -> None:
         """Has a new subscription take the place of the old one. Partitions stay until the group decides."""
