@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
@@ -13,6 +14,7 @@ from millstream.clients.producer.producer import Producer
 from millstream.clients.spout.core.attempts import GivenUp, RecordsGivenOut
 from millstream.clients.spout.message import SpoutHooks
 from millstream.net.client.environment import Environment
+from millstream.net.client.tasks import TaskScope
 
 TOPIC_HEADER = "dead_letter.topic"
 PARTITION_HEADER = "dead_letter.partition"
@@ -75,9 +77,23 @@ class Settlement:
         self._records = records
         self._hooks = hooks
         self._dead_letters = dead_letters
+        self._scope = TaskScope("dead letters")
+        self._settling: asyncio.Task[None] | None = None
 
     async def settle(self) -> None:
-        """Writes dead letters, or counts records as lost. They are pending until that is done."""
+        """Writes dead letters, or counts records as lost. They are pending until that is done.
+
+        A call that is cancelled, as when the spout is closed, leaves the work under way. The next one waits for its
+        end: begun anew it would write again what is written.
+        """
+        while self._settling is not None or self._records.given_up:
+            if self._settling is None:
+                self._settling = self._scope.start(self._settle(), "settle", awaited=True)
+            await asyncio.wait((self._settling,))
+            settling, self._settling = self._settling, None
+            settling.result()
+
+    async def _settle(self) -> None:
         given_up = self._records.given_up
         settled = [each for each in given_up if self._records.is_open(each.attempt)]
         given_up.clear()
@@ -99,5 +115,8 @@ class Settlement:
             self._records.finish(each, dead_lettered=self._dead_letters is not None)
 
     async def close(self) -> None:
-        if self._dead_letters is not None:
-            await self._dead_letters.close()
+        try:
+            if self._dead_letters is not None:
+                await self._dead_letters.close()
+        finally:
+            await self._scope.close()
