@@ -57,6 +57,7 @@ FOREIGN = {
     "partitions_for_keys": "Kafka's partitionForKey, for many keys: a compiled leaf, which fills what it is given",
     "prepareForTriggerAvailableNow": "pyspark.sql.datasource.DataSourceStreamReader",
     "rollback": "sqlite3.Connection, as the standard library calls it",
+    "sendall": "socket.socket, as http.client calls it",
     "startup": "uvicorn.Server",
     "to": _KAFKA_STREAMS,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import http.client
 import ssl
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -72,10 +74,10 @@ def test_a_document_is_fetched_within_bounds(
     url = f"https://127.0.0.1:{issuer.server_port}{path}"
     try:
         if problem is None:
-            assert fetch_document(url) == KEYS
+            assert asyncio.run(fetch_document(url)) == KEYS
         else:
-            with pytest.raises(ValueError, match=problem):
-                fetch_document(url)
+            with pytest.raises((ValueError, http.client.HTTPException), match=problem):
+                asyncio.run(fetch_document(url))
     finally:
         issuer.shutdown()
         thread.join()
@@ -86,7 +88,7 @@ def test_another_host_is_not_believed(authority: Authority, issuer: HTTPServer, 
     thread = serve(issuer, authority.issue("issuer", host=host))
     try:
         with pytest.raises(ssl.SSLCertVerificationError):
-            fetch_document(f"https://127.0.0.1:{issuer.server_port}/keys?v=1")
+            asyncio.run(fetch_document(f"https://127.0.0.1:{issuer.server_port}/keys?v=1"))
     finally:
         issuer.shutdown()
         thread.join()
@@ -99,7 +101,7 @@ def test_a_stranger_is_not_believed(
     thread = serve(issuer, stranger.issue("issuer"))
     try:
         with pytest.raises(ssl.SSLCertVerificationError):
-            fetch_document(f"https://127.0.0.1:{issuer.server_port}/keys?v=1")
+            asyncio.run(fetch_document(f"https://127.0.0.1:{issuer.server_port}/keys?v=1"))
     finally:
         issuer.shutdown()
         thread.join()

@@ -14,18 +14,20 @@ import logging
 import ssl
 import urllib.parse
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 from millstream.broker.config.sasl_settings import BearerSettings
 from millstream.broker.login.jwt_validation import IssuerKey, read_keys
+from millstream.net.client.web_request import ANSWER_BYTES_MAX, WebRequest, ask
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
-_DOCUMENT_BYTES_MAX: Final = 1024 * 1024
-_TIMEOUT_S: Final = 5.0
-"""Of a step of the connection. A node that stops waits for a fetch that is under way."""
+_CONNECT_MS: Final = 5_000
+"""Ours."""
+_ANSWER_MS: Final = 10_000
+"""Ours, for the whole document."""
 _AGAIN_MS: Final = 60_000
 """The least time between two fetches that one key id causes (Kafka's)."""
 _REMEMBERED_MAX: Final = 16
@@ -58,9 +60,12 @@ class FetchedKeys:
     """Implements `jwt_validation.IssuerKeys` for one URL. Made on the node's loop."""
 
     def __init__(
-        self, settings: BearerSettings, clock: Clock, fetch: Callable[[str], bytes] | None = None
+        self,
+        settings: BearerSettings,
+        clock: Clock,
+        fetch: Callable[[str], Awaitable[bytes]] | None = None,
     ) -> None:
-        """`fetch` runs in a thread; without it: `fetch_document`."""
+        """Without `fetch`: `fetch_document`."""
         self._settings = settings
         self._clock = clock
         self._fetch = fetch or fetch_document
@@ -95,8 +100,9 @@ class FetchedKeys:
         wait_ms = max(1, self._settings.retry_backoff_ms)
         while True:
             try:
-                document = await asyncio.to_thread(self._fetch, self._settings.jwks_url)
-                self._keys = read_keys(document)
+                document = await self._fetch(self._settings.jwks_url)
+                # In a thread: the largest document has keys that take a quarter of a second to read.
+                self._keys = await asyncio.to_thread(read_keys, document)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 _LOGGER.warning(
                     "the keys of token issuers at %s could not be fetched: %s; %d of before are used",
@@ -111,32 +117,24 @@ class FetchedKeys:
             wait_ms = min(2 * wait_ms, self._settings.retry_backoff_max_ms)
 
 
-def fetch_document(url: str) -> bytes:
+async def fetch_document(url: str) -> bytes:
     """Reads a document at an https:// or file:/// URL. Raises OSError, HTTPException, ValueError."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme == "file":
-        with Path(urllib.parse.unquote(parts.path)).open("rb") as file:
-            return _bounded(file.read(_DOCUMENT_BYTES_MAX + 1))
+        return await asyncio.to_thread(_read, Path(urllib.parse.unquote(parts.path)))
     if parts.scheme != "https":
         raise ValueError(f"it is no https:// or file:/// URL but one with {parts.scheme}")
-    context = ssl.create_default_context()
-    connection = http.client.HTTPSConnection(
-        parts.hostname or "", parts.port, timeout=_TIMEOUT_S, context=context
-    )
-    try:
-        target = urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, ""))
-        connection.request("GET", target, headers={"Accept": "application/json"})
-        response = connection.getresponse()
-        if (
-            response.status != http.client.OK
-        ):  # another place is not gone to: the operator named this one
-            raise ValueError(f"status {response.status}")
-        return _bounded(response.read(_DOCUMENT_BYTES_MAX + 1))
-    finally:
-        connection.close()
+    tls = ssl.create_default_context()
+    request = WebRequest("GET", parts, {"Accept": "application/json"}, None, tls)
+    status, document = await ask(request, _CONNECT_MS, _ANSWER_MS)
+    if status != http.client.OK:
+        raise ValueError(f"status {status}")
+    return document
 
 
-def _bounded(document: bytes) -> bytes:
-    if len(document) > _DOCUMENT_BYTES_MAX:
-        raise ValueError(f"it has more than {_DOCUMENT_BYTES_MAX} bytes")
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        document = file.read(ANSWER_BYTES_MAX + 1)
+    if len(document) > ANSWER_BYTES_MAX:
+        raise ValueError(f"it has more than {ANSWER_BYTES_MAX} bytes")
     return document

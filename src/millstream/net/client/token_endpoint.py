@@ -1,6 +1,6 @@
 """Bearer tokens from an OAuth endpoint for a client's id and secret (RFC 6749, section 4.4; KIP-768).
 
-Blocking HTTP, in a thread.
+Each attempt has `sasl_login_connect_timeout_ms` and `sasl_login_read_timeout_ms` for the whole answer.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from millstream.net.client.config.security import SecurityConfig
 from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.credentials import ClientCredentials
 from millstream.net.client.tls import load_authorities
+from millstream.net.client.web_request import WebRequest, ask
 from millstream.runtime import Clock, Random
 from millstream.security.sasl_oauthbearer import OAuthBearerToken, expiry_ms
 
-_ANSWER_BYTES_MAX = 1024 * 1024
-"""Ours: a token has some kilobytes, and an address that was mistyped may have a film."""
 _ATTEMPTS_MAX = 5
 """Ours: with pauses that double from `sasl_login_retry_backoff_ms`, 1.5 s in all. (Java's tries until
 `sasl.login.retry.backoff.max.ms` has passed in all, 10 s.)"""
@@ -38,13 +37,21 @@ async def fetch_token(
 ) -> OAuthBearerToken:
     """Fetches a token.
 
-    Raises SaslAuthenticationFailed when the endpoint refuses, NetworkException when it cannot be had after retries.
+    Raises ConfigError where the URL cannot be asked, SaslAuthenticationFailed when the endpoint refuses,
+    NetworkException when it cannot be had after retries.
     """
+    request = _request(source, config)
     failure = ""
     cause: Exception | None = None
     for attempt in range(1, _ATTEMPTS_MAX + 1):
         try:
-            status, body = await asyncio.to_thread(_post, source, config)
+            status, body = await ask(
+                request, config.sasl_login_connect_timeout_ms, config.sasl_login_read_timeout_ms
+            )
+        except ValueError as error:
+            raise ConfigError(
+                f"sasl_oauthbearer_token_endpoint_url: {source.url!r} cannot be asked: {error}"
+            ) from error
         except (OSError, http.client.HTTPException) as error:
             failure, cause = str(error) or type(error).__name__, error
         else:
@@ -63,43 +70,26 @@ async def fetch_token(
     ) from cause
 
 
-def _post(source: ClientCredentials, config: SecurityConfig) -> tuple[int, bytes]:
+def _request(source: ClientCredentials, config: SecurityConfig) -> WebRequest:
+    """Raises ConfigError where the URL cannot be asked."""
     url = urllib.parse.urlsplit(source.url)
-    connection = _connection(url, config)
-    try:
-        connection.connect()
-        connection.sock.settimeout(config.sasl_login_read_timeout_ms / 1000)
-        form = {"grant_type": "client_credentials"}
-        if source.scope is not None:
-            form["scope"] = source.scope
-        target = urllib.parse.urlunsplit(("", "", url.path or "/", url.query, ""))
-        headers = {
-            "Authorization": _basic(source, escape=config.sasl_oauthbearer_header_urlencode),
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Accept": "application/json",
-        }
-        connection.request("POST", target, urllib.parse.urlencode(form), headers)
-        response = connection.getresponse()
-        return response.status, response.read(_ANSWER_BYTES_MAX)
-    finally:
-        connection.close()
-
-
-def _connection(
-    url: urllib.parse.SplitResult, config: SecurityConfig
-) -> http.client.HTTPConnection:
-    timeout_s = config.sasl_login_connect_timeout_ms / 1000
-    if url.scheme == "http":
-        return http.client.HTTPConnection(url.hostname or "", url.port, timeout=timeout_s)
-    if url.scheme != "https":
+    if url.scheme not in {"http", "https"}:
         raise ConfigError(
             f"sasl_oauthbearer_token_endpoint_url must begin with https:// or file:///, got {url.geturl()!r}"
         )
-    context = ssl.create_default_context()
-    load_authorities(context, config)
-    return http.client.HTTPSConnection(
-        url.hostname or "", url.port, timeout=timeout_s, context=context
-    )
+    tls = None
+    if url.scheme == "https":
+        tls = ssl.create_default_context()
+        load_authorities(tls, config)
+    form = {"grant_type": "client_credentials"}
+    if source.scope is not None:
+        form["scope"] = source.scope
+    headers = {
+        "Authorization": _basic(source, escape=config.sasl_oauthbearer_header_urlencode),
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Accept": "application/json",
+    }
+    return WebRequest("POST", url, headers, urllib.parse.urlencode(form), tls)
 
 
 def _basic(source: ClientCredentials, *, escape: bool) -> str:

@@ -62,7 +62,7 @@ def test_sixteen_key_ids_are_remembered() -> None:
 async def test_keys_are_fetched_again_until_it_succeeds(caplog: pytest.LogCaptureFixture) -> None:
     answers: list[bytes | Exception] = [OSError("no way there"), b"<html>", documents("a")]
 
-    def fetch(url: str) -> bytes:
+    async def fetch(url: str) -> bytes:
         assert url == SETTINGS.jwks_url
         answer = answers.pop(0)
         if isinstance(answer, Exception):
@@ -84,7 +84,11 @@ async def test_a_new_key_is_found_soon_after_somebody_asked_for_it(
 ) -> None:
     """An issuer rotates its keys: the old one goes, and the first login with the new one makes it known."""
     answers = [documents("old"), documents("new")]
-    keys = FetchedKeys(SETTINGS, SystemClock(), lambda _url: answers.pop(0))
+
+    async def fetch(_url: str) -> bytes:
+        return answers.pop(0)
+
+    keys = FetchedKeys(SETTINGS, SystemClock(), fetch)
     running = asyncio.get_running_loop().create_task(keys.run())
     caplog.set_level(logging.INFO)
     await until(lambda: "1 keys of token issuers are at" in caplog.text)
@@ -96,20 +100,20 @@ async def test_a_new_key_is_found_soon_after_somebody_asked_for_it(
     assert keys.find("old") is None
 
 
-def test_a_file_is_read(tmp_path: Path) -> None:
+async def test_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "keys and more.json"
     path.write_bytes(documents("a"))
-    assert fetch_document(path.as_uri()) == documents("a")
+    assert await fetch_document(path.as_uri()) == documents("a")
 
 
-def test_a_large_file_is_refused(tmp_path: Path) -> None:
+async def test_a_large_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.write_bytes(b" " * (1024 * 1024 + 1))
     with pytest.raises(ValueError, match="more than 1048576 bytes"):
-        fetch_document(path.as_uri())
+        await fetch_document(path.as_uri())
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/", "ftp://127.0.0.1/", "/etc/passwd"])
-def test_no_other_url_is_asked(url: str) -> None:
+async def test_no_other_url_is_asked(url: str) -> None:
     with pytest.raises(ValueError, match="no https:// or file:/// URL"):
-        fetch_document(url)
+        await fetch_document(url)
