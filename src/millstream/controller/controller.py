@@ -21,6 +21,7 @@ from millstream.protocol.generated.metadata_records import (
     BeginTransactionRecord,
     EndTransactionRecord,
 )
+from millstream.security.delegation_token import TokenIds
 
 _TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 """A controller's transactions are whole batches, and one that it aborts was never replayed there."""
@@ -41,6 +42,8 @@ class Controller:
         self._offset = image.offset
         self._delta: MetadataDelta | None = None
         self.sessions = BrokerSessions(settings.broker_session_timeout_ms)
+        secret_key = settings.delegation_tokens.secret_key
+        self.token_ids = None if secret_key is None else TokenIds(secret_key)
 
     @property
     def image(self) -> MetadataImage:

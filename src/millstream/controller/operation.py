@@ -21,6 +21,7 @@ from millstream.protocol.api import ApiKey
 from millstream.quota.mutation_charge import MutationCharge
 from millstream.runtime.clock import Instant
 from millstream.runtime.random import Random
+from millstream.security.delegation_token import TokenIds
 from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 
 RequestT = TypeVar("RequestT")
@@ -47,6 +48,8 @@ class ControllerContext:
     """0 where the configuration names the voters of the metadata quorum, 1 where its log does."""
     mutations: MutationCharge | None = None
     """What the request is charged with partitions that it creates and deletes; None: there is no quota for who asks."""
+    token_ids: TokenIds | None = None
+    """Finds delegation tokens; None without a secret key of theirs. What it remembers follows from the image."""
 
     def partition_changes(self) -> PartitionChanges:
         return PartitionChanges(self.image, self.settings)

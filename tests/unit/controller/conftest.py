@@ -104,6 +104,7 @@ class ControllerWorld:
             self.random,
             self.next_offset,
             principal,
+            token_ids=self.controller.token_ids,
         )
 
     def submit(

@@ -319,6 +319,7 @@ class ControllerRunner:
             ANONYMOUS if caller is None else caller.principal,
             self.quorum().kraft_version,
             self._quotas.begin_mutations(caller),
+            controller.token_ids,
         )
 
     def _append(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from typing import Final
 
 from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
@@ -145,7 +144,7 @@ def plan_renew_token(
     Raises DelegationTokenAuthDisabled, UnsupportedVersion, -NotFound, -Expired, -OwnerMismatch.
     """
     now_ms, settings = context.now.wall_ms, context.settings.delegation_tokens
-    token = _token_with(bytes(request.hmac), context.image, settings)
+    token = _token_with(bytes(request.hmac), context)
     _check_alive(token, now_ms)
     _check_owner(token, context.principal.text)
     period_ms = _limit_period_ms(request.renew_period_ms, settings.expiry_time_ms)
@@ -163,8 +162,7 @@ def plan_expire_token(
 ) -> ControllerResult[ExpireDelegationTokenResponse]:
     """Changes when a token expires; a negative period removes it now. Raises as `plan_renew_token`."""
     now_ms, period_ms = context.now.wall_ms, request.expiry_time_period_ms
-    settings = context.settings.delegation_tokens
-    token = _token_with(bytes(request.hmac), context.image, settings)
+    token = _token_with(bytes(request.hmac), context)
     _check_owner(token, context.principal.text)
     if period_ms < 0:
         removal = RemoveDelegationTokenRecord(token_id=token.token_id)
@@ -204,14 +202,14 @@ def _limit_period_ms(asked_ms: int, largest_ms: int) -> int:
     return min(asked_ms, largest_ms) if asked_ms > 0 else largest_ms
 
 
-def _token_with(
-    secret: bytes, image: MetadataImage, settings: DelegationTokenSettings
-) -> TokenInformation:
-    secret_key = _secret_key(settings, image)
-    for token in image.delegation_tokens.values():
-        if hmac.compare_digest(token_hmac(secret_key, token.token_id), secret):
-            return token
-    raise DelegationTokenNotFound
+def _token_with(secret: bytes, context: ControllerContext) -> TokenInformation:
+    image = context.image
+    _secret_key(context.settings.delegation_tokens, image)
+    assert context.token_ids is not None, "there is a secret key"
+    token_id = context.token_ids.find(secret, image.delegation_tokens)
+    if token_id is None:
+        raise DelegationTokenNotFound
+    return image.delegation_tokens[token_id]
 
 
 def _is_expired(token: TokenInformation, now_ms: int) -> bool:

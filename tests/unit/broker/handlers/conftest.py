@@ -133,6 +133,7 @@ class AdminNode:
             self._random,
             self._offset,
             principal,
+            token_ids=live.token_ids,
         )
         result = plan(context, request)
         for record in result.records:
