@@ -18,17 +18,15 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from millstream.errors import KafkaError, ProtocolError
 from millstream.net.frame_receiver import FrameReceiver, ImpossibleFrameSize
 from millstream.net.server.client_connection import ClientConnection
-from millstream.net.server.closings import Closings
-from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.connection_owner import ConnectionOwner, TlsTransport
 from millstream.net.server.request_handler import LastAnswer, RequestHandler, Response
-from millstream.net.server.request_memory import RequestMemory
-from millstream.net.server.socket_writer import SealingSocket, SocketWriter
-from millstream.net.server.turns import TURN_S, Turns
+from millstream.net.server.socket_writer import SocketWriter
+from millstream.net.server.turns import TURN_S
 from millstream.quoting import shortened
 
 _LOGGER = logging.getLogger(__name__)
@@ -44,65 +42,17 @@ _UNTOLD_BYTES_MAX: Final = 4096
 """Ours: small requests are not worth the telling. What is not told is no more than this for each connection."""
 
 
-class ConnectionOwner(Protocol):
-    """The server that accepted a connection, as far as the connection needs it."""
-
-    limits: ConnectionLimits
-    receive_buffer: memoryview
-    turns: Turns
-    request_memory: RequestMemory
-    closings: Closings
-
-    def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
-    def on_active(self, connection: ServerConnection) -> None:
-        """Tells the server that bytes arrived, or requests were started."""
-        ...
-
-    def on_writes_stalled(self, connection: ServerConnection) -> None:
-        """Tells the server that the socket takes no more bytes."""
-        ...
-
-    def on_writes_moved(self, connection: ServerConnection) -> None:
-        """Tells the server that the socket took some bytes."""
-        ...
-
-    def on_idle(self) -> None:
-        """Tells the server that the last response of a connection was sent."""
-        ...
-
-    def hold_unsent(self, change: int) -> None:
-        """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take.
-
-        May close connections.
-        """
-        ...
-
-    def on_closed(self, connection: ServerConnection) -> None: ...
-
-
-class TlsTransport(SealingSocket, Protocol):
-    """A socket with TLS on it, after its handshake (`tls_socket.TlsSocket`, which is not
-    imported where nothing has TLS).
-    """
-
-    must_write: bool
-
-    @property
-    def holds_bytes(self) -> bool: ...
-    def fileno(self) -> int: ...
-    def recv_into(self, target: memoryview) -> int: ...
-    def close(self) -> None: ...
-
-
 class _Unanswered:
     """A request whose response has not been queued for sending."""
 
-    __slots__ = ("answered", "held_bytes", "response", "task")
+    __slots__ = ("answered", "held_bytes", "refusal", "response", "task")
 
     def __init__(self, held_bytes: int) -> None:
         self.held_bytes = held_bytes
         self.answered = False
         self.response: Response | None = None
+        self.refusal: ProtocolError | None = None
+        """Ends the connection when its turn has come."""
         self.task: asyncio.Task[None] | None = None
 
 
@@ -309,8 +259,12 @@ class ServerConnection:
         """
         self._hung_up = True
         self._stop_pause()
+        broken = [each.refusal for each in self._unanswered if each.refusal is not None]
         self._forget_unanswered()
-        self._owner.turns.ask(self)
+        if broken:
+            self._end(broken[0])
+        else:
+            self._owner.turns.ask(self)
 
     # Starting requests
 
@@ -433,8 +387,11 @@ class ServerConnection:
         try:
             unanswered.response = await result
         except ProtocolError as error:
-            self._refuse(error)
-            return
+            if self._hung_up:  # it was forgotten then, and nobody waits for the answers before it
+                self._end(error)
+                return
+            unanswered.refusal = error
+            self._overlapping = False
         unanswered.answered = True
         if self._unanswered and self._unanswered[0].answered and not self.is_closed:
             self._answer_in_order()
@@ -443,6 +400,9 @@ class ServerConnection:
         while self._unanswered and self._unanswered[0].answered and not self.is_closed:
             head = self._unanswered.popleft()
             self._unanswered_bytes -= head.held_bytes
+            if head.refusal is not None:
+                self._end(head.refusal)
+                return
             if head.response is not None:
                 self._write(head.response)
         if not self.is_closed:
@@ -513,7 +473,18 @@ class ServerConnection:
     # End
 
     def _refuse(self, error: ProtocolError) -> None:
-        """Refuses a broken request. What was answered before it still leaves, as far as the socket takes it at once."""
+        """Refuses a broken request once all before it are answered: Kafka would not have read it earlier."""
+        if not self._unanswered:
+            self._end(error)
+            return
+        refused = _Unanswered(0)
+        refused.refusal = error
+        refused.answered = True
+        self._unanswered.append(refused)
+        self._overlapping = False
+
+    def _end(self, error: ProtocolError) -> None:
+        """Ends the connection. What was answered still leaves, as far as the socket takes it at once."""
         level = logging.WARNING
         if isinstance(error, LastAnswer):
             level = error.level

@@ -495,7 +495,7 @@ class SocketServer:
         self._begin(self._logging_in, connection, self._clock.now().monotonic_ms)
         return connection
 
-    # What connections report (net.server.connection.ConnectionOwner)
+    # What connections report (net.server.connection_owner.ConnectionOwner)
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         assert self._tasks is not None, "a connection was accepted before serve() began"

@@ -1,0 +1,66 @@
+"""What a connection needs of the server that accepted it, and of a socket with TLS on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Protocol
+
+from millstream.net.server.closings import Closings
+from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.request_memory import RequestMemory
+from millstream.net.server.socket_writer import SealingSocket
+from millstream.net.server.turns import Turns
+
+if TYPE_CHECKING:
+    from millstream.net.server.connection import ServerConnection
+
+
+class ConnectionOwner(Protocol):
+    """The server that accepted a connection, as far as the connection needs it."""
+
+    limits: ConnectionLimits
+    receive_buffer: memoryview
+    turns: Turns
+    request_memory: RequestMemory
+    closings: Closings
+
+    def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
+    def on_active(self, connection: ServerConnection) -> None:
+        """Tells the server that bytes arrived, or requests were started."""
+        ...
+
+    def on_writes_stalled(self, connection: ServerConnection) -> None:
+        """Tells the server that the socket takes no more bytes."""
+        ...
+
+    def on_writes_moved(self, connection: ServerConnection) -> None:
+        """Tells the server that the socket took some bytes."""
+        ...
+
+    def on_idle(self) -> None:
+        """Tells the server that the last response of a connection was sent."""
+        ...
+
+    def hold_unsent(self, change: int) -> None:
+        """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take.
+
+        May close connections.
+        """
+        ...
+
+    def on_closed(self, connection: ServerConnection) -> None: ...
+
+
+class TlsTransport(SealingSocket, Protocol):
+    """A socket with TLS on it, after its handshake (`tls_socket.TlsSocket`, which is not
+    imported where nothing has TLS).
+    """
+
+    must_write: bool
+
+    @property
+    def holds_bytes(self) -> bool: ...
+    def fileno(self) -> int: ...
+    def recv_into(self, target: memoryview) -> int: ...
+    def close(self) -> None: ...
