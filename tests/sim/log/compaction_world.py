@@ -85,7 +85,7 @@ class CompactionWorld:
         self.checkpointed = SavedState()
         """What was written down some time ago, as each minute."""
         self.has_lost = False
-        """Records, in a crash. Compaction may have relied on them for where a producer stopped: then the log knows less than the producer."""
+        """Records, in a crash, or snapshots. Where a producer stopped may have stood there alone: then the log knows less than the producer."""
         self.log = self.open(SavedState())
 
     def open(self, saved: SavedState) -> PartitionLog:
@@ -309,6 +309,27 @@ class CompactionWorld:
         self.disk.crash(undone_operations=self.chance.randint(0, 12))
         self.log = self.open(saved)
         assert self.log.log_end_offset == end
+
+    def lose_snapshots(self) -> None:
+        """Of producers, in a clean stop or a crash. Where a producer stopped is then known as far as its records are there."""
+        firsts = [self.producer(name).first_offset for name in self.open_producers()]
+        if any(first < self.log.log_start_offset for first in firsts):
+            return  # of such a transaction nothing may be there: then readers go on, as nothing of it can be read
+        was_clean = self.chance.random() < 0.5
+        if was_clean:
+            self.log.close(self.now)
+            self.note_start()
+        else:
+            self.log.flush(self.now)
+        saved = self.saved_state(self.noted_now(), was_clean=was_clean)
+        self.disk.crash()
+        for name in self.disk.list(DIRECTORY):
+            if name.endswith(".snapshot") and self.chance.random() < 0.5:
+                self.disk.remove(f"{DIRECTORY}/{name}")
+                self.has_lost = True
+        self.log = self.open(saved)
+        self.log.roll(self.now)  # a snapshot of what was found, before any of it goes
+        self.log.flush(self.now)
 
     # --- always
 

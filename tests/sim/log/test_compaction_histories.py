@@ -26,6 +26,7 @@ _OFTEN = {
     CompactionWorld.reopen: 2,
     CompactionWorld.crash: 2,
     CompactionWorld.crash_while_cleaning: 2,
+    CompactionWorld.lose_snapshots: 2,
 }
 
 
