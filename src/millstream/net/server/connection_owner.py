@@ -1,4 +1,4 @@
-"""What a connection needs of the server that accepted it, and of a socket with TLS on it."""
+"""The interfaces that a connection has to the server that accepted it, and to a socket with TLS on it."""
 
 from __future__ import annotations
 
