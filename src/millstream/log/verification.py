@@ -61,6 +61,9 @@ class VerificationPlan:
     stretches: list[_Stretch]
     epoch_max: int
     """The latest leader epoch: epochs lie outside of the checksums."""
+    segments: frozenset[Segment]
+    cut_count: int
+    """Those of the log when the plan was made: positions mean the same as long as both are what they were."""
     read_bytes: int = field(default=0, init=False)
     damage: Damage | None = field(default=None, init=False)
 
@@ -80,7 +83,8 @@ class VerificationPlan:
             if first_offset > next_offset:
                 begin, next_offset = segment.cut_at(first_offset)
             stretches.append(_stretch(state, segment, begin, next_offset))
-        return cls(file_system, stretches, state.leader_epochs.latest_epoch)
+        latest_epoch = state.leader_epochs.latest_epoch
+        return cls(file_system, stretches, latest_epoch, frozenset(state.segments), state.cut_count)
 
     @property
     def is_done(self) -> bool:
@@ -107,13 +111,15 @@ class VerificationPlan:
                 self.stretches.insert(0, rest)
 
     def damage_in(self, state: LogState) -> Damage | None:
-        """Reads again what was found in another thread: None where the log was cut or cleaned meanwhile, or
-        is sound there. Raises OSError.
+        """Reads again what was found in another thread: None where the log was cut or cleaned meanwhile, since
+        other batches may stand there then, or is sound there. Raises OSError.
         """
         found = self.damage
-        segments = (s for s in state.segments if found and s.base_offset == found.base_offset)
-        segment = next(segments, None)
-        if found is None or segment is None or found.position >= segment.size_bytes:
+        if found is None or state.cut_count != self.cut_count:
+            return None
+        segments = self.segments.intersection(state.segments)
+        segment = next((s for s in segments if s.base_offset == found.base_offset), None)
+        if segment is None:
             return None
         stretch = _stretch(state, segment, found.position, found.offset)
         again = _walk(segment.file, stretch, state.leader_epochs.latest_epoch, bytes_max=1)

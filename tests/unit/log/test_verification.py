@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.log.compaction.compaction import Compaction
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import LOG_OVERHEAD_BYTES
 
@@ -107,6 +108,39 @@ def test_a_log_that_is_written_and_cut_while_it_is_read_is_not_damaged(world):
     plan.read_some(300)
     log.truncate_to(6, world.now)
     world.append(log, b"another", b"batch", epoch=9)
+    while not plan.is_done:
+        plan.read_some(100)
+    assert log.first_damage(plan) is None
+
+
+def test_a_log_that_is_cut_and_filled_with_other_batches_while_it_is_read_is_not_damaged(world):
+    """What was read of a segment ends amid one of the batches that stand there now."""
+    log = world.open()
+    for number in range(COUNT):
+        world.append(log, b"value %02d" % number)
+    plan = log.plan_verification()
+    plan.read_some(300)
+    log.truncate_to(1, world.now)
+    for number in range(COUNT):
+        world.append(log, b"longer value %02d" % number, epoch=9)
+    while not plan.is_done:
+        plan.read_some(100)
+    assert log.first_damage(plan) is None
+
+
+def test_a_log_that_is_compacted_while_it_is_read_is_not_damaged(world):
+    log = world.open(LogConfig(cleanup_policy=frozenset({"compact"}), message_timestamp_after_max_ms=2**62))  # fmt: skip
+    for number in range(COUNT):
+        world.append(log, b"value " * number, key=b"%d" % (number % 4))
+    log.roll(world.now)
+    log.flush(world.now)
+    plan = log.plan_verification()
+    plan.read_some(150)
+    compaction = Compaction(
+        log.plan_compaction(log.log_end_offset, world.now), map_bytes_max=1 << 20, now_ms=0
+    )
+    for step in compaction.steps():
+        assert step.finished is None or log.replace_segments(step.finished, world.now)
     while not plan.is_done:
         plan.read_some(100)
     assert log.first_damage(plan) is None

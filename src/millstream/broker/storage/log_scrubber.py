@@ -24,7 +24,8 @@ from millstream.errors import KafkaStorageError
 from millstream.replication.partition import Partition
 
 if TYPE_CHECKING:
-    from millstream.log.verification import Damage
+    from millstream.log.partition_log import PartitionLog
+    from millstream.log.verification import Damage, VerificationPlan
 
 _LOGGER = logging.getLogger(__name__)
 _READ_BYTES: Final = 256 * 1024
@@ -109,11 +110,7 @@ class LogScrubber:
         log, known = hosted.log, hosted.damaged_at
         try:
             plan = log.plan_verification(first_offset, end_offset)
-            while not plan.is_done and log.health.failure is None:
-                had = plan.read_bytes
-                await self._pool.run(partial(plan.read_some, _READ_BYTES))
-                if pace is not None:
-                    await pace.maybe_throttle(plan.read_bytes - had)
+            await self._read(log, plan, pace)
             if log.health.failure is not None:
                 return
             damage = log.first_damage(plan)
@@ -129,6 +126,16 @@ class LogScrubber:
         if damage is not None:
             if damage.offset != hosted.damaged_at:
                 self._partitions.note_damage(hosted, damage)
+        elif plan.damage is not None:
+            # The log was cut or cleaned while it was read, and what was read of it was perhaps half of either.
+            await self._verify(hosted, plan.damage.offset, end_offset, pace=pace)
         elif known is not None and known == hosted.damaged_at:
             # Retention or DeleteRecords has taken the damage of one that had nobody to fetch it from.
             hosted.damaged_at = None
+
+    async def _read(self, log: PartitionLog, plan: VerificationPlan, pace: Pace | None) -> None:
+        while not plan.is_done and log.health.failure is None:
+            had = plan.read_bytes
+            await self._pool.run(partial(plan.read_some, _READ_BYTES))
+            if pace is not None:
+                await pace.maybe_throttle(plan.read_bytes - had)

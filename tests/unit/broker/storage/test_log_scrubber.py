@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from millstream.broker.long_work import LongWork
+from millstream.broker.storage import log_scrubber
 from millstream.broker.storage.log_scrubber import LogScrubber
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.log.verification import Damage
@@ -32,10 +33,14 @@ BATCHES = 10
 class AtOnce:
     def __init__(self) -> None:
         self.runs = 0
+        self.after_run: dict[int, Callable[[], object]] = {}
+        """What happens meanwhile, by the number of the run."""
 
     async def run(self, work: Callable[[], object]) -> object:
         self.runs += 1
-        return work()
+        result = work()
+        self.after_run.pop(self.runs, lambda: None)()
+        return result
 
 
 class World:
@@ -53,9 +58,7 @@ class World:
             partition=0, replicas=(OWN, OTHER), isr=(OWN, OTHER), leader=OWN, leader_epoch=LeaderEpoch(1)
         )  # fmt: skip
         self.partition.apply(image, NOW)
-        for _ in range(BATCHES):
-            batch = build_batch([Record(offset=0, timestamp=1, value=VALUE)])
-            self.partition.append(memoryview(batch), NOW)
+        self.fill(VALUE)
         self.interval_ms = 3_600_000
         self.found: list[int] = []
         self.scrubber = LogScrubber(
@@ -65,6 +68,16 @@ class World:
             interval_ms=lambda: self.interval_ms,
             long_work=LongWork(lambda: 0.0),
         )
+
+    def fill(self, value: bytes) -> None:
+        for _ in range(BATCHES):
+            batch = build_batch([Record(offset=0, timestamp=1, value=value)])
+            self.partition.append(memoryview(batch), NOW)
+
+    def fill_anew(self) -> None:
+        """Batches of other lengths stand in the file then."""
+        self.partition.log.truncate_to(0, NOW)
+        self.fill(VALUE + b"v" * 77 * self.pool.runs)
 
     def all(self) -> list[tuple[TopicPartition, Partition]]:
         return [(self.partition.topic_partition, self.partition)]
@@ -109,6 +122,34 @@ async def test_damage_that_was_deleted_is_none_any_more() -> None:
     w.turn_a_bit(7)
     await w.scrubber.make_round()
     assert w.found == [3, 7]
+
+
+async def test_a_log_that_gets_other_batches_while_it_is_read_is_read_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was read ends amid one of them: that is no damage, and what is damaged behind it is found."""
+    monkeypatch.setattr(log_scrubber, "_READ_BYTES", 1_000)
+    w = World(1e9)
+    w.pool.after_run[1] = w.fill_anew
+    await w.scrubber.make_round()
+    assert (w.found, w.pool.runs > 3) == ([], True)
+    w.pool.after_run[w.pool.runs + 1] = lambda: (w.fill_anew(), w.turn_a_bit(5))
+    await w.scrubber.make_round()
+    assert w.found == [5]
+
+
+async def test_damage_stays_known_while_its_log_gets_other_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_scrubber, "_READ_BYTES", 1_000)
+    w = World(1e9)
+    image = PartitionImage(partition=0, replicas=(OWN,), isr=(OWN,), leader=OWN, leader_epoch=LeaderEpoch(1), partition_epoch=1)  # fmt: skip
+    w.partition.apply(image, NOW)
+    w.turn_a_bit(3)
+    await w.scrubber.make_round()
+    w.pool.after_run[w.pool.runs + 2] = lambda: w.partition.log.truncate_to(9, NOW)
+    await w.scrubber.make_round()
+    assert (w.found, w.partition.damaged_at) == ([3], 3)
 
 
 async def test_rounds_can_be_turned_off() -> None:
