@@ -18,6 +18,7 @@ from millstream.metadata.client_pattern import (
     unicode_classes,
 )
 from millstream.metadata.config_key import ConfigKey, Scope, UpdateMode, config_table
+from millstream.metadata.config_validators import ListOf
 from millstream.protocol.enums import ConfigType
 
 ALL_METRICS: Final = "*"
@@ -35,9 +36,10 @@ MATCH_SELECTORS: Final = frozenset(
 
 
 def _key(name: str, kind: ConfigType, default: int | tuple[str, ...], doc: str) -> ConfigKey:
-    return ConfigKey(
-        name, kind, default, None, doc, scope=Scope.CLIENT_METRICS, dynamic=UpdateMode.CLUSTER_WIDE
-    )
+    # Every name begins with a prefix of no characters, so one among others would ask for all metrics.
+    validator = ListOf() if kind is ConfigType.LIST else None
+    scope, dynamic = Scope.CLIENT_METRICS, UpdateMode.CLUSTER_WIDE
+    return ConfigKey(name, kind, default, validator, doc, scope=scope, dynamic=dynamic)
 
 
 CLIENT_METRICS_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(
@@ -93,14 +95,14 @@ def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSu
 
 
 def _pattern(text: str) -> tuple[str, str]:
-    selector, equals, pattern = text.partition("=")
-    selector, pattern = selector.strip(), pattern.strip()
-    if not equals or selector not in MATCH_SELECTORS:
+    # Java's String.split, which Kafka takes it apart with, leaves out what is empty at the end.
+    selector, *patterns = (part.strip() for part in text.rstrip("=").split("="))
+    if len(patterns) != 1 or selector not in MATCH_SELECTORS:
         raise InvalidConfig(
             f"Illegal client matching pattern: {text}; write SELECTOR=PATTERN with a selector of {', '.join(sorted(MATCH_SELECTORS))}"
         )
     try:
-        check_pattern(pattern)
+        check_pattern(patterns[0])
     except InvalidRegularExpression as error:
         raise InvalidConfig(f"Illegal client matching pattern: {text}: {error}") from None
-    return selector, pattern
+    return selector, patterns[0]
