@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +83,22 @@ def test_a_reference_is_passed_on_and_shown(server: FakeSchemaRegistry, files: P
     assert done.returncode == 0
     shown = registry(server, "show", "flights-value").stdout
     assert "a.Plane is version 1 of plane\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "shown"),
+    [
+        ("protobuf", "message A {\n\tstring \x1b[2Jb = 1;\r\n}", "message A {\n    string \\x1b[2Jb = 1;\n}\n"),
+        ("json", '{"title":"\u202e"}', '{\n  "title": "\\u202e"\n}\n'),
+    ],
+)  # fmt: skip
+def test_a_schema_orders_a_terminal_about_in_no_way(
+    server: FakeSchemaRegistry, kind: str, text: str, shown: str
+) -> None:
+    """As records: what others wrote is text."""
+    registry(server, "register", "s", "-", "--type", kind, given=text)
+    assert registry(server, "show", "s").stdout.partition("\n\n")[2] == shown
+    assert registry(server, "show", "s", "--raw").stdout == f"{text}\n".replace("\r", "")
 
 
 def test_what_does_not_fit_is_refused_before_and_at_the_registration(
@@ -167,6 +184,12 @@ def test_levels_are_of_a_subject_or_of_all(server: FakeSchemaRegistry) -> None:
         (("list", "--schema-registry", "http://127.0.0.1:1"), 5, "had no answer"),
         (("list", "--ca", "{files}/empty.json"), 2, "has no certificates that can be read"),
         (("lst",), 2, "did you mean list?"),
+        (("register", "a", "/dev/zero"), 2, "/dev/zero is no file that somebody wrote"),
+        (("register", "a", sys.executable), 2, "is not text in UTF-8"),
+        (("register", "", "{files}/first.avsc"), 2, "is a variable empty?"),
+        (("config", "set", "FULL", ""), 2, "is a variable empty?"),
+        (("config", "unset", ""), 2, "is a variable empty?"),
+        (("delete", ""), 2, "is a variable empty?"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
 from millstream.errors import ConfigError
+
+_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A plan for all replicas of the largest clusters (200,000 partitions) is a third of it; a device has no end."""
 
 
 def broker_ids(text: str, option: str) -> list[int]:
@@ -23,7 +27,16 @@ def broker_ids(text: str, option: str) -> list[int]:
 
 def file_text(file: str) -> str:
     """Returns what is in a file; in standard input for `-`. Raises ConfigError, OSError."""
+    if file == "-":
+        data = sys.stdin.buffer.read(_BYTES_MAX + 1)
+    else:
+        with Path(file).open("rb") as opened:
+            data = opened.read(_BYTES_MAX + 1)
+    if len(data) > _BYTES_MAX:
+        raise ConfigError(
+            f"{file} is no file that somebody wrote: it has more than {_BYTES_MAX:,} bytes"
+        )
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        return data.decode()
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not text in UTF-8: {error}") from error

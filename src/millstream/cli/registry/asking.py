@@ -82,6 +82,24 @@ def registry_options(command: Callable[..., Returned]) -> Callable[..., Returned
     )(with_authorities)
 
 
+def _no_empty_name(
+    _context: click.Context, _argument: click.Parameter, subject: str | None
+) -> str | None:
+    """An address that ends at the slash is that of all subjects."""
+    if subject == "":
+        raise click.BadParameter("a subject has no empty name; is a variable empty?")
+    return subject
+
+
+def subject_argument(
+    *, required: bool = True
+) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
+    """Adds the argument `subject`."""
+    return click.argument(
+        "subject", required=required, callback=_no_empty_name, shell_complete=subject_names
+    )
+
+
 def _given_settings(
     url: str | None, config_file: str | None, properties: Iterable[str], profile: str | None
 ) -> dict[str, str]:

@@ -11,6 +11,7 @@ from millstream.cli.command import FAILED, ClientGroup
 from millstream.cli.registry.asking import (
     ask_registry,
     registry_options,
+    subject_argument,
     subject_names,
     with_near_subjects,
 )
@@ -26,6 +27,7 @@ from millstream.cli.rows import (
     print_rows,
     yes_option,
 )
+from millstream.cli.terminal import printable
 
 if TYPE_CHECKING:
     from millstream.cli.registry.address import RegistryAddress
@@ -46,7 +48,7 @@ def _version(_context: click.Context, _option: click.Parameter, text: str) -> Ve
     return int(text)
 
 
-_subject = click.argument("subject", shell_complete=subject_names)
+_subject = subject_argument()
 
 
 @click.group(cls=ClientGroup)
@@ -90,7 +92,7 @@ def list_command(
 @click.option("--version", callback=_version, default="latest", show_default=True, help="A version of the subject.")  # fmt: skip
 @click.option("--id", "schema_id", type=click.IntRange(1), help="The schema of this id, as records name it, whatever its subject.")  # fmt: skip
 @click.option("--raw", is_flag=True, help="Only the text of the schema, as the registry has it.")
-@click.argument("subject", required=False, shell_complete=subject_names)
+@subject_argument(required=False)
 def show(
     subject: str | None, *, at: RegistryAddress, output: str,
     version: Version, schema_id: int | None, raw: bool,
@@ -110,7 +112,7 @@ def show(
 
     schema, row = ask_registry(at, ask)
     if raw:
-        click.echo(schema.text)
+        click.echo(schema.text.encode())  # of text click leaves out what a terminal obeys
         return
     if not for_people(output):
         references = [each._asdict() for each in schema.references]
@@ -118,7 +120,7 @@ def show(
         return
     print_rows([row], output, _SHOWN if subject else ("id", "type"))
     for each in schema.references:
-        click.echo(f"{each.name} is version {each.version} of {each.subject}")
+        click.echo(printable(f"{each.name} is version {each.version} of {each.subject}"))
     click.echo(f"\n{readable(schema)}")
 
 

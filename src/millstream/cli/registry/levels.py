@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from millstream.cli.command import ClientGroup
-from millstream.cli.registry.asking import ask_registry, registry_options, subject_names
+from millstream.cli.registry.asking import ask_registry, registry_options, subject_argument
 from millstream.cli.rows import dry_run_option, output_option, print_rows
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LEVELS: Final = (
     "NONE",
 )
 _COLUMNS: Final = ("subject", "compatibility", "result")
-_some_subject = click.argument("subject", required=False, shell_complete=subject_names)
+_some_subject = subject_argument(required=False)
 
 
 @click.group(cls=ClientGroup)
@@ -69,7 +69,7 @@ def set_command(
 @registry_options
 @output_option
 @dry_run_option
-@click.argument("subject", shell_complete=subject_names)
+@subject_argument()
 def unset(subject: str, *, at: RegistryAddress, output: str, dry_run: bool) -> None:  # fmt: skip
     """Take the level of SUBJECT away, so that the one of all counts."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 import click
 
 from millstream.cli.cluster.given_values import file_text
+from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,12 +65,18 @@ def _reference(text: str) -> SchemaReference:
 
 
 def readable(schema: Schema) -> str:
-    """Returns the text of a schema, JSON of several lines where it stood in one."""
-    if schema.schema_type == "PROTOBUF" or "\n" in schema.text:
-        return schema.text
-    import orjson
+    """Returns the text of a schema for a terminal, JSON of several lines where it stood in one."""
+    return "\n".join(printable(line.expandtabs(4)) for line in _lines(schema))
 
-    try:
-        return orjson.dumps(orjson.loads(schema.text), option=orjson.OPT_INDENT_2).decode()
-    except orjson.JSONDecodeError:
-        return schema.text  # shown as the registry has it, whatever that is
+
+def _lines(schema: Schema) -> list[str]:
+    if schema.schema_type != "PROTOBUF" and "\n" not in schema.text:
+        import orjson
+
+        try:
+            indented = orjson.dumps(orjson.loads(schema.text), option=orjson.OPT_INDENT_2)
+        except orjson.JSONDecodeError:
+            pass  # shown as the registry has it, whatever that is
+        else:
+            return indented.decode().split("\n")
+    return schema.text.replace("\r\n", "\n").split("\n")

@@ -148,7 +148,7 @@ async def test_after_the_last_attempt_every_address_is_named_with_what_it_said(
         async with SchemaRegistry(f"{nobody},{server.url}", limits=AT_ONCE) as registry:
             with pytest.raises(SchemaRegistryUnavailable) as raised:
                 await registry.subjects()
-    assert f"{nobody}: [Errno 111] Connection refused" in str(raised.value)
+    assert f"{nobody}: Connection refused" in str(raised.value)
     assert f"{server.url}: out of order" in str(raised.value)
 
 

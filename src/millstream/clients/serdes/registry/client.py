@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Hashable
+from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
+from millstream.clients.serdes.registry import answers
 from millstream.clients.serdes.registry.errors import IncompatibleSchema, SchemaRegistryError
 from millstream.clients.serdes.registry.transport import Auth, Limits, Transport
 from millstream.clients.serdes.registry.values import (
     Compatibility,
     RegisteredSchema,
     Schema,
-    SchemaReference,
     Version,
 )
+from millstream.quoting import shortened
 
 T = TypeVar("T")
-Answer: TypeAlias = Any  # Any: JSON; a member that is missing or of another type raises
 
 
 class SchemaRegistry:
@@ -68,7 +69,9 @@ class SchemaRegistry:
         path = f"/subjects/{quote(subject, safe='')}/versions{_normalized(normalize)}"
         return await self._once(
             ("register", subject, schema, normalize),
-            lambda: _registered(self._transport.call("POST", path, _body(schema)), schema, subject),
+            lambda: self._call(
+                "POST", path, partial(answers.registered, of=schema, subject=subject), _body(schema)
+            ),
         )
 
     async def look_up(
@@ -78,7 +81,9 @@ class SchemaRegistry:
         path = f"/subjects/{quote(subject, safe='')}{_normalized(normalize)}"
         return await self._once(
             ("look_up", subject, schema, normalize),
-            lambda: _registered(self._transport.call("POST", path, _body(schema)), schema, subject),
+            lambda: self._call(
+                "POST", path, partial(answers.registered, of=schema, subject=subject), _body(schema)
+            ),
         )
 
     async def schema(self, schema_id: int | str) -> Schema:
@@ -86,7 +91,7 @@ class SchemaRegistry:
         by = "guids" if isinstance(schema_id, str) else "ids"
         return await self._once(
             ("schema", schema_id),
-            lambda: _schema(self._transport.call("GET", f"/schemas/{by}/{schema_id}")),
+            lambda: self._call("GET", f"/schemas/{by}/{schema_id}", answers.schema),
         )
 
     async def version(self, subject: str, version: Version = "latest") -> RegisteredSchema:
@@ -94,8 +99,7 @@ class SchemaRegistry:
         path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
 
         def ask() -> RegisteredSchema:
-            answer = self._transport.call("GET", path)
-            return _registered(answer, _schema(answer), subject)
+            return self._call("GET", path, partial(answers.version, subject=subject))
 
         if version == "latest":
             return await self._transport.run(ask)
@@ -114,7 +118,7 @@ class SchemaRegistry:
     async def subjects(self, *, with_deleted: bool = False) -> list[str]:
         """Returns the names of all subjects; of deleted ones too, if wanted, until they are deleted permanently."""
         path = "/subjects?deleted=true" if with_deleted else "/subjects"
-        return await self._ask("GET", path, lambda answer: [str(name) for name in answer])
+        return await self._ask("GET", path, answers.names)
 
     async def versions(self, subject: str) -> list[int]:
         """Returns the versions of the subject that are not deleted.
@@ -122,7 +126,7 @@ class SchemaRegistry:
         Raises SchemaRegistryError where there is no such subject.
         """
         path = f"/subjects/{quote(subject, safe='')}/versions"
-        return await self._ask("GET", path, lambda answer: [int(number) for number in answer])
+        return await self._ask("GET", path, answers.numbers)
 
     async def check_compatibility(
         self, subject: str, schema: Schema, version: Version = "latest"
@@ -130,7 +134,7 @@ class SchemaRegistry:
         """Says whether the subject would take the schema beside that version. A subject that is new takes anything."""
         path = f"/compatibility/subjects/{quote(subject, safe='')}/versions/{version}?verbose=true"
         try:
-            return await self._ask("POST", path, _compatibility, _body(schema))
+            return await self._ask("POST", path, answers.compatibility, _body(schema))
         except IncompatibleSchema as error:
             return Compatibility(is_compatible=False, messages=(str(error),))
 
@@ -139,7 +143,7 @@ class SchemaRegistry:
         path = _config_path(subject)
         if subject is not None:
             path += "?defaultToGlobal=true"
-        return await self._ask("GET", path, lambda answer: str(answer["compatibilityLevel"]))
+        return await self._ask("GET", path, answers.level)
 
     async def set_compatibility_level(self, level: str, subject: str | None = None) -> None:
         """Sets what new schemas of the subject, or of all subjects without a level of their
@@ -158,22 +162,31 @@ class SchemaRegistry:
     async def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> None:
         """Deletes one version. It must be deleted once before it can be deleted permanently."""
         path = f"/subjects/{quote(subject, safe='')}/versions/{version}{_permanently(permanent)}"
-        await self._ask("DELETE", path, int)
+        await self._ask("DELETE", path, answers.number)
         self._known.clear()
 
     async def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Returns the versions deleted. A subject must be deleted once before it can be deleted permanently."""
         path = f"/subjects/{quote(subject, safe='')}{_permanently(permanent)}"
-        deleted = await self._ask("DELETE", path, lambda answer: [int(number) for number in answer])
+        deleted = await self._ask("DELETE", path, answers.numbers)
         self._known.clear()
         return deleted
 
     async def _ask(
-        self, method: str, path: str, read: Callable[[Answer], T], body: object = None
+        self, method: str, path: str, read: Callable[[object], T], body: object = None
     ) -> T:
-        return await self._transport.run(
-            lambda: _read(path, read, self._transport.call(method, path, body))
-        )
+        return await self._transport.run(lambda: self._call(method, path, read, body))
+
+    def _call(self, method: str, path: str, read: Callable[[object], T], body: object = None) -> T:
+        """Asks, in the transport's thread, and reads the answer."""
+        answer = self._transport.call(method, path, body)
+        try:
+            return read(answer)
+        except ValueError as error:
+            raise SchemaRegistryError(
+                f"{method} {shortened(path)} has an answer that cannot be read, {error}; is this a schema registry?",
+                status=200, code=200,
+            ) from error  # fmt: skip
 
     async def _once(self, key: Hashable, ask: Callable[[], T]) -> T:
         """Returns what is known, else the answer of `ask`, for all who wait for it."""
@@ -209,42 +222,3 @@ def _body(schema: Schema) -> dict[str, object]:
     if schema.references:
         body["references"] = [reference._asdict() for reference in schema.references]
     return body
-
-
-def _read(path: str, read: Callable[[Answer], T], answer: Answer) -> T:
-    try:
-        return read(answer)
-    except (KeyError, TypeError, ValueError) as error:
-        raise SchemaRegistryError(
-            f"{path}: the answer is not complete ({error!r})", status=200, code=200
-        ) from error
-
-
-def _schema(answer: Answer) -> Schema:
-    return _read("schema", _schema_members, answer)
-
-
-def _schema_members(answer: Answer) -> Schema:
-    references = tuple(
-        SchemaReference(each["name"], each["subject"], int(each["version"]))
-        for each in answer.get("references") or ()
-    )
-    return Schema(answer["schema"], answer.get("schemaType", "AVRO"), references)
-
-
-def _registered(answer: Answer, schema: Schema, subject: str) -> RegisteredSchema:
-    return _read(
-        "registered schema",
-        lambda members: RegisteredSchema(
-            int(members["id"]),
-            schema,
-            members.get("subject", subject),
-            int(members.get("version", 0)),
-            members.get("guid"),
-        ),
-        answer,
-    )
-
-
-def _compatibility(answer: Answer) -> Compatibility:
-    return Compatibility(bool(answer["is_compatible"]), tuple(answer.get("messages") or ()))

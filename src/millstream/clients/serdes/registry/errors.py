@@ -15,7 +15,8 @@ class SchemaRegistryError(MillstreamError):
     advice: str = "the registry's log may say more"
 
     def __init__(self, what: str, *, status: int, code: int) -> None:
-        super().__init__(f"{what} (status {status}, code {code}): {self.advice}")
+        told = f" (status {status}, code {code})" if status else ""
+        super().__init__(f"{what}{told}: {self.advice}")
         self.status = status
         self.code = code
 
@@ -42,6 +43,12 @@ class InvalidSchema(SchemaRegistryError):
 
 class RegistryAccessDenied(SchemaRegistryError):
     advice = "check `auth` and what its owner may do with this subject"
+
+
+class RegistryMoved(SchemaRegistryError):
+    """A redirection. Nobody follows it: a login is for the address that was named."""
+
+    advice = "name that address, if it is the registry's"
 
 
 class SchemaRegistryUnavailable(SchemaRegistryError):

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import ssl
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, NamedTuple, TypeVar
+from http.client import HTTPConnection, HTTPSConnection
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import orjson
 
 from millstream.clients.serdes.registry.errors import (
+    RegistryMoved,
     SchemaRegistryError,
     SchemaRegistryUnavailable,
     error_for_answer,
 )
+from millstream.clients.serdes.registry.exchange import NO_ANSWER, HttpAnswer, exchange, reason
 from millstream.errors import ConfigError
 from millstream.net.client.core.backoff import Backoff
+from millstream.quoting import shortened
 from millstream.runtime.system import SystemRandom
 
 T = TypeVar("T")
@@ -35,7 +39,10 @@ Auth = tuple[str, str] | str | Callable[[], str]
 
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _RETRIED = {408, 429, 500, 502, 503, 504}
-_ANSWER_BYTES_MAX = 16 * 1024 * 1024
+_PATH: Final = re.compile("[!-~]*")
+_REDIRECTED: Final = range(300, 400)
+_MESSAGE_CHARACTERS_MAX: Final = 2_000
+"""A registry gives reasons of several lines; a page of another server's is no reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +118,22 @@ class Transport:
             if attempt and self._closing.wait(self._backoff.delay_ms(attempt, self._random) / 1000):
                 break
             for address in self._addresses:
+                shown = shortened(address.url)
                 try:
-                    status, answer = self._ask(address, method, path, body)
-                except (OSError, HTTPException) as error:
-                    reasons.append(f"{address.url}: {str(error) or type(error).__name__}")
+                    answer = self._ask(address, method, path, body)
+                except NO_ANSWER as error:
+                    reasons.append(f"{shown}: {reason(error)}")
                     continue
-                if status in _RETRIED:
-                    reasons.append(f"{address.url}: {_failure(status, answer)}")
+                if answer.status in _RETRIED:
+                    reasons.append(f"{shown}: {_failure(answer)}")
                     continue
-                return _judged(method, path, status, answer)
+                return _judged(method, path, answer)
         told = "; ".join(dict.fromkeys(reasons))
-        raise SchemaRegistryUnavailable(f"{method} {path} had no answer: {told}", status=0, code=0)
+        raise SchemaRegistryUnavailable(
+            f"{method} {shortened(path)} had no answer: {told}", status=0, code=0
+        )
 
-    def _ask(self, address: _Address, method: str, path: str, body: object) -> tuple[int, bytes]:
+    def _ask(self, address: _Address, method: str, path: str, question: object) -> HttpAnswer:
         timeout = self._limits.timeout_ms / 1000
         connection: HTTPConnection
         if address.secure:
@@ -133,18 +143,13 @@ class Transport:
             connection = HTTPConnection(address.host, address.port, timeout=timeout)
         headers = {"Accept": _MEDIA_TYPE, "Connection": "close"} | self._login(address)
         data = None
-        if body is not None:
-            data = orjson.dumps(body)
+        if question is not None:
+            data = orjson.dumps(question)
             headers["Content-Type"] = _MEDIA_TYPE
-        try:
-            connection.request(method, address.path + path, data, headers)
-            response = connection.getresponse()
-            answer = response.read(_ANSWER_BYTES_MAX + 1)
-        finally:
-            connection.close()
-        if len(answer) > _ANSWER_BYTES_MAX:
-            raise OSError(f"the answer is longer than {_ANSWER_BYTES_MAX} bytes")
-        return response.status, answer
+        asked = address.path + path
+        return exchange(
+            connection, method, asked, data, headers, timeout_ms=self._limits.timeout_ms
+        )
 
     def _login(self, address: _Address) -> dict[str, str]:
         if self._auth is None:
@@ -152,21 +157,30 @@ class Transport:
         if isinstance(self._auth, tuple):
             return {"Authorization": _basic(*self._auth)}
         token = self._auth if isinstance(self._auth, str) else self._auth()
+        if not (token and token.isascii() and token.isprintable()):
+            raise ConfigError(
+                "the bearer token for the schema registry is none: write it in ASCII, on one line"
+            )
         return {"Authorization": f"Bearer {token}"}
 
 
 def _address(url: str) -> _Address:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        fits = parts.scheme in {"http", "https"} and parts.hostname and _PATH.fullmatch(parts.path)
+    except ValueError:  # brackets without an IPv6 address, a port that is none
+        fits = None
+    if not fits:
         raise ConfigError(
-            f"{url!r} is not the address of a schema registry; write http://host:8081"
+            f"{shortened(url.rpartition('@')[2])!r} is not the address of a schema registry; write http://host:8081"
         )
     login = None
     if parts.username is not None:
         login = _basic(unquote(parts.username), unquote(parts.password or ""))
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
     return _Address(
-        shown, parts.scheme == "https", parts.hostname, parts.port, parts.path.rstrip("/"), login
+        shown, parts.scheme == "https", parts.hostname, port, parts.path.rstrip("/"), login
     )
 
 
@@ -174,16 +188,20 @@ def _basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
 
 
-def _judged(method: str, path: str, status: int, answer: bytes) -> Any:  # Any: what the JSON holds
-    if status >= 300:
-        raise error_for_answer(
-            f"{method} {path}: {_failure(status, answer)}", status, _code(status, answer)
+def _judged(method: str, path: str, answer: HttpAnswer) -> Any:  # Any: what the JSON holds
+    asked, status = f"{method} {shortened(path)}", answer.status
+    if status in _REDIRECTED:
+        where = shortened((answer.location or "it does not say where").rpartition("@")[2])
+        raise RegistryMoved(
+            f"{asked}: the caller is sent elsewhere: {where}", status=status, code=status
         )
+    if status >= 300:
+        raise error_for_answer(f"{asked}: {_failure(answer)}", status, _code(answer))
     try:
-        return orjson.loads(answer)
+        return orjson.loads(answer.body)
     except orjson.JSONDecodeError as error:
         raise SchemaRegistryError(
-            f"{method} {path} was answered with something that is not JSON; is this a schema registry?",
+            f"{asked} was answered with something that is not JSON; is this a schema registry?",
             status=status, code=status,
         ) from error  # fmt: skip
 
@@ -196,10 +214,11 @@ def _error_members(answer: bytes) -> dict[str, Any]:  # Any: what the JSON holds
     return members if isinstance(members, dict) else {}
 
 
-def _failure(status: int, answer: bytes) -> str:
-    return str(_error_members(answer).get("message", f"HTTP status {status}"))
+def _failure(answer: HttpAnswer) -> str:
+    told = _error_members(answer.body).get("message", f"HTTP status {answer.status}")
+    return shortened(str(told), _MESSAGE_CHARACTERS_MAX)
 
 
-def _code(status: int, answer: bytes) -> int:
-    code = _error_members(answer).get("error_code")
-    return code if isinstance(code, int) else status
+def _code(answer: HttpAnswer) -> int:
+    code = _error_members(answer.body).get("error_code")
+    return code if isinstance(code, int) else answer.status
