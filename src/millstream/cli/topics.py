@@ -21,6 +21,7 @@ from millstream.cli.rows import (
     finish,
     for_people,
     named,
+    note,
     output_option,
     print_rows,
     print_table,
@@ -82,11 +83,18 @@ def list_command(
         for name, found in sorted(listed.items())
         if pattern is None or re.fullmatch(pattern, name)
     ]
-    if output != "table":
+    if output == "table":
+        for row in rows:
+            click.echo(printable(str(row["topic"])))
+    else:
         print_rows(rows, output, ())
-        return
-    for row in rows:
-        click.echo(printable(str(row["topic"])))
+    if not rows and listed:
+        note(
+            f"no topic has a name that {pattern!r} matches as a whole: .* stands for any text",
+            output,
+        )
+    elif not rows:
+        note("there are no topics yet: millstream topics create NAME makes one", output)
 
 
 @topics.command()
@@ -132,6 +140,10 @@ def describe(
     else:
         for row in described:
             _print_topic(row, output)
+    if not wanted:
+        note("there are no topics yet: millstream topics create NAME makes one", output)
+    elif not described and good:
+        note("no partition is like that", output)
     finish(found.errors(), output)
 
 

@@ -72,6 +72,11 @@ def list_command(types: tuple[str, ...], *, cluster: ClusterOptions, output: str
         for each in found
     ]
     print_rows(rows, output, _LISTED)
+    if not rows:
+        note(
+            "nothing of that kind has settings: millstream configs set KIND:NAME KEY=VALUE gives it some",
+            output,
+        )
 
 
 def _list_by_hand(

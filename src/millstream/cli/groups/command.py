@@ -55,6 +55,7 @@ _STATES: Final = (
     "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling", "NotReady",
 )  # fmt: skip
 _TYPES: Final = ("classic", "consumer", "share", "streams")
+_NO_GROUPS: Final = "there are no groups yet: millstream consume TOPIC --group NAME begins one"
 _NOTHING_TO_SHOW: Final = {"offsets": "has no offsets", "members": "has no members"}
 
 
@@ -90,6 +91,8 @@ def list_command(
         for each in listed
     ]
     print_rows(rows, output, _GROUP_COLUMNS)
+    if not rows:
+        note("no group is like that" if states or types else _NO_GROUPS, output)
 
 
 @groups.command()
@@ -147,6 +150,8 @@ def describe(
             rows = [_state_row(group) for group in good]
             columns = _STATE_COLUMNS
     print_rows(rows, output, columns)
+    if not wanted:
+        note(_NO_GROUPS, output)
     for group in good:
         if not any(row["group"] == group.group_id for row in rows):
             note(f"group {group.group_id} {_NOTHING_TO_SHOW[view]}", output)

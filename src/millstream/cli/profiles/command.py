@@ -102,7 +102,9 @@ def list_command(*, output: str) -> None:
             refused.append(error)
     print_rows(rows, output, _LISTED)
     if not rows and not refused:
-        note("there are no profiles: millstream profile add NAME -b HOST:PORT makes one", output)
+        note(
+            "there are no profiles yet: millstream profile add NAME -b HOST:PORT makes one", output
+        )
     for each in refused:
         report_error(each, as_json=output in {"json", "jsonl"})
     if refused:

@@ -83,7 +83,14 @@ def list_command(
         ]
 
     columns = ("subject", "versions") if with_versions else ("subject",)
-    print_rows(ask_registry(at, ask), output, columns)
+    rows = ask_registry(at, ask)
+    print_rows(rows, output, columns)
+    if not rows and prefix:
+        note(f"no subject has a name that begins with {prefix}", output)
+    elif not rows:
+        note(
+            "there are no subjects yet: millstream registry register SUBJECT FILE makes one", output
+        )
 
 
 @registry.command()

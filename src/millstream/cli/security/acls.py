@@ -116,7 +116,7 @@ def list_command(
         found = _found(admin, wanted, pattern)
     print_rows(map(rule_row, found), output, RULE_COLUMNS)
     if not found:
-        note("no rule" if wanted else "there are no rules", output)
+        note("no rule" if wanted else "there are no rules: millstream acls add makes one", output)
 
 
 @acls.command()

@@ -101,7 +101,7 @@ def list_command(*, cluster: ClusterOptions, output: str, whom: ClientQuotaEntit
     ]
     print_rows(rows, output, _COLUMNS)
     if not rows:
-        note("there are no such quotas", output)
+        note("there are no such quotas: millstream quotas set makes some", output)
 
 
 @quotas.command("set")

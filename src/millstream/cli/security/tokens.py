@@ -61,7 +61,7 @@ def list_command(*, cluster: ClusterOptions, output: str, owners: tuple[str, ...
         )
     print_rows([_row(token) for token in found], output, _COLUMNS)
     if not found:
-        note("no tokens that you may see", output)
+        note("there are no tokens that you may see: millstream tokens create makes one", output)
 
 
 @tokens.command()

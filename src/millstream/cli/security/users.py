@@ -68,7 +68,7 @@ def list_command(names: tuple[str, ...], *, cluster: ClusterOptions, output: str
     ]
     print_rows(rows, output, _COLUMNS)
     if not found:
-        note("there are no users who log in by SCRAM", output)
+        note("there are no users who log in by SCRAM: millstream users add NAME makes one", output)
     finish(found.errors(), output)
 
 

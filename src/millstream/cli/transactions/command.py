@@ -79,6 +79,14 @@ def list_command(
         if each.transactional_id.startswith(prefix)
     ]
     print_rows(rows, output, _LISTED)
+    if not rows:
+        is_chosen = bool(prefix or states or open_for_ms is not None)
+        note(
+            "no transactional id is like that"
+            if is_chosen
+            else "no producer has had a transactional id yet",
+            output,
+        )
 
 
 @transactions.command()

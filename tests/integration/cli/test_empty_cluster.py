@@ -1,0 +1,80 @@
+"""What lists nothing says so, and how to get something, on standard error: what reads standard output is not disturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from millstream.cli.main import VERBS, main
+from millstream.testing.broker import Broker
+from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
+
+SAID: Final = {
+    ("acls", "list"): "there are no rules: millstream acls add makes one",
+    ("acls", "list", "--topic", "a"): "no rule",
+    ("cluster", "reassign", "list"): "no partition moves",
+    ("configs", "list", "client-metrics"): "nothing of that kind has settings: millstream configs set KIND:NAME KEY=VALUE gives it some",
+    ("groups", "describe", "--all-groups"): "there are no groups yet: millstream consume TOPIC --group NAME begins one",
+    ("groups", "list"): "there are no groups yet: millstream consume TOPIC --group NAME begins one",
+    ("groups", "list", "--state", "dead"): "no group is like that",
+    ("profile", "list"): "there are no profiles yet: millstream profile add NAME -b HOST:PORT makes one",
+    ("quotas", "list"): "there are no such quotas: millstream quotas set makes some",
+    ("registry", "list"): "there are no subjects yet: millstream registry register SUBJECT FILE makes one",
+    ("registry", "list", "a"): "no subject has a name that begins with a",
+    ("topics", "describe"): "there are no topics yet: millstream topics create NAME makes one",
+    ("topics", "list"): "there are no topics yet: millstream topics create NAME makes one",
+    ("transactions", "find-hanging"): "no transaction hangs",
+    ("transactions", "list"): "no producer has had a transactional id yet",
+    ("transactions", "list", "--prefix", "a"): "no transactional id is like that",
+    ("users", "list"): "there are no users who log in by SCRAM: millstream users add NAME makes one",
+}  # fmt: skip
+
+
+_WITH_RULES: Final = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with Broker(settings=_WITH_RULES) as broker, FakeSchemaRegistry() as registry:
+        yield {
+            "MILLSTREAM_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
+            "MILLSTREAM_SCHEMA_REGISTRY": registry.url,
+            "XDG_CONFIG_HOME": str(tmp_path_factory.mktemp("configuration")),
+        }
+
+
+def listed(environment: dict[str, str], arguments: tuple[str, ...], *more: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, *more], env=environment)
+
+
+@pytest.mark.parametrize("arguments", SAID)
+def test_a_list_without_rows_says_so_beside_it(
+    environment: dict[str, str], arguments: tuple[str, ...]
+) -> None:
+    done = listed(environment, arguments)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", f"{SAID[arguments]}\n")
+    as_json = listed(environment, arguments, "--output", "json")
+    assert (as_json.exit_code, as_json.stdout, as_json.stderr) == (0, "[]\n", "")
+
+
+def test_tokens_need_a_login() -> None:
+    with Broker(secure=True) as broker:
+        done = listed({}, ("tokens", "list"), "--config", str(broker.client_properties))
+    assert (done.stdout, done.stderr) == ("", "there are no tokens that you may see: millstream tokens create makes one\n")  # fmt: skip
+
+
+def test_every_verb_that_lists_is_looked_at() -> None:
+    context = click.Context(main)
+    lists = set()
+    for name in VERBS:
+        command = main.get_command(context, name)
+        if isinstance(command, click.Group):
+            lists |= {(name, each) for each in command.list_commands(context) if each == "list"}
+    assert lists == {each[:2] for each in SAID if each[1] == "list"} | {("tokens", "list")}
