@@ -8,8 +8,10 @@ read from there, and have theirs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
+from millstream.streams.state.cache import FlushedRows
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.key_value.store import TimestampedKeyValueStore
 from millstream.streams.state.rows.segmented import pack_time
@@ -33,8 +35,10 @@ class UntimedRows(TimestampedRows):
         return False
 
     def set_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
-        row = None if stored is None else _NO_TIMESTAMP + stored[8:]
-        super().set_row(row_key, row, timestamp)
+        super().set_row(row_key, _without_timestamp(stored), timestamp)
+
+    def set_rows(self, rows: FlushedRows) -> None:
+        super().set_rows(replace(rows, stored=list(map(_without_timestamp, rows.stored))))
 
     def row_bytes(self, value: bytes, _timestamp: int, _headers: Headers) -> bytes:
         return _NO_TIMESTAMP + value
@@ -46,6 +50,10 @@ class UntimedRows(TimestampedRows):
         _headers: Sequence[Headers] | None,
     ) -> list[bytes | None]:
         return [None if value is None else _NO_TIMESTAMP + value for value in values]
+
+
+def _without_timestamp(stored: bytes | None) -> bytes | None:
+    return None if stored is None else _NO_TIMESTAMP + stored[8:]
 
 
 class UntimedTableStore(UntimedRows, TimestampedKeyValueStore):

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from millstream.streams.dropped_records import DropReason, Lateness
 from millstream.streams.kernel.aggregation.stream import bytes_of_keys
-from millstream.streams.kernel.aggregation.window_updates import Updates
+from millstream.streams.kernel.aggregation.window_updates import Updates, check_final_time
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import RowByRow
@@ -127,6 +127,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
                 if running is not None:
                     self.write(running, batch, None)
                 for window, aggregate, timestamp in self.closed_by(stream_time):
+                    check_final_time(window, timestamp)
                     closed.keys.append(window)
                     closed.values.append(aggregate)
                     closed.timestamps.append(timestamp)
@@ -134,12 +135,3 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
                     closed.ordinals.append(batch.ordinals[position])
                     if closed.old_values is not None:
                         closed.old_values.append(None)
-
-    def _emitted_before(self, close_time: int) -> int | None:
-        """The close time of what was given out last, -1 at first; None where nothing can have been closed since."""
-        times: dict[str, int] = self._store.times
-        emitted = times.get(self._emitted, -1)
-        if close_time <= emitted:
-            return None
-        times[self._emitted] = close_time
-        return emitted

@@ -133,9 +133,10 @@ class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessio
     ) -> Iterator[tuple[Windowed[Any], Any, int]]:  # Any: of any type
         """Yields the closed sessions, by their ends."""
         close_time, store = stream_time - self._lateness_ms, self._store
-        emitted = self._emitted_before(close_time)
-        if emitted is None:
+        emitted = store.times.get(self._emitted, -1)
+        if close_time <= emitted:
             return
         first, last = max(0, emitted), close_time - 1
         for session, stored in list(store.fetch_closed(first, last)) if first <= last else ():
             yield session, store.aggregate_of(stored), session.end_ms
+        store.times[self._emitted] = close_time

@@ -235,10 +235,11 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         self, stream_time: int
     ) -> Iterator[tuple[Windowed[Any], Any, int]]:  # Any: of any type
         """Yields the closed windows, by their starts."""
-        close_time = stream_time - self._spec.windows.grace_ms
-        emitted = self._emitted_before(close_time)
-        if emitted is None:
+        close_time, store = stream_time - self._spec.windows.grace_ms, self._store
+        emitted = store.times.get(self._emitted, -1)
+        if close_time <= emitted:
             return
         first, last = max(0, emitted - self._difference), close_time - self._difference - 1
-        for window, row in list(self._store.fetch_all(first, last)) if first <= last else ():
+        for window, row in list(store.fetch_all(first, last)) if first <= last else ():
             yield window, row[0], row[1]
+        store.times[self._emitted] = close_time  # not of what has failed: that is tried again

@@ -24,6 +24,7 @@ from millstream.streams.kernel.aggregation.stream import (
     written_values,
 )
 from millstream.streams.kernel.aggregation.window_updates import (
+    check_final_time,
     rows_at,
     windowed_keys,
 )
@@ -306,8 +307,10 @@ class WindowAggregateOperator(RowByRow):
         # Kafka Streams does not look where no window has closed since, which is seen in what a cache keeps.
         if last < first or (emitted >= 0 and windows.starts(first - 1) == windows.starts(last)):
             return
-        store.times[self._emitted] = close_time
         for window, (value, timestamp) in store.fetch_all(first, last):
+            if timestamp < 0:
+                self.note_failure(rows.ordinals[-1])
+            check_final_time(window, timestamp)
             closed.keys.append(window)
             closed.values.append(value)
             closed.timestamps.append(timestamp)
@@ -315,3 +318,4 @@ class WindowAggregateOperator(RowByRow):
             closed.ordinals.append(rows.ordinals[-1])
             if closed.old_values is not None:
                 closed.old_values.append(None)
+        store.times[self._emitted] = close_time  # not of what has failed: that is tried again

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import Column, Data
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.serdes.windowed import session_windowed, time_windowed
+from millstream.streams.serdes.windowed import Windowed, session_windowed, time_windowed
 from millstream.streams.state.rows.running import RowKeys
 
 T = TypeVar("T")
@@ -50,6 +50,21 @@ def rows_at(column: list[T], rows: Sequence[int]) -> list[T]:
     says that it is all of them.
     """
     return column if isinstance(rows, range) else [column[row] for row in rows]
+
+
+def check_final_time(
+    window: Windowed[Any],  # Any: windows of any key
+    timestamp: int,
+) -> None:
+    """Raises ValueError where a final result has no timestamp, as from stores that keep none: Kafka Streams
+    makes no such record either.
+    """
+    if timestamp < 0:
+        raise ValueError(
+            f"the final result of window {window.start_ms} to {window.end_ms} of key {window.key!r} has no timestamp, because "
+            "its store keeps none: give the aggregation a store with timestamps (StoreSupplier without timestamped=False), "
+            "or have it emit every update"
+        )
 
 
 def windowed_keys(
