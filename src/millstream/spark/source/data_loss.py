@@ -7,11 +7,12 @@ of the log; `skip` goes on behind what is gone and reads no offset twice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
 from millstream.errors import ConfigError
-from millstream.model import Offset, TopicPartition
+from millstream.model import Offset, TopicPartition, Uuid
 from millstream.streams.runtime.errors import DataLoss
 
 _WAY_OUT: Final = "Set failOnDataLoss=earliest, latest or skip to go on"
@@ -104,6 +105,11 @@ def range_loss(
         end if is_nothing_left else left_start,
     )
     return allowed(loss, policy)
+
+
+def made_anew(former: Mapping[str, str], ids: Mapping[str, Uuid]) -> set[str]:
+    """The topics that have another id than they had: what was read of them is not what is there."""
+    return {name for name, id_ in former.items() if name in ids and str(ids[name]) != id_}
 
 
 def recreation_loss(

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from millstream.clients import ConsumerRecord
 from millstream.errors import ConfigError, MillstreamError
-from millstream.model import Offset, TopicPartition, Uuid
+from millstream.model import Offset, TopicPartition
 from millstream.spark import offsets as plan
 from millstream.spark.format_options import choice
 from millstream.spark.named_functions import function_named
@@ -115,14 +115,6 @@ def reached(ends: Offsets, positions: Offsets) -> dict[TopicPartition, Offset]:
 
 def not_ended(offsets: Offsets, ends: Collection[TopicPartition]) -> dict[TopicPartition, Offset]:
     return {tp: offset for tp, offset in offsets.items() if tp not in ends}
-
-
-def has_new_topic(
-    ends: Collection[TopicPartition], former: Mapping[str, str], ids: Mapping[str, Uuid]
-) -> bool:
-    """Whether a topic of these partitions was created anew since: what ended is not what is there."""
-    topics = {partition.topic for partition in ends}
-    return any(str(ids[each]) != former[each] for each in topics if each in ids and each in former)
 
 
 def first_end(

@@ -18,6 +18,7 @@ from millstream.spark.offsets import Offsets
 from millstream.spark.source.data_loss import (
     DataLossPolicy,
     LogBounds,
+    made_anew,
     position_loss,
     range_loss,
     recreation_loss,
@@ -362,17 +363,22 @@ def bounds_of(options: SourceOptions) -> dict[TopicPartition, LogBounds]:
     return {tp: LogBounds(first, ends[tp]) for tp, first in firsts.items() if tp in ends}
 
 
-def positions_in_new_topics(
-    options: SourceOptions, former: Mapping[str, str]
-) -> dict[TopicPartition, Offset]:
-    """The next offsets in topics that have another id than `former` says, as the policy of data
-    loss has it; empty where none has.
+def current_ids(options: SourceOptions, former: Collection[str]) -> dict[str, Uuid]:
+    """Ids of the topics of these names that are there, as they are now.
 
     Offsets that were asked for before this call are of the former topic where it has not changed.
     """
-    names = tuple(sorted(former.keys() & topic_ids(options).keys()))
-    ids = link_of(options).topic_ids(names, anew=True) if names else {}
-    anew = {name: str(ids[name]) for name in ids if str(ids[name]) != former[name]}
+    names = tuple(sorted(topic_ids(options).keys() & set(former)))
+    return dict(link_of(options).topic_ids(names, anew=True)) if names else {}
+
+
+def positions_in_new_topics(
+    options: SourceOptions, former: Mapping[str, str], ids: Mapping[str, Uuid]
+) -> dict[TopicPartition, Offset]:
+    """The next offsets in topics that have another of these `ids` than `former` says, as the policy of data
+    loss has it; empty where none has.
+    """
+    anew = made_anew(former, ids)
     if not anew:
         return {}
     topic_ids(options, anew=True)
@@ -381,7 +387,7 @@ def positions_in_new_topics(
         topic = partition.topic
         if topic in anew:
             policy = options.data_loss
-            loss = recreation_loss(partition, former[topic], anew[topic], log, policy)
+            loss = recreation_loss(partition, former[topic], str(ids[topic]), log, policy)
             LOSSES.add(loss, policy)
             found[partition] = loss.next_offset
     return found

@@ -31,11 +31,10 @@ from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
-from millstream.spark.source.data_loss import DataLossPolicy, Loss, allowed
+from millstream.spark.source.data_loss import DataLossPolicy, Loss, allowed, made_anew
 from millstream.spark.source.end_of_stream import KEY as END_KEY
 from millstream.spark.source.end_of_stream import (
     ends_in,
-    has_new_topic,
     has_query_ended,
     not_ended,
     reached,
@@ -48,6 +47,7 @@ from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import (
+    current_ids,
     link_of,
     look_up,
     positions_in_new_topics,
@@ -76,6 +76,15 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 _COMMIT_WAIT_S: Final = 5.0
 """Nothing rests on the commit, and the query waits for it, with each of its micro-batches."""
+
+
+class _Readable(NamedTuple):
+    """`ids`: those of the topics to which the offsets belong."""
+
+    begin: Offsets
+    available: Offsets
+    ended: Offsets
+    ids: Mapping[str, Uuid]
 
 
 class _ScannedBatch(NamedTuple):
@@ -152,9 +161,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self._after_the_end(start, begin, ends)
         asked_ms = self._clock.now().monotonic_ms
         available = self._available(begin, ends)
-        begin, available, ends = self._readable(begin, available, ends, plan.topic_ids_in(start))
-        # Those that were compared: a topic may be created anew at any time.
-        ids = topic_ids(self._options)
+        begin, available, ends, ids = self._readable(
+            begin, available, ends, plan.topic_ids_in(start)
+        )
         self._reporting.note_starts_at(begin, "earliest: found while the query ran")
         if self._last is None and self._is_delayed(begin, available, ends, asked_ms):
             return start
@@ -231,8 +240,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not is_repeated:
             return split(self._planned_from, finish, self._options, ids)
         begin: Offsets = plan.begin_of(start, end)
-        if plan.topic_ids_in(start).items() - ids.items():
-            begin, _, _ = self._in_new_topics(begin, finish, plan.topic_ids_in(start))
+        former = plan.topic_ids_in(start)
+        if former.items() - ids.items():
+            current = current_ids(self._options, former)
+            begin, _, _ = self._in_new_topics(begin, finish, former, current)
         begin = self._with_new_partitions(begin, finish)
         return split(readable_starts(self._options, begin, finish), finish, self._options, ids)
 
@@ -406,12 +417,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
 
     def _in_new_topics(
-        self, begin: Offsets, available: Offsets, former: Mapping[str, str]
+        self,
+        begin: Offsets,
+        available: Offsets,
+        former: Mapping[str, str],
+        ids: Mapping[str, Uuid],
     ) -> tuple[Offsets, Offsets, Collection[TopicPartition]]:
         """The same, but in topics that were deleted and created anew where the policy says, and where those
         end; and their partitions.
         """
-        anew = positions_in_new_topics(self._options, former)
+        anew = positions_in_new_topics(self._options, former, ids)
         if not anew:
             return begin, available, ()
         topics = {partition.topic for partition in anew}
@@ -422,7 +437,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _readable(
         self, begin: Offsets, available: Offsets, ended: Offsets, former: Mapping[str, str]
-    ) -> tuple[Offsets, Offsets, Offsets]:
+    ) -> _Readable:
         """The next offsets to read, and the ends, of what is there: of `former` topics and of those that
         came; and what has ended.
 
@@ -432,8 +447,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._require_same_topics(begin)
         available = {**available, **ended}
         is_moved = any(available.get(tp) != offset for tp, offset in begin.items())
-        if is_moved or has_new_topic(ended, former, topic_ids(self._options)):
-            begin, available, anew = self._in_new_topics(begin, available, former)
+        ids = topic_ids(self._options)
+        if is_moved or made_anew(former, ids):
+            ids |= current_ids(self._options, former)
+            begin, available, anew = self._in_new_topics(begin, available, former, ids)
             ended = {tp: end for tp, end in ended.items() if tp not in anew}
         policy = self._options.data_loss
         for partition in sorted(begin.keys() - available.keys()):
@@ -442,7 +459,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             LOSSES.add(allowed(Loss(partition, what, None, offset), policy), policy)
         at = readable_positions(self._options, not_ended(begin, ended), available)
         begin = self._with_new_partitions({**begin, **at}, available)
-        return begin, self._replay.ends_of(begin, available), ended
+        # Not those of a later list: a topic that is made anew after it was looked at is told by the next comparison.
+        return _Readable(begin, self._replay.ends_of(begin, available), ended, ids)
 
     # Reading, in a worker.
 

@@ -87,7 +87,7 @@ def test_a_checkpoint_without_ids_takes_them_over_with_its_next_records(topics: 
 
 @pytest.mark.parametrize(
     ("policy", "from_start", "records"),
-    [("earliest", 1, 2), ("earliest", 1, 5), ("skip", 1, 5), ("latest", 0, 5)],
+    [("earliest", 1, 2), ("earliest", 1, 3), ("earliest", 1, 5), ("skip", 1, 5), ("latest", 0, 5)],
 )
 def test_a_topic_that_was_made_anew_is_another_topic(
     topics: Any, policy: str, from_start: int, records: int
@@ -107,10 +107,11 @@ def test_a_topic_that_was_made_anew_is_another_topic(
     assert source.latestOffset(end, EVERYTHING) == end
 
 
-def test_failing_names_both_ids(topics: Any) -> None:
+@pytest.mark.parametrize("records", [3, 5])
+def test_failing_names_both_ids(topics: Any, records: int) -> None:
     topic = filled(topics)
-    start = (source := stream(topics, subscribe=topic)).initialOffset()
-    create_again(topics, topic, 5)
+    start = changed(source := stream(topics, subscribe=topic), source.initialOffset())
+    create_again(topics, topic, records)
     with pytest.raises(DataLoss, match=rf"topic {topic} was deleted and created anew \(id .*, now"):
         changed(source, start)
 

@@ -7,11 +7,12 @@ import logging
 import pytest
 
 from millstream.errors import ConfigError
-from millstream.model import Offset, TopicPartition
+from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.source.data_loss import (
     DataLossPolicy,
     LogBounds,
     Loss,
+    made_anew,
     parse_data_loss,
     position_loss,
     range_loss,
@@ -119,3 +120,11 @@ def test_each_loss_is_counted_and_named_once(caplog: pytest.LogCaptureFixture) -
         "Losses of t-0 so far: 1, of 30 records"
     )
     assert named[1].endswith("Losses of t-0 so far: 2, of 35 records")
+
+
+def test_a_topic_that_was_created_anew_is_another_one() -> None:
+    former, other = Uuid(bytes([1] * 16)), Uuid(bytes([2] * 16))
+    known = {"t": str(former), "gone": str(other)}
+    assert made_anew(known, {"t": former}) == set()
+    assert made_anew(known, {"t": other, "new": former}) == {"t"}
+    assert made_anew({}, {"t": other}) == set()

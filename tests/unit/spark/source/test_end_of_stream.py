@@ -11,14 +11,13 @@ import pytest
 
 from millstream.clients import ConsumerRecord
 from millstream.errors import ConfigError
-from millstream.model import Offset, TopicPartition, Uuid
+from millstream.model import Offset, TopicPartition
 from millstream.spark.source.end_of_stream import (
     EndOfStreamFailed,
     EndOfStreamOptions,
     EndScope,
     ends_in,
     first_end,
-    has_new_topic,
     has_query_end,
     has_query_ended,
     not_ended,
@@ -135,16 +134,6 @@ def test_an_end_counts_once_it_is_reached() -> None:
     positions = {T0: Offset(57), T1: Offset(3)}
     assert reached(ends, positions) == {T0: 57}
     assert not_ended(positions, reached(ends, positions)) == {T1: 3}
-
-
-def test_a_topic_that_was_created_anew_is_another_one() -> None:
-    former, other = Uuid(bytes([1] * 16)), Uuid(bytes([2] * 16))
-    known = {"t": str(former)}
-    assert not has_new_topic({T0}, known, {"t": former})
-    assert has_new_topic({T0}, known, {"t": other})
-    assert not has_new_topic({T0}, known, {})
-    assert not has_new_topic({T0}, {}, {"t": other})
-    assert not has_new_topic(set(), known, {"t": other})
 
 
 def parsed(**given: str) -> EndOfStreamOptions | None:
