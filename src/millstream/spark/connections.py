@@ -115,6 +115,13 @@ class Connections:
             )
         return self._reader
 
+    def look_anew(self) -> None:
+        """Forgets what is known of topics and partitions, for who must not miss one that came a moment ago."""
+        self._listed.clear()
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            self.run(reader.close())
+
     def producer(self) -> Producer:
         """Idempotent, acks=all. One that has failed for good must be `discard`ed."""
         if self._producer is None:

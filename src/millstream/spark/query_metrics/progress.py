@@ -92,8 +92,17 @@ def source_report(source: Mapping[str, Any]) -> SourceReport | None:  # JSON of 
 
 def completed_offsets(progress: Mapping[str, Any], source: Mapping[str, Any]) -> Offsets:  # JSON
     """The end of the last micro-batch of a source of ours that is in the checkpoint."""
+    return plan.from_json(completed_document(progress, source))
+
+
+def completed_document(
+    progress: Mapping[str, Any],  # JSON
+    source: Mapping[str, Any],  # JSON
+) -> Mapping[str, Any]:  # JSON
+    """The same as it stands in the checkpoint."""
     is_committed = _COMMITTED in progress.get("durationMs", {})
-    return plan.from_json(source["endOffset" if is_committed else "startOffset"] or _NOTHING)
+    document: Mapping[str, Any] = source["endOffset" if is_committed else "startOffset"] or _NOTHING
+    return document
 
 
 _NOTHING: Final = {"v": plan.VERSION, "offsets": {}}

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from millstream.model import ZERO_UUID
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.source.options import SourceOptions
-from millstream.spark.source.planning import batch_range, link_of
+from millstream.spark.source.planning import batch_range, link_of, topic_ids
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
 from millstream.spark.source.rows.decoding import Decoding
 from millstream.spark.told_errors import in_one_line, rows_in_one_line
@@ -33,11 +34,15 @@ class BatchReader(DataSourceReader):
 
     @in_one_line
     def partitions(self) -> Sequence[RangesPartition]:
-        link_of(self._options).require_listener()
-        now_ms = self._clock.now().wall_ms
-        start, end = batch_range(self._options, now_ms)
+        link = link_of(self._options)
+        link.require_listener()
+        # Spark plans several batches in one process, and what came since the one before belongs to this one.
+        link.look_anew()
+        # Before offsets are: where a topic is made anew meanwhile they are not taken for those of the other one.
+        ids = {name: str(id_) for name, id_ in topic_ids(self._options).items() if id_ != ZERO_UUID}
+        start, end = batch_range(self._options, self._clock.now().wall_ms)
         # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
-        return split(start, end, self._options) or [RangesPartition(())]
+        return split(start, end, self._options, ids) or [RangesPartition(())]
 
     @rows_in_one_line
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

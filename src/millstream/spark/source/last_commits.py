@@ -32,8 +32,8 @@ from millstream.clients import OffsetAndMetadata
 from millstream.clients.blocking import Admin
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
-from millstream.spark.offsets import Offsets
-from millstream.spark.query_metrics.progress import completed_offsets, source_report
+from millstream.spark import offsets as plan
+from millstream.spark.query_metrics.progress import completed_document, source_report
 from millstream.spark.source.ended_queries import EndedQueries
 from millstream.spark.source.offset_commits import commit_metadata
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions, parse_source_options
@@ -117,11 +117,8 @@ class LastCommits(StreamingQueryListener):
         progress = None if query is None else query.last_progress()
         if query is None or progress is None:
             return
-        metadata = commit_metadata(
-            queryId=progress["id"], runId=progress["runId"], batchId=progress["batchId"]
-        )
-        for options, completed in last_offsets(progress, query.sources):
-            commit_forward(options, completed, metadata)
+        for options, marked in last_offsets(progress, query.sources):
+            commit_forward(options, marked)
 
 
 class _Ends(JStreamingQueryListener):
@@ -150,19 +147,27 @@ def _commits_its_end(options: SourceOptions) -> bool:
 def last_offsets(
     progress: Mapping[str, Any],  # JSON of StreamingQueryProgress
     committing: Iterable[SourceOptions],
-) -> Iterator[tuple[SourceOptions, Offsets]]:
+) -> Iterator[tuple[SourceOptions, Mapping[TopicPartition, OffsetAndMetadata]]]:
     """Yields what each source that commits has completed."""
     options_of = {options.group_id: options for options in committing}
+    query = {"queryId": progress["id"], "runId": progress["runId"], "batchId": progress["batchId"]}
     for source in progress["sources"]:
         report = source_report(source)
         if report is not None and report.commits is not None:
             options = options_of.get(report.commits.group_id)
-            completed = completed_offsets(progress, source)
-            if options is not None and completed:
-                yield options, completed
+            document = completed_document(progress, source)
+            ids = plan.topic_ids_in(document)
+            marked = {
+                tp: OffsetAndMetadata(at, commit_metadata(ids.get(tp.topic), **query))
+                for tp, at in plan.from_json(document).items()
+            }
+            if options is not None and marked:
+                yield options, marked
 
 
-def commit_forward(options: SourceOptions, completed: Offsets, metadata: str) -> None:
+def commit_forward(
+    options: SourceOptions, completed: Mapping[TopicPartition, OffsetAndMetadata]
+) -> None:
     """Commits what is further than what the group has. Failing is logged: nothing depends on it."""
     assert options.group_id is not None, "commits need a group"
     try:
@@ -172,8 +177,7 @@ def commit_forward(options: SourceOptions, completed: Offsets, metadata: str) ->
             # commit. Nobody reads them but who looks at the lag, and new queries that begin at committed offsets.
             forward = moved_forward(completed, found.result(options.group_id))
             if forward:
-                marked = {tp: OffsetAndMetadata(at, metadata) for tp, at in forward.items()}
-                admin.alter_consumer_group_offsets(options.group_id, marked).raise_errors()
+                admin.alter_consumer_group_offsets(options.group_id, forward).raise_errors()
     except MillstreamError as error:
         _LOGGER.warning(
             "the last micro-batch of a query was not committed in group %s: %s",
@@ -182,13 +186,16 @@ def commit_forward(options: SourceOptions, completed: Offsets, metadata: str) ->
         )
 
 
-def moved_forward(completed: Offsets, committed: Mapping[TopicPartition, object]) -> Offsets:
+def moved_forward(
+    completed: Mapping[TopicPartition, OffsetAndMetadata],
+    committed: Mapping[TopicPartition, object],
+) -> dict[TopicPartition, OffsetAndMetadata]:
     """The offsets that are further than what is committed.
 
     Another start of the query may have come further meanwhile.
     """
     return {
-        tp: offset
-        for tp, offset in completed.items()
-        if not isinstance(at := committed.get(tp), OffsetAndMetadata) or at.offset < offset
+        tp: each
+        for tp, each in completed.items()
+        if not isinstance(at := committed.get(tp), OffsetAndMetadata) or at.offset < each.offset
     }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.clients import OffsetAndMetadata
 from millstream.errors import MillstreamError
-from millstream.model import TopicPartition
+from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.report import CommitReport
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _VERSION: Final = 1
+_TOPIC_ID: Final = "topicId"
+_Marked = Mapping[TopicPartition, OffsetAndMetadata]
+"""Offsets with what stands beside each of them."""
 _RARE_MS: Final = 1_000
 """Between triggers that come more often the loop runs often enough for a commit to get on."""
 _PATIENCE: Final = 0.1
@@ -42,7 +45,7 @@ class OffsetCommits:
     ) -> None:
         """`interval_ms` 0: whenever offsets have moved."""
         self._group_id = group_id
-        self._metadata = commit_metadata(reader=reader)
+        self._reader = reader
         self._interval_ms = interval_ms
         self._now_ms = now_ms
         self._next_ms = 0
@@ -50,24 +53,27 @@ class OffsetCommits:
         """The time that the commit under way has had, without that in which the loop stood still for long."""
         self._asked_ms: int | None = None
         self._since_asked_ms = 0
-        self._wanted: Offsets = {}
-        self._committed: Offsets = {}
+        self._wanted: _Marked = {}
+        self._committed: _Marked = {}
         self._under_way: asyncio.Task[None] | None = None
-        self._known: set[str] = {self._metadata}
+        self._known: set[str] = set()
         """Metadata of this query, and what stood there before it began."""
         self._has_looked = False
         self._succeeded = 0
         self._failed = 0
 
     def report(self) -> CommitReport:
-        return CommitReport(self._group_id, self._committed, self._succeeded, self._failed)
+        committed = {tp: Offset(each.offset) for tp, each in self._committed.items()}
+        return CommitReport(self._group_id, committed, self._succeeded, self._failed)
 
-    def is_due(self, offsets: Offsets) -> bool:
-        """Takes the offsets up to which all is in the checkpoint. Returns whether they should be committed now."""
+    def is_due(self, offsets: Offsets, topic_ids: Mapping[str, str]) -> bool:
+        """Takes the offsets up to which all is in the checkpoint, and of which topics they are. Returns whether they
+        should be committed now.
+        """
         now_ms = self._now_ms()
         self._since_asked_ms = 0 if self._asked_ms is None else now_ms - self._asked_ms
         self._asked_ms = now_ms
-        self._wanted = offsets
+        self._wanted = self._marked(offsets, topic_ids)
         if self._is_under_way and self._since_asked_ms < _RARE_MS:
             self._count_time(self._since_asked_ms)
         return bool(
@@ -118,19 +124,28 @@ class OffsetCommits:
             if self._is_under_way:
                 self._count_time(self._now_ms() - began_ms)
 
-    async def commit_now(self, admin: Admin, offsets: Offsets) -> None:
+    async def commit_now(
+        self, admin: Admin, offsets: Offsets, topic_ids: Mapping[str, str]
+    ) -> None:
         """Commits and waits for it. Raises what the broker answers: for queries that must not go on without."""
         try:
-            await self._alter(admin, offsets)
+            await self._alter(admin, self._marked(offsets, topic_ids))
         except MillstreamError:
             self._failed += 1
             raise
 
-    async def _alter(self, admin: Admin, offsets: Offsets) -> None:
-        marked = {tp: OffsetAndMetadata(at, self._metadata) for tp, at in offsets.items()}
+    def _marked(self, offsets: Offsets, topic_ids: Mapping[str, str]) -> _Marked:
+        marked = {
+            tp: OffsetAndMetadata(at, commit_metadata(topic_ids.get(tp.topic), reader=self._reader))
+            for tp, at in offsets.items()
+        }
+        self._known |= {each.metadata for each in marked.values()}
+        return marked
+
+    async def _alter(self, admin: Admin, marked: _Marked) -> None:
         committed = await admin.alter_consumer_group_offsets(self._group_id, marked)
         committed.raise_errors()
-        self._committed = offsets
+        self._committed = marked
         self._succeeded += 1
 
     async def finish(self, admin: Admin) -> None:
@@ -140,10 +155,10 @@ class OffsetCommits:
         if self._wanted and self._wanted != self._committed:
             await self._commit(admin, self._wanted)
 
-    async def _commit(self, admin: Admin, offsets: Offsets) -> None:
+    async def _commit(self, admin: Admin, marked: _Marked) -> None:
         try:
-            await self._look_for_others(admin, offsets)
-            await self._alter(admin, offsets)
+            await self._look_for_others(admin, marked)
+            await self._alter(admin, marked)
         except MillstreamError as error:
             self._failed += 1
             _LOGGER.warning(
@@ -153,9 +168,9 @@ class OffsetCommits:
                 error,
             )
 
-    async def _look_for_others(self, admin: Admin, offsets: Offsets) -> None:
+    async def _look_for_others(self, admin: Admin, marked: _Marked) -> None:
         """Warns once where another query commits in the group while this one runs."""
-        groups = await admin.list_consumer_group_offsets({self._group_id: list(offsets)})
+        groups = await admin.list_consumer_group_offsets({self._group_id: list(marked)})
         found = _metadata_of(groups.result(self._group_id))
         if not self._has_looked:
             self._has_looked = True
@@ -170,12 +185,22 @@ class OffsetCommits:
             )
 
 
-def commit_metadata(**of_whom: str | int) -> str:
-    """JSON that stands beside each offset and says who has committed it.
-
-    Nothing is read from it but whether it is one's own.
+def commit_metadata(topic_id: str | None, **of_whom: str | int) -> str:
+    """JSON that stands beside each offset and says who has committed it, and of which topic it is, as far as that
+    is known.
     """
-    return json.dumps({"v": _VERSION, **of_whom}, separators=(",", ":"))
+    of_topic = {} if topic_id is None else {_TOPIC_ID: topic_id}
+    return json.dumps({"v": _VERSION, **of_whom, **of_topic}, separators=(",", ":"))
+
+
+def topic_id_in(metadata: str) -> str | None:
+    """Returns the id of the topic that an offset was committed of; None where a query of ours has not said so."""
+    try:
+        document = json.loads(metadata)
+    except ValueError:
+        return None
+    found = document.get(_TOPIC_ID) if isinstance(document, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _metadata_of(

@@ -24,6 +24,7 @@ from millstream.spark.source.data_loss import (
     recreation_loss,
 )
 from millstream.spark.source.loss_counts import LOSSES
+from millstream.spark.source.offset_commits import topic_id_in
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.positions import (
     EARLIEST,
@@ -302,7 +303,24 @@ def _committed(options: SourceOptions, wanted: Mapping[TopicPartition, Position]
     link, group_id = link_of(options), options.group_id
     listing = link.admin().list_consumer_group_offsets({group_id: partitions}, require_stable=True)
     found = link.run(listing).result(group_id)
-    return {tp: Offset(found.result(tp).offset) for tp in found}
+    committed = {tp: found.result(tp) for tp in found}
+    # Brokers forget offsets with their topic, but a query that had read the former one may have committed once more.
+    ids = current_ids(options, {tp.topic for tp in committed})
+    others = {
+        tp
+        for tp, each in committed.items()
+        if (id_ := topic_id_in(each.metadata)) is not None
+        and tp.topic in ids
+        and str(ids[tp.topic]) != id_
+    }
+    for tp in sorted(others):
+        _LOGGER.warning(
+            "what group %s has committed for %s counts as nothing: topic %s was deleted and created anew since",
+            group_id,
+            tp,
+            tp.topic,
+        )
+    return {tp: Offset(each.offset) for tp, each in committed.items() if tp not in others}
 
 
 def _at_times(

@@ -155,7 +155,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin, late = self._replay.positions_after(start)
         self._reporting.note_starts(late)
         self._tell_of_checkpoint(begin)
-        self._commit(begin)
+        self._commit(begin, plan.topic_ids_in(start))
         ends = self._ends_in(start)
         if has_query_ended(self._options.end_of_stream, ends):
             return self._after_the_end(start, begin, ends)
@@ -171,7 +171,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         planned = self._admitted(begin, available, ends, records_max)
         begin, end, ends, times = self._scanned(begin, planned.end, ends, ids)
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
-            end = self._committed_before(begin, end)
+            end = self._committed_before(begin, end, ids)
             ends = reached(ends, end)
         self._planned, self._planned_from = end, begin
         given = with_ends(start, self._options.end_of_stream, ends)
@@ -253,24 +253,24 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             link.run(self._commits.finish(link.admin()))
         self._replay.close()
 
-    def _commit(self, completed: Offsets) -> None:
-        """`completed` is the end of the last micro-batch that is in the checkpoint."""
+    def _commit(self, completed: Offsets, ids: Mapping[str, str]) -> None:
+        """`completed` is the end of the last micro-batch that is in the checkpoint; `ids` are those of its topics."""
         mode = self._options.offset_commit_mode
         if mode in {OffsetCommitMode.DISABLED, OffsetCommitMode.AT_MOST_ONCE}:
             return
         commits, link = self._offset_commits(), link_of(self._options)
-        is_due = commits.is_due(completed)
+        is_due = commits.is_due(completed, ids)
         # With availableNow nothing else lets the loop run, and the query may end after this.
         limit_s = commits.patience_s if self._last is None else _COMMIT_WAIT_S
         if not is_due and limit_s:
             link.run(commits.wait(limit_s))
-            is_due = commits.is_due(completed)
+            is_due = commits.is_due(completed, ids)
         if is_due:
             commits.begin(link.admin(), link.runner.get_loop())
             if limit_s:
                 link.run(commits.wait(limit_s))
 
-    def _committed_before(self, begin: Offsets, end: Offsets) -> Offsets:
+    def _committed_before(self, begin: Offsets, end: Offsets, ids: Mapping[str, Uuid]) -> Offsets:
         """Commits the end of a micro-batch before any of it is read. Where that fails nothing is read yet.
 
         Raises the error of a permission that is missing, with which nothing would ever be read.
@@ -279,7 +279,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return end
         link = link_of(self._options)
         try:
-            link.run(self._offset_commits().commit_now(link.admin(), end))
+            of_topics = plan.topic_ids_in(plan.with_topic_ids(plan.to_json(end), ids))
+            link.run(self._offset_commits().commit_now(link.admin(), end, of_topics))
         except (GroupAuthorizationFailed, TopicAuthorizationFailed):
             raise
         except MillstreamError as error:

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from millstream.clients.admin import OffsetSpec
 from millstream.clients.blocking import Admin, Consumer
 from millstream.clients.core.values import OffsetAndMetadata
-from millstream.model import Offset, TopicPartition
+from millstream.model import TopicPartition
 from millstream.spark.query_metrics.listener import QueryMetricsListener
 from millstream.spark.query_metrics.server import MetricsServer
 from millstream.spark.query_metrics.topic import MetricsTopic
@@ -132,7 +132,7 @@ def test_commits_that_the_coordinator_refuses_are_counted_and_end_nothing(
         member.subscribe([topic])
         assert member.poll(timeout_ms=LONG_ENOUGH_S * 1000)
         wait_until(lambda: failed() >= 2)
-        commit_forward(given, {TopicPartition(topic, 0): Offset(7)}, "")
+        commit_forward(given, {TopicPartition(topic, 0): OffsetAndMetadata(7)})
     assert f"the last micro-batch of a query was not committed in group {group}" in caplog.text
 
 

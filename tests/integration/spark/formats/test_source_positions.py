@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from millstream.clients.admin import NewPartitions
 from millstream.clients.blocking import Admin
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.errors import ConfigError
@@ -139,6 +140,32 @@ def test_a_batch_ends_at_a_time_or_where_a_group_is(topics: Any, admin: Admin) -
 
 def at(topic: str, *offsets: int) -> str:
     return json.dumps({topic: {str(p): offset for p, offset in enumerate(offsets)}})
+
+
+def test_a_batch_has_what_came_since_the_one_before(topics: Any, admin: Admin) -> None:
+    topic = filled(topics)
+    read = {"subscribePattern": f"{topic}|{topic}-more"}
+    assert len(batch(topics, **read)) == 10
+    admin.create_partitions({topic: NewPartitions(2)}).raise_errors()
+    topics.create(f"{topic}-more")
+    topics.put(topic, [{"value": b"in a new partition", "partition": 1}])
+    topics.put(f"{topic}-more", [{"value": b"in a new topic"}])
+    assert set(batch(topics, **read)) >= {b"in a new partition", b"in a new topic"}
+    assert b"in a new partition" in batch(topics, subscribe=topic)
+
+
+def test_a_batch_does_not_read_a_topic_that_was_made_anew_since_it_was_planned(
+    topics: Any, admin: Admin
+) -> None:
+    topic = filled(topics)
+    options = {"bootstrap.servers": topics.bootstrap_servers, "subscribe": topic}
+    reader = BatchReader(parse_source_options(options, is_batch=True))
+    (partition,) = reader.partitions()
+    admin.delete_topics([topic]).raise_errors()
+    topics.create(topic)
+    topics.put(topic, [{"value": b"of another topic"}] * 10)
+    with pytest.raises(DataLoss, match=rf"offsets 0 to 10 of {topic}-0 are gone"):
+        list(reader.read(partition))
 
 
 @pytest.mark.parametrize("loss", ["false", "earliest", "latest", "skip"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import Any
 
@@ -170,3 +171,24 @@ def test_a_topic_that_is_made_anew_between_plan_and_read_is_not_taken_for_the_ol
     else:
         with pytest.raises(DataLoss, match=rf"offsets 0 to 3 of {topic}-0 are gone"):
             read()
+
+
+@pytest.mark.parametrize("records", [3, 5])
+def test_what_was_committed_for_the_old_topic_is_nothing_in_the_new_one(
+    topics: Any, records: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = filled(topics)
+    group = {"group.id": f"group of {topic}"}
+    start = changed(first := stream(topics, subscribe=topic, **group), first.initialOffset())
+    first.latestOffset(start, EVERYTHING)
+    first.stop()
+    create_again(topics, topic, records)
+    restarted = stream(topics, subscribe=topic, **group)
+    with pytest.raises(DataLoss, match="was deleted and created anew"):
+        restarted.latestOffset(start, EVERYTHING)
+    restarted.stop()  # has committed once more how far the query was
+    anew = stream(topics, subscribe=topic, **group | {"startingOffsets": "committed"})
+    with caplog.at_level(logging.WARNING):
+        assert anew.initialOffset()["offsets"] == {topic: {"0": 0}}
+    said = f"what group group of {topic} has committed for {topic}-0 counts as nothing"
+    assert said in caplog.text

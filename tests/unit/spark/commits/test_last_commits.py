@@ -12,10 +12,11 @@ from millstream.spark.source.options import SourceOptions, parse_source_options
 from millstream.spark.source.report import CommitReport, SourceReport
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
+RUN = {"id": "q", "runId": "r", "batchId": 7}
 
 
 def test_committed_offsets_only_move_forward() -> None:
-    completed = {FIRST: Offset(7), SECOND: Offset(7)}
+    completed = {FIRST: OffsetAndMetadata(7, "mine"), SECOND: OffsetAndMetadata(7, "mine")}
     assert moved_forward(completed, {FIRST: OffsetAndMetadata(5)}) == completed
     further = {FIRST: OffsetAndMetadata(8), SECOND: OffsetAndMetadata(7, "not { json")}
     assert moved_forward(completed, further) == {}
@@ -31,21 +32,22 @@ def source(group: str | None, end: int) -> dict[str, Any]:
     commits = None if group is None else CommitReport(group, {}, 0, 0)
     return {
         "startOffset": None,
-        "endOffset": {"v": 1, "offsets": {"t": {"0": end}}},
+        "endOffset": {"v": 1, "offsets": {"t": {"0": end}}, "topicIds": {"t": "id of t"}},
         "latestOffset": SourceReport({FIRST: Offset(9)}, commits=commits).to_json(),
     }
 
 
 def test_each_source_that_commits_has_its_own_end() -> None:
     sources = [source("a", 3), source(None, 4), source("b", 5), source("unknown", 6)]
-    progress = {"durationMs": {"commitOffsets": 2}, "sources": sources}
+    progress = {**RUN, "durationMs": {"commitOffsets": 2}, "sources": sources}
     a, b = options("a"), options("b")
+    metadata = '{"v":1,"queryId":"q","runId":"r","batchId":7,"topicId":"id of t"}'
     assert list(last_offsets(progress, [b, a])) == [
-        (a, {FIRST: Offset(3)}),
-        (b, {FIRST: Offset(5)}),
+        (a, {FIRST: OffsetAndMetadata(3, metadata)}),
+        (b, {FIRST: OffsetAndMetadata(5, metadata)}),
     ]
 
 
 def test_a_micro_batch_that_is_not_in_the_commit_log_is_not_committed() -> None:
-    progress = {"durationMs": {}, "sources": [source("a", 3)]}
+    progress = {**RUN, "durationMs": {}, "sources": [source("a", 3)]}
     assert list(last_offsets(progress, [options("a")])) == []
