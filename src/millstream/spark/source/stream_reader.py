@@ -176,8 +176,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._planned, self._planned_from = end, begin
         given = with_ends(start, self._options.end_of_stream, ends)
         document = self._replay.document(given, begin, end, ids)
-        if self._options.event_time.has_watermark and end != begin:
-            before = watermarks.event_time_of(start)
+        anew = made_anew(plan.topic_ids_in(start), ids)
+        if self._options.event_time.has_watermark and (end != begin or anew):
+            before = watermarks.event_time_of(start).without(anew)
             event_time = self._planner.event_time(before, planned, times)
             document[watermarks.KEY] = watermarks.to_document(event_time)
         return plan.followed_by(start, document)

@@ -192,3 +192,21 @@ def test_what_was_committed_for_the_old_topic_is_nothing_in_the_new_one(
         assert anew.initialOffset()["offsets"] == {topic: {"0": 0}}
     said = f"what group group of {topic} has committed for {topic}-0 counts as nothing"
     assert said in caplog.text
+
+
+def test_the_watermark_waits_for_a_topic_that_was_made_anew(topics: Any) -> None:
+    ahead, other = topics.new(), topics.new()
+    topics.put(ahead, [{"value": b"a", "timestamp_ms": 9_000}])
+    topics.put(other, [{"value": b"a", "timestamp_ms": 5_000}])
+    given = {"subscribe": f"{ahead},{other}", "watermark": "periodic", "failOnDataLoss": "earliest"}
+    start = changed(first := stream(topics, **given), first.initialOffset())
+    assert start["watermarks"]["watermark"] == 5_000
+    delete(topics, ahead)
+    topics.create(ahead)
+    anew = changed(source := stream(topics, **given), start)
+    assert anew["watermarks"] == {"watermark": 5_000, "latest": {other: {"0": 5_000}}}
+    topics.put(other, [{"value": b"b", "timestamp_ms": 8_000}])
+    end = changed(source, anew)
+    assert end["watermarks"] == {"watermark": 5_000, "latest": {other: {"0": 8_000}}}
+    topics.put(ahead, [{"value": b"b", "timestamp_ms": 6_000}])
+    assert changed(source, end)["watermarks"]["watermark"] == 6_000

@@ -32,6 +32,7 @@ from millstream.spark.source.event_time.watermarks import (
 )
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+OTHER = TopicPartition("u", 0)
 NOBODY: frozenset[TopicPartition] = frozenset()
 NOW_MS = 1_000_000
 
@@ -93,6 +94,14 @@ def test_a_new_partition_holds_the_watermark_and_one_that_is_gone_does_not() -> 
     assert advanced_time(before, {A: 8_000}, {A, B}, NOBODY, 0).watermark == 5_000
     two = EventTime(1_000, {A: 5_000, B: 1_000})
     assert advanced_time(two, {A: 8_000}, {A}, NOBODY, 0) == EventTime(8_000, {A: 8_000})
+
+
+def test_a_topic_that_was_made_anew_holds_the_watermark_until_it_has_had_a_record() -> None:
+    before = EventTime(5_000, {A: 5_000, OTHER: 9_000})
+    forgotten = before.without({OTHER.topic})
+    assert forgotten == EventTime(5_000, {A: 5_000})
+    assert advanced_time(forgotten, {A: 8_000}, {A, OTHER}, NOBODY, 0).watermark == 5_000
+    assert before.without(()) == before
 
 
 def test_idle_is_who_is_at_the_end_for_the_time_out() -> None:

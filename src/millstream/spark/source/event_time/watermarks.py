@@ -10,9 +10,9 @@ that is run again has the same:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from millstream.errors import ConfigError
@@ -29,6 +29,12 @@ class EventTime:
 
     watermark: int | None = None
     latest: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def without(self, topics: Collection[str]) -> EventTime:
+        """The same, with nothing known of the partitions of these topics."""
+        return replace(
+            self, latest={tp: time for tp, time in self.latest.items() if tp.topic not in topics}
+        )
 
 
 def event_time_of(document: Mapping[str, Any]) -> EventTime:  # JSON, as above
