@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.clients.admin import ConfigResource, ConfigResourceType
+from millstream.clients.admin import ConfigResource, ConfigResourceType, OffsetSpec
 from millstream.errors import ConfigError, KafkaError, MillstreamError, RetriableError
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import Connections, connections
@@ -365,8 +365,12 @@ def readable_positions(
     found = {tp: offset for tp, offset in positions.items() if tp in ends}
     if all(ends[tp] == offset for tp, offset in found.items()):
         return found
+    written = _written_ends(options, {tp for tp, offset in found.items() if offset > ends[tp]})
     for partition, first in look_up(options, EARLIEST).items():
-        if (position := found.get(partition)) is None:
+        position = found.get(partition)
+        if position is None or ends[partition] < position <= written.get(
+            partition, ends[partition]
+        ):
             continue
         log = LogBounds(first, Offset(max(first, ends[partition])))
         loss = position_loss(partition, position, log, options.data_loss)
@@ -374,6 +378,20 @@ def readable_positions(
             LOSSES.add(loss, options.data_loss)
             found[partition] = loss.next_offset
     return found
+
+
+def _written_ends(options: SourceOptions, partitions: Collection[TopicPartition]) -> Offsets:
+    """The ends of logs behind what is committed, for readers that read only that.
+
+    A query that has read everything before is behind an open transaction: nothing was cut there, and it reads on once
+    the transaction has ended.
+    """
+    if not partitions or not options.kafka.is_read_committed:
+        return {}
+    link = link_of(options)
+    wanted = dict.fromkeys(partitions, OffsetSpec.LATEST)
+    found = link.run(link.admin().list_offsets(wanted)).raise_errors()
+    return {tp: Offset(found.result(tp).offset) for tp in partitions}
 
 
 def bounds_of(options: SourceOptions) -> dict[TopicPartition, LogBounds]:

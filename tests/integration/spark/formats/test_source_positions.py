@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from millstream.clients.admin import NewPartitions
-from millstream.clients.blocking import Admin
+from millstream.clients.blocking import Admin, Producer
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
@@ -140,6 +140,31 @@ def test_a_batch_ends_at_a_time_or_where_a_group_is(topics: Any, admin: Admin) -
 
 def at(topic: str, *offsets: int) -> str:
     return json.dumps({topic: {str(p): offset for p, offset in enumerate(offsets)}})
+
+
+@pytest.mark.parametrize("loss", ["fail", "earliest", "skip"])
+def test_a_query_that_reads_only_what_is_committed_now_is_not_behind_the_end(
+    topics: Any, loss: str
+) -> None:
+    topic = filled(topics)
+    given = {"subscribe": topic, "failOnDataLoss": loss, "pollTimeoutMs": "50"}
+    servers = topics.bootstrap_servers
+    with Producer(bootstrap_servers=servers, transactional_id=f"writer of {topic}") as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        for n in range(3):
+            producer.send(topic, b"open %d" % n)
+        producer.flush()
+        of_all = stream(topics, **given)
+        read = of_all.latestOffset(OffsetsOf(topic, 0), ReadAllAvailable())
+        assert read == OffsetsOf(topic, 13)
+        source = stream(topics, **given, kafka_isolation_level="read_committed")
+        assert source.latestOffset(read, ReadAllAvailable()) == read
+        producer.commit_transaction()
+    topics.put(topic, [{"value": b"more"}])
+    assert source.latestOffset(read, ReadAllAvailable()) == OffsetsOf(topic, 15)
+    with pytest.raises(DataLoss, match="was read up to offset 16 and now ends at 15"):
+        stream(topics, subscribe=topic).latestOffset(OffsetsOf(topic, 16), ReadAllAvailable())
 
 
 def test_a_batch_has_what_came_since_the_one_before(topics: Any, admin: Admin) -> None:
