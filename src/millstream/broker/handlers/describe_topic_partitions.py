@@ -142,9 +142,9 @@ def _described(topic: TopicImage) -> DescribeTopicPartitionsResponseTopic:
 def _partition(
     partition: PartitionImage, reachable: frozenset[BrokerId], image: MetadataImage
 ) -> DescribeTopicPartitionsResponsePartition:
+    """A partition without a leader is no error here, as in Kafka, where Metadata has one."""
     view = partition_view(partition, reachable, image)
     return DescribeTopicPartitionsResponsePartition(
-        error_code=view.error_code,
         partition_index=partition.partition,
         leader_id=view.leader_id,
         leader_epoch=view.leader_epoch,

@@ -74,7 +74,8 @@ class ReplicaMoves:
         self._copying_now = asyncio.Semaphore(copies_at_once)
         self._moves: dict[TopicPartition, _Move] = {}
         """The move of each replica that moves. A copier that finds another one than its own gives up, also where that
-        one goes to the same directory: the replica was to go elsewhere in between, and the copy was begun anew."""
+        one goes to the same directory: the replica was to go elsewhere in between, or its topic was made anew while the
+        copier waited for its turn, and the copy was begun anew."""
 
     def move(self, hosted: Partition, target: LogDirectory) -> None:
         """Begins a move, or ends one when `target` is where the replica is. Raises KafkaStorageError."""
@@ -82,7 +83,7 @@ class ReplicaMoves:
         under_way = self._moves.get(name)
         if self._directories.of(hosted.log) is target:
             self._moves.pop(name, None)
-        elif under_way is None or under_way.target is not target:
+        elif under_way is None or under_way.hosted is not hosted or under_way.target is not target:
             future = target.open_future_log(hosted.log, hosted.topic_id, self._clock.now())
             move = self._moves[name] = _Move(hosted, future, target)
             self._tasks.start(self._run(move), f"move {name}")
@@ -174,6 +175,7 @@ class ReplicaMoves:
         future.flush(now)
         current.flush(now)
         future.delete_records_before(current.log_start_offset)
+        future.update_config(current.config)  # its own is that of when the move began
         source = self._directories.of(current)
         # The copy has the name before the log gives it up, as in Kafka. A node that is killed in between finds both,
         # with the same records, and keeps one; the other way round it would find neither: what is called -future or

@@ -14,6 +14,7 @@ from millstream.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     TopicRequest,
 )
+from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 UNKNOWN_TOPIC, INVALID_TOPIC = 3, 17
 
@@ -76,6 +77,15 @@ def three(node: object) -> object:
 def test_topics_come_by_name_all_of_them_or_those_asked_for(three: object) -> None:
     assert pages(three) == ([("a", 0, [0, 1]), ("b", 0, [0]), ("c", 0, [0, 1, 2])], None)
     assert pages(three, "c", "a", "c") == ([("a", 0, [0, 1]), ("c", 0, [0, 1, 2])], None)
+
+
+def test_a_partition_without_a_leader_is_no_error(three: object) -> None:
+    """Unlike in Metadata, whose answer has LEADER_NOT_AVAILABLE then."""
+    topic_id = three.live.image.topic("b").topic_id
+    three.replay(PartitionChangeRecord(partition_id=0, topic_id=topic_id, leader=-1))
+    asked = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="b")])
+    (told,) = three.answer(describe_topic_partitions.handle, asked, 0).topics[0].partitions
+    assert (told.error_code, told.leader_id) == (0, -1)
 
 
 def test_a_full_page_says_where_the_next_one_starts(three: object) -> None:

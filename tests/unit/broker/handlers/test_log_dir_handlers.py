@@ -228,14 +228,11 @@ async def test_a_move_that_a_stop_interrupted_begins_again() -> None:
         assert running.append("t", b"x") == 1
 
 
-async def set_for_all_brokers(running: Running, key: str, value: str) -> None:
-    request = IncrementalAlterConfigsRequest(
-        resources=[
-            AlterConfigsResource(
-                ConfigResourceType.BROKER, "", [AlterableConfig(name=key, value=value)]
-            )
-        ]
-    )
+async def configure(
+    running: Running, kind: ConfigResourceType, name: str, key: str, value: str
+) -> None:
+    changes = [AlterableConfig(name=key, value=value)]
+    request = IncrementalAlterConfigsRequest(resources=[AlterConfigsResource(kind, name, changes)])
     response = await running.services.controller.ask(INCREMENTAL_ALTER_CONFIGS, request)
     assert response.responses[0].error_code == 0
 
@@ -253,7 +250,7 @@ async def test_a_move_keeps_to_the_bytes_a_second_that_are_set(
             running.append("t", b"x" * 50_000)
         source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
         target = {"/a": "/b", "/b": "/a"}[source]
-        await set_for_all_brokers(running, key, "0")
+        await configure(running, ConfigResourceType.BROKER, "", key, "0")
         assert move(running, target, "t") == 0
         async with asyncio.timeout(LONG_ENOUGH_S):
             while await lag(running, target) == 10:  # noqa: ASYNC110 - a move tells nobody
@@ -261,9 +258,27 @@ async def test_a_move_keeps_to_the_bytes_a_second_that_are_set(
         for _ in range(50):
             await asyncio.sleep(0.001)
         assert await lag(running, target) == 9
-        await set_for_all_brokers(running, key, str(1 << 40))
+        await configure(running, ConfigResourceType.BROKER, "", key, str(1 << 40))
         await moved(running, target)
         assert not disk.exists(f"{source}/t-0")
+
+
+async def test_what_is_configured_during_a_move_holds_in_the_new_directory() -> None:
+    """As in Kafka, which configures the copy, too (`LogManager.updateTopicConfig`)."""
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+        for _ in range(10):
+            running.append("t", b"x" * 50_000)
+        assert move(running, target, "t") == 0
+        await configure(running, ConfigResourceType.TOPIC, "t", "min.insync.replicas", "3")
+        assert disk.exists(f"{source}/t-0"), "the move is under way"
+        await moved(running, target)
+        log = running.services.partitions.get("t", 0).log
+        assert log.directory == f"{target}/t-0"
+        assert log.config.min_insync_replicas == 3
 
 
 async def lag(running: Running, path: str) -> int:

@@ -129,3 +129,21 @@ async def test_a_move_that_was_called_off_and_asked_for_again_is_made_by_its_own
     assert (len(first.futures), second.futures) == (1, [])
     w.tasks[2].cancel()
     await asyncio.wait(w.tasks)
+
+
+async def test_the_replica_of_a_topic_that_was_made_anew_moves_although_the_last_one_waits_for_its_turn() -> (
+    None
+):
+    w, target = World(), Target()
+    moves = ReplicaMoves(w, w, w, SystemClock(), on_moved=lambda *_: None, copies_at_once=1)  # type: ignore[arg-type]  # what is asked of them
+    first, deleted, made_anew = w.hosted(0), w.hosted(1), w.hosted(1)
+    for each in (first, deleted):
+        moves.move(each, target)  # type: ignore[arg-type]  # the same
+    deleted.log.health.failure = "its topic was deleted"
+    moves.move(made_anew, target)  # type: ignore[arg-type]  # the same
+    first.log.health.failure = "its disk is gone"
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert [task.done() for task in w.tasks] == [True, True, False]
+    w.tasks[2].cancel()
+    await asyncio.wait(w.tasks)
