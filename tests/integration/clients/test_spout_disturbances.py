@@ -18,12 +18,14 @@ from millstream.clients import (
     NewTopic,
     OffsetAndMetadata,
     Spout,
+    SpoutHooks,
+    SpoutMessage,
     TopicPartition,
 )
 from millstream.net.client.environment import system_environment
 from millstream.runtime.clock import Instant
 from millstream.testing.broker import Broker
-from tests.patience import eventually, until
+from tests.patience import LONG_ENOUGH_S, eventually, until
 from tests.support.clients.spouts import (
     FAST,
     committed,
@@ -142,6 +144,80 @@ async def test_a_member_without_a_partition_is_told_and_waits(
             assert (len(first.assignment()), second.assignment()) == (1, set())
             assert f"this member of group g-{topic} has no partition" in caplog.text
         assert len(first.assignment()) == 1
+
+
+@pytest.mark.parametrize("is_crowded", [False, True])
+async def test_what_comes_while_nobody_reads_is_read_where_latest_had_begun(
+    bootstrap: str, new_topic: NewName, is_crowded: bool
+) -> None:
+    """Nothing was read yet, or what was read was not given out when the spout ended."""
+    topic = await filled(bootstrap, new_topic(), 3, partitions=2)
+    settings = {"auto_offset_reset": "latest", "group_instance_id": "one"}
+    async with spout_of(bootstrap, topic, **settings) as spout:
+        where = TopicPartition(topic, 1)
+        await until(lambda: where in spout.metrics().partitions)
+        await until(lambda: spout.metrics().partitions[where].committed_offset == 1)
+        if is_crowded:
+            await produce(bootstrap, topic, range(3, 6), partitions=2)
+            await take(spout, 1)
+    await produce(bootstrap, topic, range(6, 9), partitions=2)
+    async with spout_of(bootstrap, topic, **settings) as spout:
+        expected = set(range(3, 9)) if is_crowded else set(range(6, 9))
+        assert set(values(await take(spout, len(expected)))) == expected
+
+
+async def test_at_most_once_goes_on_behind_its_limit(bootstrap: str, new_topic: NewName) -> None:
+    topic = await filled(bootstrap, new_topic(), 10)
+    settings = {"processing_guarantee": "at_most_once", "max_uncommitted_offsets": 3}
+    async with spout_of(bootstrap, topic, **settings) as spout:
+        assert values(await take(spout, 10)) == list(range(10))
+        await produce(bootstrap, topic, range(10, 12))
+        assert values(await take(spout, 2)) == [10, 11]
+
+
+async def test_a_handler_whose_work_was_cancelled_has_failed_and_its_worker_goes_on(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = await filled(bootstrap, new_topic(), 3)
+    done: list[int] = []
+
+    async def handle(message: SpoutMessage) -> None:
+        if message.attempt == 1:
+            work = asyncio.ensure_future(asyncio.sleep(600))
+            asyncio.get_running_loop().call_soon(work.cancel)
+            await work
+        done.append(int(message.value))
+        if len(done) == 3:
+            spout.stop()
+
+    async with spout_of(bootstrap, topic) as spout:
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            await spout.run(handle, concurrency=2)
+    assert sorted(done) == [0, 1, 2]
+    assert await committed(bootstrap, topic) == 3
+
+
+@pytest.mark.parametrize("hook", ["on_ack", "on_retry"])
+async def test_what_a_hook_raises_ends_the_spout_although_a_handler_was_to_hear_it(
+    bootstrap: str, new_topic: NewName, hook: str
+) -> None:
+    topic = await filled(bootstrap, new_topic(), 3)
+    handled: list[int] = []
+
+    def refuse(*_: object) -> None:
+        raise LookupError("no room for notes")
+
+    def handle(message: SpoutMessage) -> None:
+        handled.append(message.offset)
+        message.ack() if hook == "on_ack" else message.fail()
+
+    async with spout_of(bootstrap, topic, hooks=SpoutHooks(**{hook: refuse})) as spout:
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            with pytest.raises(LookupError, match="no room for notes"):
+                await spout.run(handle)
+            with pytest.raises(LookupError, match="no room for notes"):
+                await anext(spout)
+    assert handled == [0]
 
 
 async def test_acks_and_fails_reach_a_partition_whose_broker_is_another_process_by_then(

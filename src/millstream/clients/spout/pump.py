@@ -15,7 +15,7 @@ from millstream.clients.spout.core.emitted_records import EmittedRecords
 from millstream.clients.spout.core.settings import SpoutConfig
 from millstream.clients.spout.dead_letters import Settlement
 from millstream.clients.spout.message import SpoutHooks
-from millstream.errors import KafkaError, RebalanceInProgress, RequestTimedOut
+from millstream.errors import KafkaError, RebalanceInProgress
 from millstream.model import TopicPartition
 from millstream.runtime import Clock
 
@@ -87,6 +87,7 @@ class Pump(RebalanceListener):
         self._tell_partitions()
 
     async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        await self._pass_what_holds_no_record()
         await self._commit(self._emitted.to_commit_at_the_end(partitions))
         await self.on_partitions_lost(partitions)
 
@@ -169,7 +170,11 @@ class Pump(RebalanceListener):
             self._news()
 
     async def _pass_what_holds_no_record(self) -> None:
-        """Transaction markers and compacted records at the end of what was read are done as well."""
+        """Transaction markers and compacted records at the end of what was read are done as well.
+
+        Where nothing was read yet, so is what lies before the place where reading begins: without a commit of it the
+        next owner would begin at a later end, with auto_offset_reset=latest.
+        """
         for topic_partition in self._emitted.idle_partitions():
             position = await self._position(topic_partition)
             offsets = self._emitted.partitions.get(topic_partition)
@@ -181,8 +186,8 @@ class Pump(RebalanceListener):
             return await self._undisturbed(
                 lambda: self._consumer.position(topic_partition, timeout_ms=0)
             )
-        except RequestTimedOut:
-            return None  # being looked up
+        except KafkaError:
+            return None  # being looked up; poll() raises what cannot be had
 
     async def _observe_log(self) -> None:
         """Learns where the logs begin and end. Retries of records that are gone are given up."""

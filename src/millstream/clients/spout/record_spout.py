@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -188,7 +189,8 @@ class RecordSpout(ABC):
     def ack(self, attempt: RecordAttempt) -> None:
         """Called by `SpoutMessage.ack`."""
         if self._given_out.ack(attempt) and self._hooks.on_ack is not None:
-            self._hooks.on_ack(attempt.message_id)
+            with self._ending_with_what_is_raised():
+                self._hooks.on_ack(attempt.message_id)
         self._wake_pump()
 
     def fail(
@@ -199,7 +201,8 @@ class RecordSpout(ABC):
         if outcome is FailOutcome.IGNORED:
             return
         if outcome is FailOutcome.RETRY and self._hooks.on_retry is not None:
-            self._hooks.on_retry(attempt.message_id, error)
+            with self._ending_with_what_is_raised():
+                self._hooks.on_retry(attempt.message_id, error)
         failures, limit = self._given_out.failures_in_a_row, self._failures_max
         if limit is not None and failures >= limit and self._failure is None:
             self._failure = TooManyFailures(failures)
@@ -215,6 +218,11 @@ class RecordSpout(ABC):
                 outcome = handler(message)
                 if inspect.isawaitable(outcome):
                     await outcome
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                message.fail(error=error)  # it was not this task that somebody has cancelled
             except Exception as error:  # noqa: BLE001 - kept: hooks, dead letters and TooManyFailures tell it
                 message.fail(error=error)
             else:
@@ -225,8 +233,23 @@ class RecordSpout(ABC):
         try:
             await self._pump.run()
         except Exception as error:  # noqa: BLE001 - raised by whoever iterates
-            self._failure = self._failure or error
-            self._news.set()
+            self._end(error)
+
+    @contextlib.contextmanager
+    def _ending_with_what_is_raised(self) -> Iterator[None]:
+        """Wraps a hook: what it raises ends the spout also where a handler calls ack() or fail(), whose own errors are
+        fails.
+        """
+        try:
+            yield
+        except Exception as error:
+            self._end(error)
+            raise
+
+    def _end(self, error: Exception) -> None:
+        """Has `error` raised by whoever iterates."""
+        self._failure = self._failure or error
+        self._news.set()
 
     def _next_at_hand(self) -> SpoutMessage | None:
         """Raises LookupNeeded where a deserializer must learn something first."""
@@ -238,7 +261,8 @@ class RecordSpout(ABC):
             message = self._ready.popleft()
             if self._given_out.is_open(message.delivery):
                 if self._hooks.on_emit is not None:
-                    self._hooks.on_emit(message)
+                    with self._ending_with_what_is_raised():
+                        self._hooks.on_emit(message)
                 return message
         return None
 

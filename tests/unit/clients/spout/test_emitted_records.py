@@ -233,8 +233,32 @@ def test_at_most_once_gives_out_what_is_committed_and_leaves_the_rest_to_the_nex
     first = spout.next(0)
     assert first is not None
     assert fail(spout, first) is FailOutcome.NOT_RETRIED
-    assert spout.to_commit_at_the_end([ZERO]) == {ZERO: 1}
     assert places(out(spout)) == [(0, 1, 1), (0, 2, 1)]
+
+
+def test_what_is_left_to_the_next_owner_is_not_given_out_while_that_is_committed() -> None:
+    """At most once, a record that went out beside that commit went out from the next owner as well."""
+    spout = emitted(0, 1, 2, processing_guarantee="at_most_once")
+    spout.commit(spout.to_commit())
+    spout.next(0)
+    assert spout.to_commit_at_the_end([ZERO]) == {ZERO: 1}
+    assert out(spout) == []
+
+
+def test_what_was_committed_before_it_was_given_out_is_not_uncommitted() -> None:
+    """Otherwise the partition was full for ever: nothing was left to commit that would have made room."""
+    settings = {"processing_guarantee": "at_most_once", "max_uncommitted_offsets": 2}
+    spout = emitted(0, 1, 2, **settings)
+    spout.commit(spout.to_commit())
+    assert len(out(spout)) == 3
+    assert spout.full_partitions() == set()
+
+
+def test_a_partition_of_which_nothing_was_given_out_is_committed_where_it_begins() -> None:
+    """So the next owner begins there as well, with auto_offset_reset=latest."""
+    spout = emitted(7, 8)
+    assert spout.to_commit() == {ZERO: 7}
+    assert spout.to_commit_at_the_end([ZERO]) == {ZERO: 7}
 
 
 def test_without_a_guarantee_what_was_given_out_is_committed() -> None:

@@ -183,14 +183,14 @@ class EmittedRecords:
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """Returns what `to_commit` does, for partitions that are given up: what was not given out
-        is left to the next owner.
+        is left to the next owner, and is not given out here while the commit is under way.
         """
         offsets = {tp: self._committable(tp) for tp in partitions if tp in self.partitions}
-        if self._guarantee == "at_most_once":
-            for topic_partition in offsets:
-                first = self._waiting.first_offset(topic_partition)
-                if first is not None:
-                    offsets[topic_partition] = first
+        for topic_partition in offsets:
+            first = self._waiting.first_offset(topic_partition)
+            if first is not None and self._guarantee == "at_most_once":
+                offsets[topic_partition] = first
+            self._waiting.forget(topic_partition)
         return self._changed(offsets)
 
     def commit(self, offsets: dict[TopicPartition, int]) -> None:
@@ -206,12 +206,12 @@ class EmittedRecords:
         return bool(self._at_limit() & changed.keys())
 
     def idle_partitions(self) -> list[TopicPartition]:
-        """Returns the partitions of which every record that was read is done."""
+        """Returns the partitions of which every record that was read is done, or none was read."""
         waiting = self._waiting.partitions()
         return [
             tp
             for tp, offsets in self.partitions.items()
-            if tp not in waiting and not offsets.pending_count and offsets.next_offset is not None
+            if tp not in waiting and not offsets.pending_count
         ]
 
     # ---- inside
@@ -268,7 +268,8 @@ class EmittedRecords:
             last = self._waiting.last_offset(topic_partition)
             if last is not None:
                 return last + 1
-        return self.partitions[topic_partition].committable()
+        known = self.partitions[topic_partition].committable()
+        return self._waiting.first_offset(topic_partition) if known is None else known
 
     def _changed(self, offsets: dict[TopicPartition, int | None]) -> dict[TopicPartition, int]:
         return {

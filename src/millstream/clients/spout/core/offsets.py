@@ -19,7 +19,7 @@ class EmittedOffsets:
         self._pending: OrderedDict[int, None] = OrderedDict()
         """Emitted and not acked, in ascending order."""
         self._uncommitted: deque[int] = deque()
-        """Emitted and not committed, in ascending order."""
+        """Emitted and not committed, in ascending order. At most once, nothing is: commits come first."""
 
     @property
     def next_offset(self) -> int | None:
@@ -55,7 +55,8 @@ class EmittedOffsets:
         self.latest_emitted = offset
         self._next = offset + 1
         self._pending[offset] = None
-        self._uncommitted.append(offset)
+        if self.committed is None or offset >= self.committed:
+            self._uncommitted.append(offset)
 
     def ack(self, offset: int) -> bool:
         """Returns whether the record was pending; acking twice, or what was never emitted, changes nothing."""
