@@ -64,7 +64,7 @@ class ServerConnection:
         connected: socket.socket | TlsTransport,
         peer: ClientConnection,
         handler: RequestHandler,
-        owner: ConnectionOwner,
+        owner: ConnectionOwner[ServerConnection],
     ) -> None:
         self.peer = peer
         self._socket = connected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 from millstream.net.server.closings import Closings
 from millstream.net.server.limits import ConnectionLimits
@@ -12,11 +12,10 @@ from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.socket_writer import SealingSocket
 from millstream.net.server.turns import Turns
 
-if TYPE_CHECKING:
-    from millstream.net.server.connection import ServerConnection
+ConnectionT_contra = TypeVar("ConnectionT_contra", contravariant=True)
 
 
-class ConnectionOwner(Protocol):
+class ConnectionOwner(Protocol[ConnectionT_contra]):
     """The server that accepted a connection, as far as the connection needs it."""
 
     limits: ConnectionLimits
@@ -26,15 +25,15 @@ class ConnectionOwner(Protocol):
     closings: Closings
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
-    def on_active(self, connection: ServerConnection) -> None:
+    def on_active(self, connection: ConnectionT_contra) -> None:
         """Tells the server that bytes arrived, or requests were started."""
         ...
 
-    def on_writes_stalled(self, connection: ServerConnection) -> None:
+    def on_writes_stalled(self, connection: ConnectionT_contra) -> None:
         """Tells the server that the socket takes no more bytes."""
         ...
 
-    def on_writes_moved(self, connection: ServerConnection) -> None:
+    def on_writes_moved(self, connection: ConnectionT_contra) -> None:
         """Tells the server that the socket took some bytes."""
         ...
 
@@ -49,7 +48,7 @@ class ConnectionOwner(Protocol):
         """
         ...
 
-    def on_closed(self, connection: ServerConnection) -> None: ...
+    def on_closed(self, connection: ConnectionT_contra) -> None: ...
 
 
 class TlsTransport(SealingSocket, Protocol):

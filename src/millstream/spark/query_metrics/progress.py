@@ -100,8 +100,8 @@ def completed_document(
     source: Mapping[str, Any],  # JSON
 ) -> Mapping[str, Any]:  # JSON
     """The same as it stands in the checkpoint."""
-    is_committed = _COMMITTED in progress.get("durationMs", {})
-    document: Mapping[str, Any] = source["endOffset" if is_committed else "startOffset"] or _NOTHING
+    key = "endOffset" if _COMMITTED in progress.get("durationMs", {}) else "startOffset"
+    document: Mapping[str, Any] = source[key] or _NOTHING  # JSON
     return document
 
 
