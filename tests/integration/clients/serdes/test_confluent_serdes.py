@@ -321,6 +321,19 @@ async def test_the_guid_may_go_into_a_header_instead(
         assert await read(confluent_avro(registry, is_key=is_key), UNITED_AVRO, headers) == UNITED
 
 
+async def test_the_last_header_counts_and_a_writer_leaves_one(registry: SchemaRegistry) -> None:
+    """Headers of a record are passed on with its value rewritten; Confluent's deserializers read the last one."""
+    serde = confluent_avro(registry, ARRIVAL, id_in_header=True)
+    headers: list[tuple[str, bytes | None]] = []
+    await write(serde, UNITED, headers=headers)
+    (ours,) = headers
+    foreign = ("__value_schema_id", b"\x01" + bytes(16))
+    passed_on = [foreign, ("other", b""), foreign]
+    await write(serde, UNITED, headers=passed_on)
+    assert passed_on == [("other", b""), ours]
+    assert await read(confluent_avro(registry), UNITED_AVRO, [foreign, ours]) == UNITED
+
+
 async def test_protobuf_with_its_guid_in_a_header_has_its_place_there_too(
     registry: SchemaRegistry,
 ) -> None:

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -27,7 +31,7 @@ from millstream.clients.serdes.registry import (
 from millstream.errors import ConfigError
 from tests.integration.clients.security.certificates import Authority
 from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
-from tests.patience import LONG_ENOUGH_MS
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 FIRST = Schema('{"type":"string"}')
 SECOND = Schema('{"type":"long"}')
@@ -169,6 +173,90 @@ async def test_an_answer_that_does_not_come_ends_with_the_time_limit() -> None:
         async with SchemaRegistry(url, limits=Limits(timeout_ms=50, retries=0)) as registry:
             with pytest.raises(SchemaRegistryUnavailable, match="timed out"):
                 await registry.subjects()
+
+
+class Answering:
+    """Answers the one request that comes with these bytes, one by one and never the last, or all at once."""
+
+    def __init__(self, answer: bytes, pause_s: float = 0) -> None:
+        self._answer = answer
+        self._pause_s = pause_s
+        self._is_over = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        self._listener.close()
+
+    def _serve(self) -> None:
+        connection, _ = self._listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            if not self._pause_s:
+                connection.sendall(self._answer)
+                return
+            for byte in itertools.cycle(self._answer):
+                connection.sendall(bytes([byte]))
+                if self._is_over.wait(self._pause_s):
+                    return
+
+
+@pytest.mark.parametrize("drop", [b"X", b"HTTP/1.1 200 OK\r\nX: y"])
+async def test_an_answer_that_comes_in_drops_ends_with_the_time_limit(drop: bytes) -> None:
+    """Each byte in its own time: the one thread of the registry, and all who wait for it, would never be free."""
+    with Answering(drop, pause_s=0.02) as dripping:
+        limits = Limits(timeout_ms=200, retries=0)
+        async with SchemaRegistry(dripping.url, limits=limits) as registry:
+            with pytest.raises(SchemaRegistryUnavailable, match="timed out"):
+                async with asyncio.timeout(LONG_ENOUGH_S):
+                    await registry.subjects()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[]",
+        "1",
+        "null",
+        '"x"',
+        '{"schema":5}',
+        '{"schema":null}',
+        '{"schema":"{}","references":[1]}',
+        "{",
+    ],
+)
+async def test_garbage_is_an_error_of_the_registry(body: str) -> None:
+    answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    with Answering(answer) as garbling:
+        async with SchemaRegistry(garbling.url, limits=AT_ONCE) as registry:
+            with pytest.raises(SchemaRegistryError):
+                await registry.schema(1)
+
+
+async def test_a_schema_that_refers_to_itself_is_refused(registry: SchemaRegistry) -> None:
+    await registry.register("ring", Schema('"r"', "JSON", (SchemaReference("r", "ring", 1),)))
+    with pytest.raises(SchemaRegistryError, match="'ring' refers to itself"):
+        await registry.referenced((await registry.version("ring")).schema)
+
+
+async def test_what_many_refer_to_is_asked_for_once(
+    server: FakeSchemaRegistry, registry: SchemaRegistry
+) -> None:
+    """Each level refers twice to the one below: by way of all there would be no end."""
+    await registry.register("level-0", FIRST)
+    for level in range(1, 40):
+        below = [SchemaReference(f"{level - 1}-{n}", f"level-{level - 1}", 1) for n in range(2)]
+        await registry.register(f"level-{level}", Schema(f'"{level}"', "JSON", tuple(below)))
+    top = (await registry.version("level-39")).schema
+    assert len(await registry.referenced(top)) == 78
+    assert len(server.contents.requests) < 100
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from millstream.clients.serdes.registry.values import (
     Compatibility,
     RegisteredSchema,
     Schema,
+    SchemaReference,
     Version,
 )
 from millstream.quoting import shortened
@@ -108,12 +109,23 @@ class SchemaRegistry:
     async def referenced(self, schema: Schema) -> dict[str, Schema]:
         """Returns the schemas it refers to, and those that they refer to, by name; each stands behind what it needs."""
         found: dict[str, Schema] = {}
-        for reference in schema.references:
-            target = (await self.version(reference.subject, reference.version)).schema
-            for name, inner in (await self.referenced(target)).items():
-                found.setdefault(name, inner)
-            found.setdefault(reference.name, target)
+        await self._add_referenced(schema, found, ())
         return found
+
+    async def _add_referenced(
+        self, schema: Schema, found: dict[str, Schema], within: tuple[SchemaReference, ...]
+    ) -> None:
+        """Adds what a schema refers to. `within`: the references that have led to it."""
+        for reference in schema.references:
+            if reference in within:
+                raise SchemaRegistryError(
+                    f"version {reference.version} of {reference.subject!r} refers to itself",
+                    status=200, code=200,
+                )  # fmt: skip
+            if reference.name not in found:
+                target = (await self.version(reference.subject, reference.version)).schema
+                await self._add_referenced(target, found, (*within, reference))
+                found.setdefault(reference.name, target)
 
     async def subjects(self, *, with_deleted: bool = False) -> list[str]:
         """Returns the names of all subjects; of deleted ones too, if wanted, until they are deleted permanently."""

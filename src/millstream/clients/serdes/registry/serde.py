@@ -127,8 +127,9 @@ class RegistrySerde(Generic[T]):
                 f"the {self.name} serde cannot write a value of type {type(data).__name__}: {error}"
             ) from error
         if self._use.id_in_header:
-            if (self._header, prefix) not in headers:  # the client may ask a second time
-                headers.append((self._header, prefix))
+            # One is there where the client asks a second time, or where headers of another record are passed on.
+            headers[:] = [header for header in headers if header[0] != self._header]
+            headers.append((self._header, prefix))
             return written
         return prefix + written
 
@@ -137,7 +138,7 @@ class RegistrySerde(Generic[T]):
 
         Raises LookupNeeded for a schema's first value, SerializationError for bytes that are not of the schema.
         """
-        named = next((value for name, value in headers if name == self._header and value), None)
+        named = dict(headers).get(self._header) or None  # the last one, as Confluent's
         try:
             schema, at = schema_of(data if named is None else named)
             read = self._readers.get(schema)

@@ -180,7 +180,7 @@ def _address(url: str) -> _Address:
         login = _basic(unquote(parts.username), unquote(parts.password or ""))
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
     return _Address(
-        shown, parts.scheme == "https", parts.hostname, port, parts.path.rstrip("/"), login
+        shown, parts.scheme == "https", parts.hostname or "", port, parts.path.rstrip("/"), login
     )
 
 
