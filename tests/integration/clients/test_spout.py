@@ -24,6 +24,7 @@ from millstream.clients import (
     TooManyFailures,
     TopicPartition,
 )
+from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.spout.core.metrics import PartitionMetrics
 from millstream.errors import ConfigError, OffsetOutOfRange
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until
@@ -314,6 +315,33 @@ async def test_a_record_that_cannot_be_read_has_failed(bootstrap: str, new_topic
         message.ack()
         await until(lambda: spout.metrics().counts.lost == 1)
     assert errors == ["RecordDeserializationError"]
+    assert await committed(bootstrap, topic) == 2
+
+
+async def test_a_record_whose_schema_cannot_be_had_has_failed(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """Those behind it need not wait for it."""
+    topic = await filled(bootstrap, new_topic(), 2)
+
+    def number(data: bytes) -> int:
+        if data != b"0":
+            return int(data)
+
+        async def look_up() -> None:
+            raise OSError("no such schema")
+
+        raise LookupNeeded("schema", look_up)
+
+    errors: list[str] = []
+    hooks = SpoutHooks(on_max_retry=lambda _, error: errors.append(str(error)))
+    settings = {"value_deserializer": number, "retries_max": 1, "hooks": hooks}
+    async with spout_of(bootstrap, topic, **settings) as spout:
+        (message,) = await take(spout, 1)
+        assert message.value == 1
+        message.ack()
+        await until(lambda: spout.metrics().counts.lost == 1)
+    assert errors == ["no such schema"]
     assert await committed(bootstrap, topic) == 2
 
 

@@ -14,7 +14,11 @@ from millstream.clients.consumer.core.interceptors import ConsumerInterceptors
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.core.undelivered import Undelivered
 from millstream.clients.consumer.fetcher import Fetcher
-from millstream.clients.core.deserialization import RecordReader
+from millstream.clients.core.deserialization import (
+    RecordReader,
+    is_same_record,
+    look_up_failed,
+)
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.net.client.tasks import TaskScope
@@ -55,6 +59,7 @@ class FetchCollector(Generic[Key, Value]):
         self._interceptors = interceptors
         self._reader = reader
         self._look_up_task: asyncio.Task[None] | None = None
+        self._look_up_of: ConsumerRecord | None = None
         self.undelivered: Undelivered[Key, Value] = Undelivered(subscription)
 
     async def take(self, count_max: int, deadline_ms: int) -> list[ConsumerRecord[Key, Value]]:
@@ -136,8 +141,10 @@ class FetchCollector(Generic[Key, Value]):
     async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
         """Looks up what a deserializer must first learn. Goes on behind a poll() that is too short for it."""
         assert self._reader is not None, "deserializers ask for look-ups"
+        record = self._reader.asked_about
         if self._look_up_task is None:
             self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)
+            self._look_up_of = record
         remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
         done, _ = await asyncio.wait((self._look_up_task,), timeout=remaining_ms / 1000)
         if not done:
@@ -147,7 +154,10 @@ class FetchCollector(Generic[Key, Value]):
         try:
             task.result()
         except Exception as error:
-            raise self._reader.look_up_failed(error) from error
+            # Between two calls a seek or a rebalance may have brought another record to the front, which is not to
+            # blame: it is read again, and looks up what it needs itself.
+            if record is not None and is_same_record(record, self._look_up_of):
+                raise look_up_failed(record, error) from error
         return True
 
 

@@ -51,7 +51,8 @@ class RecordReader(Generic[Key, Value]):
         self._key = None if key is None else _reading("key_deserializer", key)
         self._value = None if value is None else _reading("value_deserializer", value)
         self._skipped = skipped
-        self._asked_about: ConsumerRecord | None = None
+        self.asked_about: ConsumerRecord | None = None
+        """The record for which something was to be looked up last."""
 
     def read(
         self, records: Sequence[ConsumerRecord], ready: list[ConsumerRecord[Key, Value]]
@@ -64,7 +65,6 @@ class RecordReader(Generic[Key, Value]):
             try:
                 ready.append(self.read_one(record))
             except LookupNeeded as needed:
-                self._asked_about = record
                 return index, needed
             except RecordDeserializationError as failure:
                 if self._skipped is None:
@@ -80,19 +80,24 @@ class RecordReader(Generic[Key, Value]):
             part = "value"
             value = _apply(self._value, record, record.value)
         except LookupNeeded:
+            self.asked_about = record
             raise
         except Exception as error:
             raise _unreadable(record, part, error) from error
         # Without a deserializer key and value are bytes, and the consumer's type says so.
         return record.with_data(cast("Key | None", key), cast("Value | None", value))
 
-    def look_up_failed(self, error: Exception) -> RecordDeserializationError:
-        """Notes that the look-up of the last LookupNeeded failed.
 
-        The record is never passed over: the next attempt may succeed.
-        """
-        assert self._asked_about is not None, "a look-up is about a record"
-        return _unreadable(self._asked_about, None, error)
+def is_same_record(one: ConsumerRecord, other: ConsumerRecord | None) -> bool:
+    return other is not None and (one.topic_partition, one.offset) == (
+        other.topic_partition,
+        other.offset,
+    )
+
+
+def look_up_failed(record: ConsumerRecord, error: Exception) -> RecordDeserializationError:
+    """Returns what a failed look-up means for the record that needed it."""
+    return _unreadable(record, None, error)
 
 
 def _apply(read: _Read[object] | None, record: ConsumerRecord, data: bytes | None) -> object | None:

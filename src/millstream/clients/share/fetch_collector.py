@@ -11,7 +11,11 @@ from collections import deque
 from typing import Generic, NamedTuple
 
 from millstream.clients.cluster.cluster import Cluster
-from millstream.clients.core.deserialization import RecordReader
+from millstream.clients.core.deserialization import (
+    RecordReader,
+    is_same_record,
+    look_up_failed,
+)
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import ConsumerRecord, Key, Value
@@ -48,6 +52,9 @@ class ShareFetchCollector(Generic[Key, Value]):
         self._is_implicit = is_implicit
         self._is_holding = is_holding
         self._look_up_task: asyncio.Task[None] | None = None
+        self._look_up_of: ConsumerRecord | None = None
+        self._look_up_error: Exception | None = None
+        """Why the look-up of that record has failed, until the record is read again."""
         self.in_hand: ShareInFlightRecords[Key, Value] = ShareInFlightRecords()
         self.ahead: deque[ConsumerRecord[Key, Value]] = deque()
         """In hand, but not given out yet: iteration has polled them."""
@@ -108,22 +115,41 @@ class ShareFetchCollector(Generic[Key, Value]):
         self.in_hand.take_renewed()
         needed = None
         if not self.in_hand.records():
-            deserialize = None if self._reader is None else self._reader.read_one
+            deserialize = None if self._reader is None else self._read_one
             needed = self._fetcher.buffer.collect(self.in_hand, count, deserialize)
         return Next(self.in_hand.records(), needed)
 
     async def look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
         """Performs the look-up that a deserializer needs. Goes on behind a poll() that is too short for it."""
+        assert self._reader is not None, "deserializers ask for look-ups"
         if self._look_up_task is None:
             self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)
+            self._look_up_of = self._reader.asked_about
         remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
         done, _ = await asyncio.wait((self._look_up_task,), timeout=remaining_ms / 1000)
         if not done:
             return False
         task, self._look_up_task = self._look_up_task, None
         self._scope.check()
-        task.result()
+        self._look_up_error = None if task.cancelled() else _failure_of(task)
         return True
+
+    def _read_one(self, record: ConsumerRecord) -> ConsumerRecord[Key, Value]:
+        """Reads a record. One for which a look-up has failed cannot be read: it is released like others, or this
+        consumer would never come behind it.
+        """
+        assert self._reader is not None, "without a reader records stay bytes"
+        error, self._look_up_error = self._look_up_error, None
+        if error is not None and is_same_record(record, self._look_up_of):
+            raise look_up_failed(record, error) from error
+        return self._reader.read_one(record)
+
+
+def _failure_of(task: asyncio.Task[None]) -> Exception | None:
+    error = task.exception()
+    if error is not None and not isinstance(error, Exception):
+        raise error
+    return error
 
 
 async def _learn(needed: LookupNeeded) -> None:

@@ -36,6 +36,13 @@ class Pumping(Protocol):
     def wake(self) -> None: ...
 
 
+class _NotReadable(Exception):
+    def __init__(self, attempt: RecordAttempt, needed: LookupNeeded) -> None:
+        super().__init__(str(needed))
+        self.attempt = attempt
+        self.needed = needed
+
+
 class RecordSpout(ABC):
     """Gives out what a pump has read. A subclass owns the consumer, the pump and the rules of what comes next."""
 
@@ -112,8 +119,8 @@ class RecordSpout(ABC):
             self._news.clear()
             try:
                 message = self._next_at_hand()
-            except LookupNeeded as needed:
-                await needed.look_up()
+            except _NotReadable as waiting:
+                await self._look_up(waiting)
                 continue
             if message is not None:
                 return message
@@ -252,7 +259,7 @@ class RecordSpout(ABC):
         self._news.set()
 
     def _next_at_hand(self) -> SpoutMessage | None:
-        """Raises LookupNeeded where a deserializer must learn something first."""
+        """Raises _NotReadable where a deserializer must learn something first."""
         if self._pump.is_paused:
             return None
         if not self._ready:
@@ -277,9 +284,8 @@ class RecordSpout(ABC):
             record = self._reader.read_one(attempt.record)
             values = (record.value,) if self._translate is None else self._translate(record)
             made = [SpoutMessage(record, value, attempt, self) for value in values or ()]
-        except LookupNeeded:
-            self._given_out.give_back(attempt)
-            raise
+        except LookupNeeded as needed:
+            raise _NotReadable(attempt, needed) from None
         except Exception as error:  # noqa: BLE001 - kept, as that of a handler
             self._yields = True
             self.fail(attempt, None, error)
@@ -289,6 +295,20 @@ class RecordSpout(ABC):
             self.ack(attempt)
         attempt.open_values = len(made)
         self._ready.extend(made)
+
+    async def _look_up(self, waiting: _NotReadable) -> None:
+        """Learns what a deserializer needs for a record. One for which that fails has failed like any that cannot be
+        read: else all behind it would wait for it for ever.
+        """
+        try:
+            await waiting.needed.look_up()
+        except Exception as error:  # noqa: BLE001 - kept, as that of a handler
+            self.fail(waiting.attempt, None, error)
+            return
+        except BaseException:
+            self._given_out.give_back(waiting.attempt)
+            raise
+        self._given_out.give_back(waiting.attempt)
 
     async def _wait_for_news(self) -> None:
         due_ms = self._given_out.next_due_ms()

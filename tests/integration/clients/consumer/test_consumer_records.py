@@ -113,11 +113,15 @@ class Registry:
         self.known: set[bytes] = set()
         self.answers = asyncio.Event()
         self.fails = False
+        self.asked_count = 0
+        self.met: set[bytes] = set()
 
     def deserialize(self, topic: str, data: bytes, headers: Headers) -> str:
+        self.met.add(data)
         if data not in self.known:
 
             async def look_up() -> None:
+                self.asked_count += 1
                 await self.answers.wait()
                 if self.fails:
                     raise OSError("the registry is down")
@@ -147,6 +151,30 @@ async def test_a_look_up_is_awaited_across_polls_and_records_before_it_come_firs
             "new",
             "known",
         ]
+
+
+async def test_a_look_up_that_fails_is_not_blamed_on_the_record_that_is_read_by_then(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """Whoever passes over what cannot be read would pass over a good one."""
+    partition = await filled(bootstrap, new_topic(), b"new", b"newer")
+    registry = Registry()
+    registry.fails = True
+    async with Consumer(
+        bootstrap_servers=bootstrap, auto_offset_reset="earliest", value_deserializer=registry
+    ) as consumer:
+        consumer.assign([partition])
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            while registry.asked_count == 0:
+                assert await consumer.poll(timeout_ms=20) == []
+        consumer.seek(partition, 1)
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            while b"newer" not in registry.met:
+                assert await consumer.poll(timeout_ms=20) == []
+        registry.answers.set()
+        with pytest.raises(RecordDeserializationError) as raised:
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
+        assert (raised.value.offset, registry.asked_count) == (1, 2)
 
 
 async def test_a_look_up_that_fails_is_raised_and_never_skipped(

@@ -25,7 +25,7 @@ from millstream.clients import (
 from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.consumer.core.errors import WakeupError
 from millstream.clients.core.illegal_state import ConcurrentUse, IllegalState
-from millstream.clients.core.serialization import RecordDeserializationError
+from millstream.clients.core.serialization import LookupNeeded, RecordDeserializationError
 from millstream.clients.core.values import ConsumerRecord
 from millstream.errors import InvalidRecordState, KafkaError
 from millstream.net.client.tasks import ClientClosed
@@ -258,6 +258,30 @@ async def test_a_record_that_cannot_be_deserialized_is_told_and_released(world: 
         spared.append(True)
         read = [record for _ in range(2) for record in await some(consumer)]
         assert [(each.value, each.delivery_count) for each in read] == [(2, 1), (1, 2)]
+
+
+async def test_a_record_whose_schema_cannot_be_had_is_released_too(world: World) -> None:
+    """Else this consumer would never come behind it."""
+    await world.produce(3)
+
+    def number(data: bytes) -> int:
+        if data != b"1":
+            return int(data)
+
+        async def look_up() -> None:
+            raise OSError("no such schema")
+
+        raise LookupNeeded("schema", look_up)
+
+    settings = {"bootstrap_servers": world.bootstrap, "group_id": world.name}
+    async with ShareConsumer(value_deserializer=number, **settings) as consumer:
+        consumer.subscribe([world.name])
+        assert [record.value for record in await some(consumer)] == [0]
+        with pytest.raises(RecordDeserializationError, match="no such schema") as raised:
+            await some(consumer)
+        assert raised.value.offset == 1
+        (record,) = await some(consumer)
+        assert (record.value, record.delivery_count) == (2, 1)
 
 
 async def test_a_record_that_cannot_be_deserialized_may_be_rejected(world: World) -> None:

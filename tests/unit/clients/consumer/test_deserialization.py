@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.clients.core.deserialization import RecordReader
+from millstream.clients.core.deserialization import RecordReader, look_up_failed
 from millstream.clients.core.serialization import LookupNeeded, RecordDeserializationError
 from millstream.clients.core.values import ConsumerRecord, Headers
 from millstream.errors import ConfigError, MillstreamError
@@ -112,7 +112,8 @@ def test_a_look_up_ends_the_reading_and_is_never_passed_over() -> None:
     values, used, error = read(reader, b"0", b"1")
     assert (values, used) == ([0], 1)
     assert isinstance(error, LookupNeeded)
-    failed = reader.look_up_failed(OSError("no registry"))
+    assert reader.asked_about is not None
+    failed = look_up_failed(reader.asked_about, OSError("no registry"))
     assert (failed.offset, "no registry" in str(failed)) == (1, True)
 
 
