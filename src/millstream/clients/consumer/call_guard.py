@@ -24,6 +24,8 @@ _CALLS: ContextVar[tuple[object, ...]] = ContextVar("calls under way", default=(
 class CallGuard:
     def __init__(self, owner: str) -> None:
         self._owner = owner
+        self._aside = object()
+        """Stands for the work beside the calls, as a call of its own."""
         self._call: object | None = None
         self._task: asyncio.Task[object] | None = None
         self._interruption: MillstreamError | None = None
@@ -35,7 +37,7 @@ class CallGuard:
 
     def check(self) -> None:
         """Raises ConcurrentUse while a call that is not ours is under way."""
-        if self._call is not None and self._call not in _CALLS.get():
+        if self._call is not None and not self.is_inside:
             raise ConcurrentUse(
                 f"another task or thread is using this {self._owner}; wait for its call, or end it with wakeup()"
             )
@@ -44,7 +46,7 @@ class CallGuard:
     def call(self) -> Iterator[None]:
         """Wraps what may wait. Raises ConcurrentUse, and WakeupError when `interrupt` ended it."""
         self.check()
-        if self._call is not None:
+        if self._call is not None or self.is_aside:
             yield  # called by a listener that the outer call waits for
             return
         self._raise_interruption()
@@ -69,6 +71,27 @@ class CallGuard:
             _CALLS.reset(token)
             self._call = self._task = None
             self._idle.set()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Wraps what goes on beside the calls, each of which waits for its end: a listener that it runs may use the
+        consumer like one that a call runs.
+        """
+        token = _CALLS.set((*_CALLS.get(), self._aside))
+        try:
+            yield
+        finally:
+            _CALLS.reset(token)
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether this is inside of `aside`: such a caller must not wait for the end of it."""
+        return self._aside in _CALLS.get()
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this is inside of the call under way, or aside: such a caller waits for the end of neither."""
+        return self.is_aside or self._call in _CALLS.get()
 
     @contextlib.contextmanager
     def shielded(self) -> Iterator[None]:

@@ -103,6 +103,7 @@ class Consumer(Generic[Key, Value]):
             self._subscription,
             self._fetcher,
             self._scope,
+            self._guard,
             before_giving_up=self._commit_before_giving_up,
         )
         self._collector = FetchCollector(
@@ -496,7 +497,8 @@ class Consumer(Generic[Key, Value]):
         """
         limit_ms = arguments.timeout(timeout_ms)
         if self._closing:
-            await self._closed.wait()
+            if not self._guard.is_inside:  # a listener would wait for the close that waits for it
+                await self._closed.wait()
             return
         self._closing = True
         try:

@@ -9,6 +9,7 @@ from itertools import chain
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
+from millstream.clients.consumer.call_guard import CallGuard
 from millstream.clients.consumer.core.errors import CommitFailed
 from millstream.clients.consumer.core.subscription import SubscriptionState, SubscriptionType
 from millstream.clients.consumer.fetcher import Fetcher
@@ -24,13 +25,14 @@ from millstream.net.client.tasks import TaskScope
 
 
 class GroupSubscription:
-    def __init__(
+    def __init__(  # noqa: PLR0917 - parts of one consumer, made in one place
         self,
         config: ConsumerConfig,
         cluster: Cluster,
         subscription: SubscriptionState,
         fetcher: Fetcher,
         scope: TaskScope,
+        guard: CallGuard,
         *,
         before_giving_up: Callable[[], Awaitable[None]],
     ) -> None:
@@ -40,6 +42,7 @@ class GroupSubscription:
         self._subscription = subscription
         self._fetcher = fetcher
         self._scope = scope
+        self._guard = guard
         self._before_giving_up = before_giving_up
         self._member: Member | None = None
         self._leaving: Member | None = None
@@ -104,11 +107,12 @@ class GroupSubscription:
             self._forget()
         elif self._unsubscribe_task is None:
             self._unsubscribe_task = self._scope.start(
-                self._unsubscribe(), "unsubscribe", awaited=True
+                self._unsubscribe_aside(), "unsubscribe", awaited=True
             )
 
     async def end_unsubscribing(self) -> None:
-        if self._unsubscribe_task is not None:
+        # Called by a listener of that task it would wait for itself.
+        if self._unsubscribe_task is not None and not self._guard.is_aside:
             await asyncio.wait((self._unsubscribe_task,))
             task, self._unsubscribe_task = self._unsubscribe_task, None
             # It is where another task has failed, of which the client tells.
@@ -123,9 +127,8 @@ class GroupSubscription:
                 await member.leave()
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        if self._member is not None:
-            return self._member.metadata()
-        return ConsumerGroupMetadata(self.group_id())
+        member = self._leaving or self._member  # a listener commits what is about to be given up
+        return ConsumerGroupMetadata(self.group_id()) if member is None else member.metadata()
 
     def committing_group(self) -> ConsumerGroupMetadata:
         """Returns the group for which offsets are committed.
@@ -163,6 +166,10 @@ class GroupSubscription:
                 self._config, self._cluster, self._subscription, self._fetcher, self._scope
             )
         self._member.on_subscription_updated(listener)
+
+    async def _unsubscribe_aside(self) -> None:
+        with self._guard.aside():
+            await self._unsubscribe()
 
     async def _unsubscribe(self) -> None:
         if self._leaving is not None:  # by a call that was cancelled

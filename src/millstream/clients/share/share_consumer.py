@@ -322,7 +322,8 @@ class ShareConsumer(Generic[Key, Value]):
         waiting ends with ClientClosed.
         """
         if self._closing:
-            await self._closed.wait()
+            if not self._guard.is_inside:  # a callback would wait for the close that waits for it
+                await self._closed.wait()
             return
         self._closing = True
         try:

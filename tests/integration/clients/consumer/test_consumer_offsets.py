@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import pytest
 
@@ -16,9 +18,11 @@ from millstream.clients import (
     NoOffsetForPartition,
     OffsetAndMetadata,
     Producer,
+    RebalanceListener,
     TopicPartition,
 )
 from millstream.errors import KafkaError, OffsetOutOfRange, UnknownTopicId
+from millstream.net.client.tasks import ClientClosed
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 
 NewName = Callable[[], str]
@@ -336,6 +340,64 @@ async def test_arrow_batches_are_committed_when_they_were_returned(
         assert rows.records.column("offset").to_pylist() == list(range(1, 10))
         await consumer.commit()
         assert await committed(consumer, partition) == 10
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("how", ["unsubscribe", "subscribe", "close"])
+async def test_a_listener_may_commit_what_is_about_to_be_given_up(
+    bootstrap: str, new_topic: NewName, how: str, protocol: Literal["classic", "consumer"]
+) -> None:
+    partition = await filled(bootstrap, new_topic())
+
+    class Committing(RebalanceListener):
+        async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+            await consumer.commit(dict.fromkeys(partitions, 7))
+
+    settings = {"bootstrap_servers": bootstrap, "group_id": f"g-{partition.topic}"}
+    async with Consumer(
+        **settings,
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    ) as consumer:
+        consumer.subscribe([partition.topic], listener=Committing())
+        await offsets(consumer, 10)
+        if how == "unsubscribe":
+            await consumer.unsubscribe()
+        if how == "subscribe":
+            consumer.subscribe([])
+    async with Consumer(**settings) as reader:
+        assert await committed(reader, partition) == 7
+
+
+@pytest.mark.parametrize("how", ["unsubscribe", "subscribe", "close"])
+async def test_a_listener_may_close_the_consumer_that_waits_for_it(
+    bootstrap: str, new_topic: NewName, how: str
+) -> None:
+    partition = await filled(bootstrap, new_topic())
+    revoked: list[TopicPartition] = []
+
+    class Closing(RebalanceListener):
+        async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+            revoked.extend(partitions)
+            await consumer.close()
+
+    consumer = Consumer(
+        bootstrap_servers=bootstrap,
+        group_id=f"g-{partition.topic}",
+        auto_offset_reset="earliest",
+        default_api_timeout_ms=LONG_ENOUGH_MS,
+    )
+    consumer.subscribe([partition.topic], listener=Closing())
+    await offsets(consumer, 10)
+    if how == "unsubscribe":
+        with contextlib.suppress(ClientClosed):
+            await consumer.unsubscribe()
+    if how == "subscribe":
+        consumer.subscribe([])
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        await consumer.close(timeout_ms=10 * LONG_ENOUGH_MS)
+    assert set(revoked) == {partition}
 
 
 # ---- a topic that is deleted and created anew

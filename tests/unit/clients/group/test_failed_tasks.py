@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from millstream.clients.config.consumer import ConsumerConfig
+from millstream.clients.consumer.call_guard import CallGuard
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.group_subscription import GroupSubscription
 from millstream.clients.group.classic_member import ClassicMember
@@ -64,7 +65,7 @@ async def test_an_unsubscribe_that_a_failed_task_has_cancelled_does_not_cancel_t
         def use_all_topics(self, wanted: bool) -> None:
             assert not wanted
 
-    parts: Any = (None, Cluster(), SubscriptionState(), None, scope)
+    parts: Any = (None, Cluster(), SubscriptionState(), None, scope, CallGuard("consumer"))
     subscription = GroupSubscription(*parts, before_giving_up=commit_nothing)
     member: Any = Member()
     subscription._member = member

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from millstream.clients.consumer.call_guard import CallGuard
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.group_subscription import GroupSubscription
 from millstream.clients.core.illegal_state import IllegalState
@@ -97,7 +98,7 @@ class Subscriber:
         self.state = SubscriptionState()
         self.state.subscribe(["t"])
         self.state.set_partitions([TopicPartition("t", 0)])
-        parts: Any = (None, coordinator, self.state, None, TaskScope("test"))
+        parts: Any = (None, coordinator, self.state, None, TaskScope("test"), CallGuard("consumer"))
         self.subscription = GroupSubscription(*parts, before_giving_up=commit_nothing)
         self.subscription._member = cast("Any", Member())
         self._coordinator = coordinator
