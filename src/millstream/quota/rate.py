@@ -97,11 +97,16 @@ def throttle_time_ms(rate: Rate, quota: float, now_ms: int, max_ms: int | None =
     where it is not above it.
     """
     per_second = rate.per_second(now_ms)
-    if per_second <= quota:
+    if not per_second > quota:  # nor where the quota is no number, which Kafka's controllers take
         return 0
     if quota <= 0:
         # No time brings a rate to nothing; Kafka divides by zero and waits 2,147,483,647 ms.
         wait_ms = THROTTLE_TIME_MAX_MS
     else:
-        wait_ms = int((per_second - quota) / quota * rate.elapsed_ms(now_ms) + 0.5)
+        wait_ms = whole_ms((per_second - quota) / quota * rate.elapsed_ms(now_ms))
     return min(wait_ms, THROTTLE_TIME_MAX_MS if max_ms is None else max_ms)
+
+
+def whole_ms(wait_ms: float) -> int:
+    """Returns a time that an answer can tell. Of a quota next to nothing it comes to infinity."""
+    return int(wait_ms + 0.5) if wait_ms < THROTTLE_TIME_MAX_MS else THROTTLE_TIME_MAX_MS

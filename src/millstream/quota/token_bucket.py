@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import final
 
-from millstream.quota.rate import THROTTLE_TIME_MAX_MS, QuotaWindows
+from millstream.quota.rate import THROTTLE_TIME_MAX_MS, QuotaWindows, whole_ms
 
 
 def refill_time_ms(tokens: float, per_second: float) -> int:
     """Returns the time until there are no less than zero tokens, if nothing is taken."""
-    if tokens >= 0:
+    if not tokens < 0:  # nor where the quota is no number
         return 0
     if per_second <= 0:
         return THROTTLE_TIME_MAX_MS
-    return int(-tokens / per_second * 1_000 + 0.5)
+    return whole_ms(-tokens / per_second * 1_000)
 
 
 @final

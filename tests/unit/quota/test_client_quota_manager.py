@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
+
 from millstream.quota.client_quota_manager import (
     ClientQuotaManager,
     ControllerMutationQuotaManager,
 )
 from millstream.quota.client_quotas import ClientQuotas, Counted
+from millstream.quota.mutation_charge import MutationCharge
 from millstream.quota.rate import QuotaWindows
 
 ALICE = (("user", "alice"),)
@@ -35,6 +40,31 @@ def test_without_quotas_nothing_is_enabled() -> None:
 
 def test_a_quota_of_nothing_waits_for_ever_and_does_not_fail() -> None:
     assert manager(0).record("alice", "c", 1, 0) == (1 << 31) - 1
+
+
+@pytest.mark.parametrize("quota", [1e-9, 1e-300, 5e-324])
+def test_a_quota_next_to_nothing_waits_as_long_as_can_be_told(quota: float) -> None:
+    assert manager(quota).record("alice", "c", 1e6, 0) == (1 << 31) - 1
+    assert mutated(quota, 10).throttle_time_ms == (1 << 31) - 1
+
+
+@pytest.mark.parametrize("quota", [math.inf, math.nan])
+def test_a_quota_that_is_no_number_holds_nobody_back(quota: float) -> None:
+    """Kafka's controllers take both, and its brokers wait for neither."""
+    assert manager(quota).record("alice", "c", 1e6, 0) == 0
+    assert mutated(quota, 10).throttle_time_ms == 0
+
+
+def mutated(quota: float, partitions: int) -> MutationCharge:
+    """A request that changes so many partitions, behind another one."""
+    made = ControllerMutationQuotaManager(QuotaWindows())
+    made.change_quotas(ClientQuotas({ALICE: quota}))
+    for now_ms in (0, 1):
+        charge = made.begin("alice", "c", now_ms, is_strict=False)
+        assert charge is not None
+        charge.take(partitions)
+        made.settle("alice", "c", charge, now_ms)
+    return charge
 
 
 def test_who_takes_nothing_for_an_hour_and_who_is_one_of_very_many_is_forgotten() -> None:

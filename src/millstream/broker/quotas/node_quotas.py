@@ -187,7 +187,7 @@ class NodeQuotas:
         nothing before, for ever.
         """
         largest = self._fetch.largest(context.principal.name, context.client_id)
-        return _UNLIMITED if largest is None else min(_UNLIMITED, int(largest))
+        return _UNLIMITED if largest is None else int(min(_UNLIMITED, largest))
 
     def begin_mutations(self, caller: RequestContext | None) -> MutationCharge | None:
         """Returns what a request is charged with the partitions that it creates and

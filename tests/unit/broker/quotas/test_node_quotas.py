@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -93,6 +94,11 @@ def test_a_fetch_that_has_to_wait_is_not_charged() -> None:
     assert made.charge_fetch(asked, 1_000) == 1_000
     clock.now_ms = 11_000
     assert made.charge_fetch(asked, 1_000) == 0, "the windows are over"
+
+
+@pytest.mark.parametrize(("quota", "bytes_max"), [(math.inf, 2**31 - 1), (math.nan, 2**31 - 1), (1e-300, 0)])  # fmt: skip
+def test_a_fetch_is_sent_no_more_than_an_odd_quota_allows(quota: float, bytes_max: int) -> None:
+    assert quotas(consumer_byte_rate=quota).fetch_bytes_max(context(ApiKey.FETCH)) == bytes_max
 
 
 def test_the_time_of_a_fetch_holds_its_records_back_and_is_charged_once() -> None:
