@@ -62,6 +62,12 @@ _OF_REGISTRIES: Final = {
     "SchemaRegistryUnavailable": TIMED_OUT,
 }
 """Errors of a schema registry, by name: other verbs do not import them."""
+_NEXT: Final = {
+    "DELEGATION_TOKEN_AUTH_DISABLED": "its nodes need delegation.token.secret.key",
+    "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED": "name a listener that asks for a login, and log in with a user's own password",
+    "SECURITY_DISABLED": "its nodes have no access rules without authorizer.class.name",
+}
+"""What to do where a broker's words do not say it. Clients leave that to those who call them."""
 
 
 class TerminationRequested(KeyboardInterrupt):
@@ -169,7 +175,9 @@ def report_error(error: Exception, *, as_json: bool = False) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """Without the number of an error of the operating system: the file and the reason say it all."""
+    """An error of the operating system without its number: the file and the reason say it all."""
+    if isinstance(error, KafkaError) and error.name in _NEXT:
+        return f"{str(error).rstrip('.')}; {_NEXT[error.name]}"
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
     if error.filename is not None:

@@ -94,7 +94,9 @@ def list_command(
             output,
         )
     elif not rows:
-        note("there are no topics yet: millstream topics create NAME makes one", output)
+        note(
+            "there are no topics that you may see: millstream topics create NAME makes one", output
+        )
 
 
 @topics.command()
@@ -141,7 +143,9 @@ def describe(
         for row in described:
             _print_topic(row, output)
     if not wanted:
-        note("there are no topics yet: millstream topics create NAME makes one", output)
+        note(
+            "there are no topics that you may see: millstream topics create NAME makes one", output
+        )
     elif not described and good:
         note("no partition is like that", output)
     finish(found.errors(), output)

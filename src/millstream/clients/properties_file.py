@@ -100,7 +100,10 @@ def properties_of(file: str | Path) -> dict[str, str]:
         raise ConfigError(
             f"{file} is no file of settings: it has more than {_CHARACTERS_MAX:,} characters"
         )
-    return parse_properties(text)
+    try:
+        return parse_properties(text)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
 
 
 def settings_for(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -57,11 +58,20 @@ assert server.returncode == 0
 
 
 def build(target: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(ROOT / "scripts/wheel"), str(target)],
-        env={**os.environ, "PYTHON": sys.executable, **environment},
-        capture_output=True, text=True, timeout=1_700, check=False,  # a minute of the compiler's, or many on a busy machine
+    command = [str(ROOT / "scripts/wheel"), str(target)]
+    building = subprocess.Popen(
+        command, env={**os.environ, "PYTHON": sys.executable, **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
+    with building:
+        try:
+            said, errors = building.communicate(
+                timeout=1_700
+            )  # a minute of the compiler's, or many on a busy machine
+        except BaseException:  # the compiler, too: without its script it would go on for as long
+            os.killpg(building.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, building.returncode, said, errors)
 
 
 @pytest.fixture(scope="module")

@@ -55,6 +55,26 @@ def test_a_file_that_is_not_there_is_a_usage_error() -> None:
     assert run("check", "/no/such/file").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"\xff", "is not text in UTF-8"),
+        (rb"node.id=\u12", "u12 is not four hexadecimal digits"),
+        (b"#" * (64 * 1024 * 1024 + 1), "is no file that somebody wrote"),
+    ],
+    ids=["bytes", "escape", "endless"],
+)
+def test_a_file_that_is_none_of_settings_is_named(
+    tmp_path: Path, text: bytes, sentence: str
+) -> None:
+    file = tmp_path / "server.properties"
+    file.write_bytes(text)
+    result = run("check", str(file))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert str(file) in result.stderr
+    assert sentence in result.stderr
+
+
 def test_explain_tells_where_the_value_comes_from(file: str) -> None:
     assert "source   in server.properties" in run("explain", "log.retention.ms", file).stdout
     told = run("explain", "log.retention.ms", file, KAFKA_LOG_RETENTION_MS="2000").stdout

@@ -6,20 +6,17 @@ A broker that is fenced is not asked for its directories: it may not be there.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from millstream.cli.cluster.options import AskedNodes, DescribingGroup, whom_to_ask
-from millstream.cli.command import report_error
 from millstream.cli.rows import (
     Row,
     confirm,
     dry_run_option,
     finish,
-    for_people,
     output_option,
     print_rows,
     yes_option,
@@ -63,11 +60,7 @@ def describe(*, asked: AskedNodes, output: str) -> None:
         directories = admin.describe_log_dirs(living, [], timeout_ms=ANSWER_MS)
     described = [topic for topic in topics.values() if not isinstance(topic, KafkaError)]
     print_rows(broker_rows(cluster, described, directories), output, _COLUMNS)
-    failed = [found for found in directories.values() if isinstance(found, KafkaError)]
-    for error in failed:
-        report_error(error, as_json=not for_people(output))
-    if failed:
-        sys.exit(1)
+    finish(directories.errors(), output)
 
 
 @brokers.command()

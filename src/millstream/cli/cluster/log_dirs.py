@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -11,9 +10,9 @@ import click
 from millstream.cli.cluster.brokers import ANSWER_MS
 from millstream.cli.cluster.given_values import broker_ids
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
-from millstream.cli.command import FAILED, ClientCommand, report_error
+from millstream.cli.command import ClientCommand
 from millstream.cli.near_names import with_near_topics
-from millstream.cli.rows import Row, for_people, print_rows
+from millstream.cli.rows import Row, finish, for_people, print_rows
 from millstream.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
@@ -61,11 +60,7 @@ def log_dirs(
         print_rows(rows, output, _REPLICA_COLUMNS if replicas else _COLUMNS)
     else:
         _print_json(found, topics, output)
-    errors = [each for each in found.values() if isinstance(each, KafkaError)]
-    for error in errors:
-        report_error(error, as_json=not for_people(output))
-    if errors:
-        sys.exit(FAILED)
+    finish({broker: each for broker, each in found.items() if isinstance(each, KafkaError)}, output)
 
 
 def directory_rows(found: Answers, topics: Sequence[str] | None) -> list[Row]:

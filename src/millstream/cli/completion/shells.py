@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,6 +25,9 @@ PROGRAM: Final = "millstream"
 SHELLS: Final = ("bash", "zsh", "fish")
 _WORD_BREAKS: Final = ":="
 """Bash takes what follows the last of these for the word that is completed: `orders` of `topic:orders`."""
+
+_MEANT_BY_SHELLS: Final = re.compile(r'[\\"$`]')
+"""What has a meaning between double quotes."""
 
 
 class BashWithColons(BashComplete):
@@ -94,17 +98,23 @@ def script(command: click.Command, shell: str) -> str:
 
 def installation(shell: str, home: Path, environment: Mapping[str, str]) -> Installation:
     """Returns where a shell looks for completions of this user."""
-    data = Path(environment.get("XDG_DATA_HOME") or home / ".local/share")
+
+    def folder_of(variable: str, default: Path) -> Path:
+        named = environment.get(variable, "")
+        return Path(named) if named.startswith("/") else default  # XDG has relative ones ignored
+
+    data = folder_of("XDG_DATA_HOME", home / ".local/share")
     match shell:
         case "bash":  # where the package bash-completion looks
             return Installation(data / "bash-completion/completions" / PROGRAM)
         case "fish":
-            config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+            config = folder_of("XDG_CONFIG_HOME", home / ".config")
             return Installation(config / "fish/completions" / f"{PROGRAM}.fish")
         case _:  # zsh has no such folder of a user's own
             folder = data / "zsh/site-functions"
-            told_in = Path(environment.get("ZDOTDIR") or home) / ".zshrc"
-            lines = f'fpath=("{folder}" $fpath)\nautoload -Uz compinit && compinit\n'
+            told_in = folder_of("ZDOTDIR", home) / ".zshrc"
+            quoted = _MEANT_BY_SHELLS.sub(r"\\\g<0>", str(folder))
+            lines = f'fpath=("{quoted}" $fpath)\nautoload -Uz compinit && compinit\n'
             return Installation(folder / f"_{PROGRAM}", told_in, lines)
 
 

@@ -55,7 +55,9 @@ _STATES: Final = (
     "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling", "NotReady",
 )  # fmt: skip
 _TYPES: Final = ("classic", "consumer", "share", "streams")
-_NO_GROUPS: Final = "there are no groups yet: millstream consume TOPIC --group NAME begins one"
+_NO_GROUPS: Final = (
+    "there are no groups that you may see: millstream consume TOPIC --group NAME begins one"
+)
 _NOTHING_TO_SHOW: Final = {"offsets": "has no offsets", "members": "has no members"}
 
 

@@ -73,7 +73,7 @@ class Profiles:
         path = self.path(name)
         if path.exists():
             return path
-        names = self.names()
+        names = [each for each in self.names() if each != name]  # which may be a link to nothing
         what_next = or_near(name, names) or (
             "; millstream profile list tells those there are" if names else f"; millstream profile add {name} makes it"
         )  # fmt: skip

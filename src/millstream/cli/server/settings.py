@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.broker.config.sources import Settings, gathered_settings
+from millstream.cli.cluster.given_values import file_text
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties
 
@@ -28,10 +29,11 @@ def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
 
 def read_properties(file: str | Path) -> dict[str, str]:
     """Reads a file, in UTF-8 whatever the system's encoding is. Raises ConfigError and OSError."""
+    text = file_text(str(file))
     try:
-        return parse_properties(Path(file).read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not text in UTF-8: {error.reason}") from error
+        return parse_properties(text)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
 
 
 def check_stays_secure(config: BrokerConfig) -> None:

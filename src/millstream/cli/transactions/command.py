@@ -84,7 +84,7 @@ def list_command(
         note(
             "no transactional id is like that"
             if is_chosen
-            else "no producer has had a transactional id yet",
+            else "there are no transactional ids that you may see",
             output,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from millstream.cli.completion.shells import (
     script,
 )
 from millstream.cli.main import VERBS, main
+from tests.patience import LONG_ENOUGH_S
 
 HOME = Path("/home/me")
 
@@ -122,6 +124,11 @@ def test_bash_takes_its_script(tmp_path: Path) -> None:
     [
         ("bash", {}, "/home/me/.local/share/bash-completion/completions/millstream"),
         ("bash", {"XDG_DATA_HOME": "/d"}, "/d/bash-completion/completions/millstream"),
+        (
+            "bash",
+            {"XDG_DATA_HOME": "d"},
+            "/home/me/.local/share/bash-completion/completions/millstream",
+        ),
         ("fish", {}, "/home/me/.config/fish/completions/millstream.fish"),
         ("fish", {"XDG_CONFIG_HOME": "/c"}, "/c/fish/completions/millstream.fish"),
         ("zsh", {}, "/home/me/.local/share/zsh/site-functions/_millstream"),
@@ -143,6 +150,20 @@ def test_zsh_is_told_of_the_folder_once(tmp_path: Path) -> None:
     told = wanted.told_in.read_text()
     assert told.startswith("alias ll='ls -l'\n")
     assert told.count(str(wanted.file.parent)) == 1
+
+
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="there is no bash, which quotes as zsh does"
+)
+def test_the_name_of_a_folder_is_no_program(tmp_path: Path) -> None:
+    """A home directory may have any name: what stands in .zshrc is run."""
+    home = tmp_path / 'a "home" of $(touch ran) `touch ran` \\'
+    wanted = installation("zsh", home, {})
+    told = wanted.lines.splitlines()[0].replace(" $fpath", "")
+    done = subprocess.run(
+        ["bash", "-c", f'{told}; printf %s "${{fpath[0]}}"'], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=LONG_ENOUGH_S
+    )  # fmt: skip
+    assert (done.stdout, list(tmp_path.iterdir())) == (str(wanted.file.parent), [])
 
 
 def test_zsh_may_be_set_up_in_any_encoding(tmp_path: Path) -> None:

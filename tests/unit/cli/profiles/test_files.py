@@ -78,6 +78,20 @@ def test_garbage_is_named_with_its_file(profiles: Profiles) -> None:
         profiles.settings("prod")
 
 
+def test_an_escape_that_is_none_is_named_with_its_file(profiles: Profiles) -> None:
+    path = profiles.write("prod", SETTINGS)
+    path.write_text("sasl.password=\\u12\n")
+    with pytest.raises(ConfigError, match=rf"^{path}: .*u12 is not four hexadecimal digits"):
+        profiles.settings("prod")
+
+
+def test_a_link_to_nothing_is_not_said_to_be_meant(profiles: Profiles) -> None:
+    profiles.write("staging", SETTINGS)
+    profiles.path("prod").symlink_to("nothing")
+    with pytest.raises(ConfigError, match=r"^there is no profile prod; millstream profile list"):
+        profiles.settings("prod")
+
+
 def test_a_folder_in_its_place_is_named(profiles: Profiles) -> None:
     profiles.write("prod", SETTINGS)
     profiles.path("staging").mkdir(mode=0o700)

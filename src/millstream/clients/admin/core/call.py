@@ -176,5 +176,7 @@ def _left_out(key: object) -> KafkaError:
 
 
 def _about(key: object) -> str:
-    """Calls that have but one item know it by None."""
-    return "" if key is None else f"{key}: "
+    """Calls that have but one item know it by None, and a broker by its id."""
+    if key is None:
+        return ""
+    return f"broker {key}: " if isinstance(key, int) else f"{key}: "
