@@ -124,7 +124,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     help="Read only these partitions.",
 )
 @click.option(
-    "--max-messages", "--num-records", "-c", "count_max", type=click.IntRange(0),
+    "--max-messages", "--num-records", "-c", "-n", "count_max", type=click.IntRange(0),
     help="Stop after this many records.",
 )  # fmt: skip
 @click.option(

@@ -107,7 +107,7 @@ def asked_time(text: str, now_ms: int) -> int:
         return max(0, now_ms - duration_ms(text))
     if text[:1].isdigit():
         return timestamp_ms(text)
-    raise click.BadParameter(f"{text!r} is no time and no offset that is named{or_near(text, list(_SPECS))}", param_hint="--at")  # fmt: skip
+    raise click.BadParameter(f"{text!r} is no time, as 2026-01-31T12:00:00 or 2h (ago), and none of {', '.join(_SPECS)}{or_near(text, list(_SPECS))}", param_hint="--at")  # fmt: skip
 
 
 def at_rows(found: Mapping[TopicPartition, OffsetAndTimestamp | KafkaError]) -> list[Row]:

@@ -17,6 +17,7 @@ from millstream.cli.arguments import ANY_BYTES, as_text, typed_bytes
 from millstream.cli.cluster_options import (
     ClusterOptions,
     Given,
+    admin_beside,
     check_reachable,
     cluster_options,
     kafka_options,
@@ -24,8 +25,10 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import ClientCommand, leaving_soon
 from millstream.cli.completion.names import topic_names, topic_then_files
+from millstream.cli.near_names import topics_not_there
 from millstream.cli.progress import at_terminal
 from millstream.cli.records.value_formats import FORMATS, WINDOWED, FindRegistry, format_of
+from millstream.errors import RequestTimedOut, UnknownTopicOrPartition
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -218,6 +221,11 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
                 sender.write_in_transactions(records, options.every)
     except KeyboardInterrupt:
         is_interrupted = True
+        raise
+    except RequestTimedOut as error:
+        with admin_beside(settings) as admin:
+            for sentence in topics_not_there(admin, [topic]):
+                raise UnknownTopicOrPartition(sentence) from error
         raise
     finally:
         progress.clear()

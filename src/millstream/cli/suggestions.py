@@ -38,6 +38,9 @@ class SuggestingGroup(click.Group):
     """`topic list` is answered with "did you mean topics?". Options of the cluster may stand before the verb."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        verb_at = _end_of_options(args)
+        if verb_at and verb_at >= len(args) and not ctx.resilient_parsing:
+            raise click.UsageError(f"a verb is missing: {ctx.command_path} -b HOST:PORT VERB", ctx)
         return super().parse_args(ctx, behind_the_verb(args))
 
     def resolve_command(
@@ -46,6 +49,8 @@ class SuggestingGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            if args[0] == "help":
+                raise click.UsageError(f"write {ctx.command_path} VERB --help", ctx) from error
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
             if near and not args[0].startswith("-"):
                 raise click.UsageError(
@@ -58,12 +63,18 @@ def behind_the_verb(args: list[str]) -> list[str]:
     """Moves options of the cluster that stand before the verb behind it: `-b host:1 topics
     list` is `topics -b host:1 list`.
     """
-    at = 0
-    while at < len(args) and (width := _width(args[at])):
-        at += width
+    at = _end_of_options(args)
     if not 0 < at < len(args) or (args[at].startswith("-") and args[at] not in _OF_ALL_VERBS):
         return args
     return [args[at], *map(_as_everywhere, args[:at]), *args[at + 1 :]]
+
+
+def _end_of_options(args: list[str]) -> int:
+    """Returns where the options of the cluster end that stand in front."""
+    at = 0
+    while at < len(args) and (width := _width(args[at])):
+        at += width
+    return at
 
 
 def _as_everywhere(argument: str) -> str:

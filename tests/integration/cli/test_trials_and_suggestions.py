@@ -7,12 +7,14 @@ import socket
 import time
 
 import pytest
+from click.testing import CliRunner
 
 from millstream.cli.completion import VARIABLE
 from millstream.cli.completion.shells import PROGRAM, BashWithColons
 from millstream.cli.main import main
 from millstream.clients import OffsetAndMetadata, blocking
 from millstream.model import TopicPartition
+from millstream.testing.broker import Broker
 from tests.integration.cli.conftest import Run, eventually
 from tests.patience import LONG_ENOUGH_S
 
@@ -93,6 +95,24 @@ def test_every_verb_suggests_the_topic_that_was_meant(run: Run, topic: str, grou
         if done.returncode != 3 or f"; did you mean {topic}?" not in done.stderr:
             silent.append((arguments, done))
     assert silent == []
+
+
+def test_records_for_a_topic_that_nobody_makes_are_told_the_one_that_was_meant() -> None:
+    """The broker may make topics by itself, so it is waited for; then it is not a time limit that is told."""
+    with Broker(settings={"auto.create.topics.enable": "false"}) as broker:
+        at = ("-b", broker.bootstrap_servers)
+        CliRunner().invoke(main, ["topics", "create", "orders", *at])
+        done = CliRunner().invoke(main, ["produce", "ordres", "-X", "max.block.ms=100", *at], input="a\n")  # fmt: skip
+    assert done.exit_code == 3
+    assert done.stderr.splitlines()[-1].endswith("; did you mean orders?")
+
+
+def test_a_setting_that_brokers_do_not_have_is_told(run: Run) -> None:
+    """Brokers keep it, as Kafka's do: a plug-in may read it."""
+    told = run("configs", "set", "broker:1", "log.cleaner.thread=2", "--dry-run")
+    assert (told.returncode, told.stderr) == (0, "warning: brokers have no setting log.cleaner.thread; did you mean log.cleaner.threads?\n")  # fmt: skip
+    known = run("configs", "set", "broker", "log.cleaner.threads=2", "--dry-run")
+    assert (known.returncode, known.stderr) == (0, "")
 
 
 def test_a_group_that_waits_for_a_misspelt_topic_says_so(run: Run, topic: str, group: str) -> None:

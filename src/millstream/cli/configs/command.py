@@ -252,6 +252,7 @@ def _alter(
 ) -> None:
     with cluster.admin() as admin:
         _check_up(admin, resource)
+        unknown = _not_of_brokers(admin, resource, changes)
         answered = admin.incremental_alter_configs({resource: changes}, validate_only=dry_run)
         errors = with_near_topics(admin, answered).errors()
         if resource in errors:
@@ -263,6 +264,8 @@ def _alter(
         {"resource": resource_text(resource), "key": each.name, "result": done} for each in changes
     ]
     print_rows([] if errors else rows, output, _CHANGED)
+    for sentence in () if errors else unknown:
+        note(f"warning: {sentence}", output)
     finish(errors, output)
 
 
@@ -270,6 +273,33 @@ def _check_up(admin: Admin, resource: ConfigResource) -> None:
     """Raises NetworkException where one broker is to be asked, and is not up."""
     if resource.type in _OF_BROKERS and resource.name:
         check_up(admin, int(resource.name))
+
+
+def _not_of_brokers(
+    admin: Admin, resource: ConfigResource, changes: list[AlterConfig]
+) -> list[str]:
+    """Returns a sentence for each setting that brokers do not have: they keep it all the same, for what is plugged in.
+
+    None where that cannot be looked up.
+    """
+    from millstream.cli.suggestions import or_near
+
+    given = [each.name for each in changes if each.operation is not AlterOperation.DELETE]
+    if resource.type is not ConfigResourceType.BROKER or not given:
+        return []
+    broker = resource
+    try:
+        if not resource.name:
+            first = admin.describe_cluster().nodes[0]
+            broker = ConfigResource(resource.type, str(first.node_id))
+        known = admin.describe_configs([broker]).result(broker)
+    except MillstreamError:
+        return []
+    return [
+        f"brokers have no setting {name}{or_near(name, known)}"
+        for name in given
+        if name not in known and not name.startswith("listener.name.")
+    ]
 
 
 def _with_hint(

@@ -50,7 +50,10 @@ def partition_numbers(items: Iterable[str]) -> set[int] | None:
     """Returns the partitions of `-p 0,2 -p 5`; None where nothing was said."""
     numbers = [number.strip() for item in items for number in item.split(",")]
     if not all(number.isdecimal() for number in numbers):
-        raise click.BadParameter(f"{','.join(numbers)} are not numbers", param_hint="-p")
+        raise click.BadParameter(
+            f"{','.join(numbers)!r} names no partitions, as 0,2 does; a profile is named by --profile here",
+            param_hint="-p",
+        )
     return set(map(int, numbers)) or None
 
 

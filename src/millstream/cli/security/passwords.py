@@ -92,7 +92,9 @@ class PasswordOptions:
             return text
         password = self._first_line()
         if not password:
-            raise click.UsageError("the password is empty")
+            raise click.UsageError(
+                "the password is empty: it is the first line of standard input or of --password-file, or --generate makes one"
+            )
         return password
 
     def credentials(

@@ -48,6 +48,9 @@ def test_an_administrator_waits_half_a_minute_for_a_request_and_a_minute_in_all(
         ("ssl_context", "default", "ssl_context must be an ssl.SSLContext"),
         ("sasl_oauthbearer_token_provider", "x", "must be a function"),
         ("bootstrap_servers", "host:http", "'host:http' is not host:port"),
+        ("bootstrap_servers", "http://host:9092/", "is not host:port"),
+        ("bootstrap_servers", "a b:9092", "'a b:9092' is not host:port"),
+        ("bootstrap_servers", "\x1b[2J:9092", "is not host:port"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_its_key(
@@ -142,6 +145,13 @@ def test_keyword_arguments_and_table_name_the_same_settings(config: type, settin
 def test_every_setting_is_documented() -> None:
     for config in (ProducerConfig, ConsumerConfig, AdminConfig):
         assert all(sentence for _, _, sentence in documentation(config))
+
+
+def test_an_address_may_be_written_as_a_listener_is() -> None:
+    """As Java's clients take it (Utils.HOST_PORT_PATTERN): `kafka-topics --bootstrap-server PLAINTEXT://a:1`."""
+    given = "PLAINTEXT://a:1,SASL_SSL://[::1]:2,http://b.example-1.org"
+    expected = (Address("a", 1), Address("::1", 2), Address("b.example-1.org", 9092))
+    assert parse_bootstrap_servers("bootstrap_servers", given) == expected
 
 
 def test_bootstrap_servers_may_be_a_text_or_a_list_and_default_to_port_9092() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from millstream.errors import ConfigError
 
 DEFAULT_PORT = 9092
 """That of Kafka's own `config/server.properties`."""
+_PROTOCOL = re.compile(r"^[0-9a-zA-Z\-%._]*://")
+_HOST = re.compile(r"[0-9a-zA-Z\-%._:]+")
+"""Both are those of Kafka's Utils.HOST_PORT_PATTERN."""
 
 
 class Address(NamedTuple):
@@ -19,7 +23,10 @@ class Address(NamedTuple):
 
 
 def parse_bootstrap_servers(key: str, value: object) -> tuple[Address, ...]:
-    """Parses `host:port,host:port` or a list of such; IPv6 hosts stand in brackets. Port 9092 when left out."""
+    """Parses `host:port,host:port` or a list of such; IPv6 hosts stand in brackets. Port 9092 when left out.
+
+    A protocol in front, as listeners have one, says nothing: as in Java, `security.protocol` does.
+    """
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)):
         raise ConfigError(f'{key} must look like "host:9092,other:9092", got {value!r}')
@@ -34,10 +41,11 @@ def _parse_address(key: str, item: object) -> Address:
         return item
     if not isinstance(item, str):
         raise ConfigError(f"{key}: {item!r} is not host:port")
-    host, separator, port = item.strip().rpartition(":")
+    text = _PROTOCOL.sub("", item.strip(), count=1)
+    host, separator, port = text.rpartition(":")
     if not separator or (host.count(":") and not host.startswith("[")):
-        host, port = item.strip(), str(DEFAULT_PORT)
+        host, port = text, str(DEFAULT_PORT)
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not _HOST.fullmatch(host) or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ConfigError(f"{key}: {item!r} is not host:port")
     return Address(host, int(port))
