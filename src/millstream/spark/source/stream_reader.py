@@ -454,6 +454,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ids |= current_ids(self._options, former)
             begin, available, anew = self._in_new_topics(begin, available, former, ids)
             ended = {tp: end for tp, end in ended.items() if tp not in anew}
+            self._last = self._last and _with_ends_of(self._last, anew, available)
         policy = self._options.data_loss
         for partition in sorted(begin.keys() - available.keys()):
             offset = begin[partition]
@@ -472,6 +473,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = read_ranges(self._options, partition.ranges, self._decoding, self._clock)
         is_timed = self._options.event_time.has_watermark
         return with_watermark(rows, partition.watermark) if is_timed else rows
+
+
+def _with_ends_of(
+    last: Offsets, anew: Collection[TopicPartition], available: Offsets
+) -> dict[TopicPartition, Offset]:
+    """The end of an availableNow query, of topics that were made anew that of what is there now."""
+    topics = {partition.topic for partition in anew}
+    others = {tp: end for tp, end in last.items() if tp.topic not in topics}
+    return others | {tp: available[tp] for tp in anew if tp in available}
 
 
 def _replay_of(options: SourceOptions, clock: Clock) -> Replay:

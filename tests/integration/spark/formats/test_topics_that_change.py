@@ -210,3 +210,25 @@ def test_the_watermark_waits_for_a_topic_that_was_made_anew(topics: Any) -> None
     assert end["watermarks"] == {"watermark": 5_000, "latest": {other: {"0": 8_000}}}
     topics.put(ahead, [{"value": b"b", "timestamp_ms": 6_000}])
     assert changed(source, end)["watermarks"]["watermark"] == 6_000
+
+
+@pytest.mark.parametrize("policy", ["earliest", "skip"])
+@pytest.mark.parametrize("moment", ["before", "while"])
+def test_available_now_reads_a_topic_that_was_made_anew_once(
+    topics: Any, policy: str, moment: str
+) -> None:
+    topic = filled(topics)
+    start = changed(first := stream(topics, subscribe=topic), first.initialOffset())
+    topics.put(topic, [{"value": b"not read"}])
+    source = stream(topics, subscribe=topic, failOnDataLoss=policy)
+    if moment == "before":
+        create_again(topics, topic, 3)
+    source.prepareForTriggerAvailableNow()
+    if moment == "while":
+        create_again(topics, topic, 3)
+    topics.put(topic, [{"value": b"new %d" % n} for n in range(3, 6)])
+    read, end = list[bytes](), start
+    while (after := source.latestOffset(end, EVERYTHING)) != end:
+        read += values(source, end, after)
+        end = after
+    assert read == [b"new %d" % n for n in range(6)]
