@@ -234,11 +234,30 @@ def test_one_failing_query_stops_the_others(spark: Any, topics: Any, tmp_path: P
     source = topics.new("words")
     topology = word_count(source, topics.new("counts"), check=check)
     runner = Application(spark, topics, topology, tmp_path / "application").runner()
+    states: list[str] = []
+
+    def close_after_an_error(state: str, _before: str) -> None:
+        states.append(str(state))
+        if state == "ERROR":
+            runner.close()
+
+    runner.on_state_change(close_after_an_error)
     runner.start()
     assert runner.await_termination(0.1) is False
     topics.put(source, [{"value": b"bad"}])
     with pytest.raises(PipelineFailed, match="sub-topology 0 failed"):
         runner.await_termination(200)
+    runner.close()
+    assert states == ["RUNNING", "PENDING_ERROR", "ERROR", "PENDING_SHUTDOWN", "NOT_RUNNING"]
+
+
+def test_an_application_may_be_closed_by_its_own_observer(counting: Application) -> None:
+    put_words(counting, *"ab")
+    runner = counting.runner()
+    runner.on_progress(lambda _: runner.close())
+    runner.start()
+    assert runner.await_termination(200)
+    assert runner.state == "NOT_RUNNING"
 
 
 def test_a_paused_application_processes_nothing_until_it_is_resumed(

@@ -133,6 +133,8 @@ class SparkStreams(Queryable):
         self._pausing = Pausing(config.application_id, self._kafka)
         self._line = _progress_line(options, config.application_id, self._clock)
         self._threads: list[threading.Thread] = []
+        self._enders: list[threading.Thread] = []
+        """The one that closes the application where one of its own threads has asked for it."""
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
 
@@ -318,28 +320,46 @@ class SparkStreams(Queryable):
         deadline_ms = None
         if timeout_s is not None:
             deadline_ms = clock.now().monotonic_ms + int(timeout_s * 1000)
-        while any(thread.is_alive() for thread in self._threads):
+        while left := [each for each in (*self._threads, *self._enders) if each.is_alive()]:
             self._raise_failure()
             left_s = _JOIN_S
             if deadline_ms is not None:
                 left_s = min(left_s, (deadline_ms - clock.now().monotonic_ms) / 1000)
                 if left_s <= 0:
                     return False
-            for thread in self._threads:
-                thread.join(left_s / len(self._threads))
+            for thread in left:
+                thread.join(left_s / len(left))
         self._raise_failure()
         return True
 
     def close(self) -> None:
-        """Ends after the micro-batches under way, and closes the tasks in their hosts. Idempotent."""
+        """Ends after the micro-batches under way, and closes the tasks in their hosts. Idempotent.
+
+        Observers and listeners may call it: it does not wait in a thread of the application, which cannot wait for its
+        own end.
+        """
+        is_in_own_thread = threading.current_thread() in {*self._threads, *self._enders}
         with self._lock:
-            if self._state in {State.NOT_RUNNING, State.PENDING_SHUTDOWN}:
-                return
-            if self._state is State.PENDING_ERROR:
-                self._enter(State.ERROR)
-            self._enter(State.PENDING_SHUTDOWN)
-        self._signals.close_begins()
-        self._stopping.set()
+            is_first = self._state not in {State.NOT_RUNNING, State.PENDING_SHUTDOWN}
+            if is_first:
+                if self._state is State.PENDING_ERROR:
+                    self._enter(State.ERROR)
+                self._enter(State.PENDING_SHUTDOWN)
+                self._signals.close_begins()
+                self._stopping.set()
+            if is_first and is_in_own_thread:
+                name = f"{self._config.application_id}-close"
+                # No daemon: a program that ends meanwhile has its tasks closed, too.
+                self._enders.append(threading.Thread(target=self._end, name=name))
+                self._enders[-1].start()
+        if is_in_own_thread:
+            return
+        if is_first:
+            self._end()
+        for thread in self._enders:
+            thread.join()
+
+    def _end(self) -> None:
         for thread in self._threads:
             thread.join()
         self._dropped_log.close()
@@ -418,7 +438,8 @@ class SparkStreams(Queryable):
                 self._clear_line()
                 _LOGGER.error("application %s: %s", self._config.application_id, error)
                 self._enter(State.PENDING_ERROR)
-                self._enter(State.ERROR)
+                if self._state is State.PENDING_ERROR:  # a listener may have closed it
+                    self._enter(State.ERROR)
 
     def _raise_failure(self) -> None:
         if self._failures:
