@@ -27,6 +27,8 @@ class TopicBacking:
         self._topic = topic
         self._link = Connections(for_both(settings))
         self._values: dict[str, bytes] | None = None
+        self._places: dict[str, int] = {}
+        """The partition of each key: it stays there when partitions are added, or an older value stood beside it."""
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes | None]:
         values = self._opened()
@@ -39,12 +41,13 @@ class TopicBacking:
         """
         known = self._opened()
         try:
-            self._link.run(_write(self._producer(), self._topic, values))
+            written = self._link.run(_write(self._producer(), self._topic, values, self._places))
         except BaseException:
             self._values = None
             self._link.discard_transactional_producer(self._transactional_id)
             raise
         known.update(values)
+        self._places |= written
 
     def close(self) -> None:
         self._values = None
@@ -84,11 +87,19 @@ class TopicBacking:
             for rows in self._link.iterate(batches):
                 keys: list[bytes] = rows.column("key").to_pylist()
                 records: list[bytes] = rows.column("value").to_pylist()
-                values |= {key.decode(): value for key, value in zip(keys, records, strict=True)}
+                names = [key.decode() for key in keys]
+                values |= dict(zip(names, records, strict=True))
+                self._places |= dict.fromkeys(names, partition)
         return values
 
 
-async def _write(producer: Producer, topic: str, values: Mapping[str, bytes]) -> None:
+async def _write(
+    producer: Producer, topic: str, values: Mapping[str, bytes], places: Mapping[str, int]
+) -> dict[str, int]:
+    """Returns the partition of each key."""
     async with producer.transaction():
-        for key, value in values.items():
-            await producer.send(topic, value, key=key.encode())
+        sent = {
+            key: await producer.send(topic, value, key=key.encode(), partition=places.get(key))
+            for key, value in values.items()
+        }
+    return {key: (await delivery).partition for key, delivery in sent.items()}

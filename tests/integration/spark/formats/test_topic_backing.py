@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from millstream.clients import Producer, TransactionFailed
+from millstream.clients.blocking import Admin
 from millstream.errors import ConfigError, ProducerFenced
 from millstream.spark.states.states import OpaqueState, TransactionalState
 from millstream.spark.states.topic_backing import TopicBacking
@@ -71,12 +72,29 @@ def test_a_write_that_ends_half_way_leaves_nothing(
     assert backings.new().multi_get(["a", "b"]) == [b"1", b"1"]
 
 
-async def _sent_and_killed(producer: Producer, topic: str, values: dict[str, bytes]) -> None:
+async def _sent_and_killed(
+    producer: Producer, topic: str, values: dict[str, bytes], _: dict[str, int]
+) -> None:
     await producer.begin_transaction()
     for key, value in values.items():
         await producer.send(topic, value, key=key.encode())
     await producer.flush()
     raise SystemExit
+
+
+def test_keys_stay_where_they_are_when_partitions_are_added(backings: Backings) -> None:
+    """Otherwise a key stood in two partitions, and the one that is read last won, the older one, too."""
+    first = backings.new()
+    before = {f"key-{number}": b"before" for number in range(20)}
+    first.multi_put(before)
+    with Admin(bootstrap_servers=backings.topics.bootstrap_servers) as admin:
+        admin.create_partitions({backings.topic: 5}).raise_errors()
+    second = backings.new()
+    assert second.multi_get(["key-0"]) == [b"before"]
+    after = {f"key-{number}": b"after" for number in range(30)}
+    second.multi_put(after)
+    second.multi_put(after)
+    assert backings.new().multi_get(list(after)) == [b"after"] * 30
 
 
 def test_a_state_in_a_topic_outlives_its_process(backings: Backings) -> None:

@@ -59,6 +59,16 @@ def test_the_last_word_about_a_record_counts() -> None:
     assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, P0, {0: ACCEPT})]
 
 
+def test_what_is_said_of_a_record_of_a_topic_that_was_made_anew_goes_to_that_topic() -> None:
+    """Both are "t" with an offset 0. The record of the topic that is gone is held still, and nothing is heard of it."""
+    in_hand = holding(0)
+    in_hand.hold()
+    anew = TopicIdPartition(Uuid(b"u" * 16), "t", 0)
+    in_hand.add(of(anew), Taken([record(anew, 0)]))
+    in_hand.acknowledge("t", 0, 0, ACCEPT)
+    assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, anew, {0: ACCEPT})]
+
+
 @pytest.mark.parametrize("place", [("t", 0, 9), ("t", 1, 0), ("u", 0, 0)])
 def test_a_record_that_is_not_in_hand_cannot_be_acknowledged(place: tuple[str, int, int]) -> None:
     with pytest.raises(IllegalState, match=f"{place[0]}-{place[1]} offset {place[2]} cannot be"):

@@ -117,7 +117,8 @@ class ShareInFlightRecords(Generic[Key, Value]):
 
     def acknowledge(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
         """Acknowledges a record in hand, or one that could not be read. Raises IllegalState for any other."""
-        for part in self._partitions.values():
+        # The latest first: a topic that was deleted and made anew has the name and the offsets of the one before.
+        for part in reversed(self._partitions.values()):
             if part.partition.topic_partition == (topic, partition) and (
                 offset in part.records or offset in part.failed or offset in part.held
             ):
