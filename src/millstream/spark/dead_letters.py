@@ -46,7 +46,10 @@ def header_columns(rows: pa.RecordBatch, told: Sequence[Mapping[str, str]]) -> p
     headers = [
         [
             *(each for each in mine or () if each["key"] is not None),
-            *({"key": _PREFIX + name, "value": text.encode()} for name, text in more.items()),
+            *(
+                {"key": _PREFIX + name, "value": text.encode(errors="backslashreplace")}
+                for name, text in more.items()
+            ),
         ]
         for mine, more in zip(own, told, strict=True)
     ]

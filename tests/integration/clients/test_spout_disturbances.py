@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -17,6 +18,7 @@ from millstream.clients import (
     Consumer,
     NewTopic,
     OffsetAndMetadata,
+    Producer,
     Spout,
     SpoutHooks,
     SpoutMessage,
@@ -25,7 +27,7 @@ from millstream.clients import (
 from millstream.net.client.environment import system_environment
 from millstream.runtime.clock import Instant
 from millstream.testing.broker import Broker
-from tests.patience import LONG_ENOUGH_S, eventually, until
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until
 from tests.support.clients.spouts import (
     FAST,
     committed,
@@ -195,6 +197,39 @@ async def test_a_handler_whose_work_was_cancelled_has_failed_and_its_worker_goes
             await spout.run(handle, concurrency=2)
     assert sorted(done) == [0, 1, 2]
     assert await committed(bootstrap, topic) == 3
+
+
+async def test_a_dead_letter_is_written_however_large_its_record_and_whatever_its_error_says(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """The error quotes the record, and half of a character. It ended each spout that came across the record."""
+    topic, dead = new_topic(), new_topic()
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        large = {"max.message.bytes": "4000000"}
+        topics = [NewTopic(name, 1, configs=large) for name in (topic, dead)]
+        (await admin.create_topics(topics)).raise_errors()
+    value = os.urandom(2_000_000)
+    async with Producer(bootstrap_servers=bootstrap, max_request_size=4_000_000) as producer:
+        await producer.send(topic, value, key=b"k")
+
+    def refuse(message: SpoutMessage) -> None:
+        raise ValueError(f"no name: \ud800 {message.value!r}")
+
+    async with spout_of(bootstrap, topic, retries_max=0, dead_letters=dead) as spout:
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            running = asyncio.ensure_future(spout.run(refuse))
+            await until(lambda: running.done() or spout.metrics().counts.dead_lettered == 1)
+            spout.stop()
+            await running
+    async with Consumer(bootstrap_servers=bootstrap) as consumer:
+        consumer.assign([TopicPartition(dead, 0)])
+        consumer.seek_to_beginning()
+        (letter,) = await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
+    assert (letter.key, letter.value) == (b"k", value)
+    error = dict(letter.headers)["dead_letter.error"]
+    assert error is not None
+    assert error.startswith(b"ValueError: no name: \\ud800 b")
+    assert len(error) < 2_000
 
 
 @pytest.mark.parametrize("hook", ["on_ack", "on_retry"])

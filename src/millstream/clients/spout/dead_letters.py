@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Final, cast
 
 from millstream.clients.config import ProducerConfig, ProducerSettings
 from millstream.clients.config.settings import setting_names
@@ -15,12 +15,17 @@ from millstream.clients.spout.core.attempts import GivenUp, RecordsGivenOut
 from millstream.clients.spout.message import SpoutHooks
 from millstream.net.client.environment import Environment
 from millstream.net.client.tasks import TaskScope
+from millstream.quoting import shortened
 
 TOPIC_HEADER = "dead_letter.topic"
 PARTITION_HEADER = "dead_letter.partition"
 OFFSET_HEADER = "dead_letter.offset"
 ERROR_HEADER = "dead_letter.error"
 ATTEMPTS_HEADER = "dead_letter.attempts"
+_ERROR_CHARACTERS_MAX: Final = 1_000
+"""Errors quote records, and a record with its own text beside it might be too large to be written."""
+_REQUEST_SIZE_MAX: Final = 2**31 - 1
+"""What was read can be written: the topic of dead letters alone says how large a record may be (max.message.bytes)."""
 
 
 class DeadLetters:
@@ -32,6 +37,7 @@ class DeadLetters:
         """Of a consumer's `settings` those are taken that a producer has as well: how to reach the cluster."""
         known = setting_names(ProducerConfig)
         shared = {key: value for key, value in settings.items() if key.replace(".", "_") in known}
+        shared["max_request_size"] = _REQUEST_SIZE_MAX
         self._topic = topic
         self._producer = Producer(environment=environment, **cast("ProducerSettings", shared))
 
@@ -61,10 +67,13 @@ def _reasons(given_up: GivenUp) -> list[tuple[str, bytes | None]]:
         TOPIC_HEADER: record.topic,
         PARTITION_HEADER: str(record.partition),
         OFFSET_HEADER: str(record.offset),
-        ERROR_HEADER: "" if error is None else f"{type(error).__name__}: {error}",
+        ERROR_HEADER: ""
+        if error is None
+        else shortened(f"{type(error).__name__}: {error}", _ERROR_CHARACTERS_MAX),
         ATTEMPTS_HEADER: str(given_up.attempt.number),
     }
-    return [(name, value.encode()) for name, value in told.items()]
+    # An error may quote half of a character, which UTF-8 has no bytes for.
+    return [(name, value.encode(errors="backslashreplace")) for name, value in told.items()]
 
 
 _LOGGER = logging.getLogger(__name__)
