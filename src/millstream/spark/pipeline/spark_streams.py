@@ -438,7 +438,7 @@ class SparkStreams(Queryable):
                 self._clear_line()
                 _LOGGER.error("application %s: %s", self._config.application_id, error)
                 self._enter(State.PENDING_ERROR)
-                if self._state is State.PENDING_ERROR:  # a listener may have closed it
+                if self.state is State.PENDING_ERROR:  # a listener may have closed it
                     self._enter(State.ERROR)
 
     def _raise_failure(self) -> None:

@@ -75,7 +75,9 @@ def test_what_is_piped_is_read(file: str | None, monkeypatch: pytest.MonkeyPatch
 
 def test_an_empty_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
-    with pytest.raises(click.UsageError, match=r"the password is empty: .* or --generate makes one"):
+    with pytest.raises(
+        click.UsageError, match=r"the password is empty: .* or --generate makes one"
+    ):
         options().read("alice")
 
 
