@@ -133,8 +133,7 @@ class SparkStreams(Queryable):
         self._pausing = Pausing(config.application_id, self._kafka)
         self._line = _progress_line(options, config.application_id, self._clock)
         self._threads: list[threading.Thread] = []
-        self._enders: list[threading.Thread] = []
-        """The one that closes the application where one of its own threads has asked for it."""
+        self._enders: list[threading.Thread] = []  # it closes where one of our own has asked for it
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
 
