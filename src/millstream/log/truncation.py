@@ -200,7 +200,8 @@ class LogCut:
             raise LogBeingCut(f"{self._health.directory} was cut meanwhile")
         had_end = self._state.log_end_offset
         try:
-            if self._is_whole:
+            # Retention may have gone beyond the offset since this was planned: nothing of the log would stay.
+            if self._is_whole or self._offset <= self._state.segments.first.base_offset:
                 self._made = begin_anew(self._state, self._offset, self._new_segment)
             else:
                 self._made = self._cut()

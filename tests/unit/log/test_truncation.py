@@ -240,3 +240,20 @@ def test_checkpoints_that_are_older_than_a_cut_do_not_count_after_a_crash(world,
     directory.checkpoint_recovery_points()
     assert not [name for name in world.files() if name.endswith(".cut")]
     directory.abandon()
+
+
+def test_a_cut_of_what_retention_takes_meanwhile_leaves_a_log_that_begins_anew(world):
+    """Of damage in the oldest segment, for one: the cut reads in a thread, and the segment leaves."""
+    log = world.open(LogConfig(segment_bytes=400))
+    for number in range(12):
+        world.append(log, b"value %02d" % number)
+    log.flush(world.now)
+    cut = log.cuts.plan(2)
+    cut.read()
+    log.delete_records_before(8)
+    log.maintain(12, world.now)
+    assert log.first_segment_offset > 2
+    log.cuts.make(cut, world.now)
+    assert (log.log_start_offset, log.log_end_offset) == (2, 2)
+    world.append(log, b"again")
+    assert world.values(log, 2) == [(2, b"again")]
