@@ -181,7 +181,8 @@ class SubprocessNode:
             line = ""
         if not line.startswith("millstream ready "):
             raise NodeFailed(f"the node did not start:\n{self._killed()}")
-        fields = dict(field.split("=", 1) for field in line.split()[2:])
+        told, _, _ = line.partition(" data=")  # a path may have blanks
+        fields = dict(field.split("=", 1) for field in told.split()[2:])
         return ReadyNode(fields["bootstrap"], fields["cluster"])
 
     def stop(self) -> None:

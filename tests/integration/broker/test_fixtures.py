@@ -48,9 +48,10 @@ def test_two_brokers_run_side_by_side_in_one_process() -> None:
 
 
 def test_a_broker_process_ends_when_its_parent_dies(tmp_path: Path) -> None:
+    """It tells where its data are, wherever that is."""
     code = (
         "import os, sys; from millstream.testing.broker import Broker; "
-        f"b = Broker(in_process=False, data={str(tmp_path / 'd')!r}); b.start(); "
+        f"b = Broker(in_process=False, data={str(tmp_path / 'a path with blanks')!r}); b.start(); "
         "print(b.pid, flush=True); os._exit(1)"
     )
     done = subprocess.run(
