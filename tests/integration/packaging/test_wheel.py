@@ -97,7 +97,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(home)  # a pip of its own would take longer than all the rest
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", home / "bin/python", "install", "--quiet", "--no-index", "--no-deps", str(wheel)],
-        check=True, timeout=LONG_ENOUGH_S,
+        check=True, timeout=600,  # pip writes half a thousand files and their bytecode
     )  # fmt: skip
     (site,) = home.glob("lib/python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")

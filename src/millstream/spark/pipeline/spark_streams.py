@@ -100,8 +100,8 @@ class SparkStreams(Queryable):
         self._options = options
         self._clock = SystemClock() if clock is None else clock
         self._session = session
-        partitions = checked_inputs(inputs or {})
-        self._topology = topology.with_own_changelogs().with_fed_sources(partitions)
+        fed = checked_inputs(inputs or {})
+        self._topology = topology.with_own_changelogs().with_fed_sources(fed)
         self._inputs = input_queries(inputs or {}, config.application_id, options, self._kafka)
         application = HostedApplication(
             self._topology,
@@ -117,8 +117,9 @@ class SparkStreams(Queryable):
             self._topology, config.application_id, self._kafka, self._clock, interval_ms
         )
         self._order = TimeOrder(application.alignment, config.upstream_timeout_ms)
+        may_be_asked = self._require_askable
         self._queries = StoreQueries(
-            self._topology, config, self._jobs, self._plan, self._require_askable
+            self._topology, config, self._jobs, self._plan, may_be_asked
         )
         self._state = State.CREATED
         self._listeners: list[Callable[[State, State], object]] = []

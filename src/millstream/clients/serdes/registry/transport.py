@@ -167,11 +167,11 @@ class Transport:
 def _address(url: str) -> _Address:
     try:
         parts = urlsplit(url)
-        port = parts.port
-        fits = parts.scheme in {"http", "https"} and parts.hostname and _PATH.fullmatch(parts.path)
+        host, port = parts.hostname, parts.port
+        fits = parts.scheme in {"http", "https"} and _PATH.fullmatch(parts.path) is not None
     except ValueError:  # brackets without an IPv6 address, a port that is none
-        fits = None
-    if not fits:
+        host, fits = None, False
+    if not host or not fits:
         raise ConfigError(
             f"{shortened(url.rpartition('@')[2])!r} is not the address of a schema registry; write http://host:8081"
         )
@@ -179,9 +179,7 @@ def _address(url: str) -> _Address:
     if parts.username is not None:
         login = _basic(unquote(parts.username), unquote(parts.password or ""))
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-    return _Address(
-        shown, parts.scheme == "https", parts.hostname or "", port, parts.path.rstrip("/"), login
-    )
+    return _Address(shown, parts.scheme == "https", host, port, parts.path.rstrip("/"), login)
 
 
 def _basic(user: str, password: str) -> str:
