@@ -118,9 +118,7 @@ class SparkStreams(Queryable):
         )
         self._order = TimeOrder(application.alignment, config.upstream_timeout_ms)
         may_be_asked = self._require_askable
-        self._queries = StoreQueries(
-            self._topology, config, self._jobs, self._plan, may_be_asked
-        )
+        self._queries = StoreQueries(self._topology, config, self._jobs, self._plan, may_be_asked)
         self._state = State.CREATED
         self._listeners: list[Callable[[State, State], object]] = []
         self._observers: list[Callable[[Progress], object]] = []
