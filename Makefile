@@ -76,7 +76,7 @@ oracle-spark: setup-dev  ## the recorded cases of Kafka Streams as live applicat
 oracle-applications: setup-dev  ## the same cases as instances of KafkaStreams that come and go; `make oracle-applications SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka
 	@$(PYTHON_BIN) tests/oracle/live_cases/run.py --threads $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
 
-oracle-alignment: setup-dev  ## random topologies with repartitions, over a backlog and live, against a judge without a broker; `make oracle-alignment SEED=7 COUNT=100`, FLAGS=--spark, FLAGS=--kills, or FLAGS="--orders 16000"
+oracle-alignment: setup-dev  ## random topologies with repartitions, over a backlog and live, against a judge without a broker; `make oracle-alignment SEED=7 COUNT=100`, FLAGS=--spark, FLAGS=--kills, FLAGS=--processes, or FLAGS="--orders 16000"
 	@$(PYTHON_BIN) tests/oracle/alignment/run.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
 
 oracle-connector: setup-dev  ## the same jobs through our format and through Spark's own Kafka connector (MILLSTREAM_SPARK_KAFKA_JARS)

@@ -1,4 +1,4 @@
-"""An instance of a case that kills itself at some steps of its tasks; the nursery of killed instances starts it."""
+"""An instance of a case that kills itself at some steps of its tasks, if it is told so; the nursery of killed instances starts it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import orjson
 
 from alignment.case import made_case
 from millstream.streams.application.kafka_streams import KafkaStreams
-from millstream.streams.runtime.steps import ObservedStep
+from millstream.streams.runtime.steps import ObservedStep, observe_nothing
 
 
 def main(described: str, clients: str, state_dir: str, chance: str) -> None:
@@ -29,4 +29,5 @@ def main(described: str, clients: str, state_dir: str, chance: str) -> None:
 
     case = made_case("killed", given["spec"], given["partitions"], ())
     config = replace(case.config, **given["settings"], state_dir=state_dir)
-    asyncio.run(KafkaStreams(case.topology, config, orjson.loads(clients), observe=observe).run())
+    seen = observe if kills else observe_nothing  # those of processes are pickled
+    asyncio.run(KafkaStreams(case.topology, config, orjson.loads(clients), observe=seen).run())

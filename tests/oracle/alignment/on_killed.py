@@ -1,4 +1,6 @@
-"""A case as instances of `KafkaStreams` that are processes, killed with SIGKILL at any step of their tasks and started again."""
+"""A case as instances of `KafkaStreams` that are processes: killed with SIGKILL at any step of their tasks and started again,
+or at least once and left alone, with commits so far apart that tasks know of those of others by what they commit for them.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,22 @@ import os
 import random
 import shutil
 import signal
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
-from live_cases.cluster import Cluster
+from live_cases.cluster import LATEST, Cluster
+from live_cases.conversion import Input
 from live_cases.end_of_input import EndOfInput
 from live_cases.on_threads import DAY_MS
 
-from alignment.case import Case
+from alignment.case import APPLICATION, Case
+from alignment.comparison import compared_topics
+from alignment.judge import judge
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee
 from tests.patience import LONG_ENOUGH_S
 from tests.support.kills.killed_instances import SETTINGS
@@ -29,22 +36,46 @@ KILLS: Final = 0.04
 """Of the steps of tasks."""
 KILLS_MAX: Final = 5
 PATIENCE_S: Final = 4 * LONG_ENOUGH_S
+USES_PROCESSES: Final = 0.3
+"""Of those that are left alone."""
 LOSES_DISK: Final = 0.4
+HOUR_MS: Final = 3_600_000
+"""Between commits that nobody else waits for, and until a task that does not move is not waited for."""
 BROKER_SETTINGS: Final = SETTINGS
 """Members that are killed are missed soon."""
 
 
 @dataclass(frozen=True)
 class KilledWay:
-    """Exactly once. `chance` decides who is killed when, and how many records are read at a time."""
+    """`chance` decides who is killed when, and how many records are read at a time.
+
+    `is_killed`: exactly once, or else at least once and an hour between two commits that nobody waits for.
+    """
 
     instances: int
     threads: int
     protocol: GroupProtocol
     chance: str
+    is_killed: bool = True
+    uses_processes: bool = False
 
     def __str__(self) -> str:
-        return f"{self.instances} instances of {self.threads} threads, which are killed, {self.protocol}"
+        threads = f"{self.threads} {'processes' if self.uses_processes else 'threads'}"
+        what = "which are killed" if self.is_killed else "at least once"
+        return f"{self.instances} instances of {threads}, {what}, {self.protocol}"
+
+
+def random_way_of_processes(chance: str) -> KilledWay:
+    """Tasks of classic groups may repeat records when they move, so these are not asked."""
+    rng = random.Random(chance)
+    return KilledWay(
+        instances=rng.choice((2, 2, 3)),
+        threads=rng.choice((1, 1, 2)),
+        protocol=GroupProtocol.STREAMS,
+        chance=chance,
+        is_killed=False,
+        uses_processes=rng.random() < USES_PROCESSES,
+    )
 
 
 def random_killed_way(chance: str) -> KilledWay:
@@ -73,10 +104,11 @@ class RunningKilled:
     ) -> None:
         self._case, self._way, self._cluster = case, way, cluster
         self._chance = random.Random(way.chance)
-        self._directory = directory
+        self._directory, self._application = directory, application_id
         self._settings = {
             "application_id": application_id,
             "processing_guarantee": ProcessingGuarantee.EXACTLY_ONCE_V2,
+            "use_processes": way.uses_processes,
             "num_stream_threads": way.threads,
             "group_protocol": way.protocol,
             "commit_interval_ms": self._chance.choice((20, 20, 200)),
@@ -87,6 +119,12 @@ class RunningKilled:
             "probing_rebalance_interval_ms": 500,
             "repartition_purge_interval_ms": DAY_MS,
         }
+        if not way.is_killed:
+            self._settings |= {
+                "processing_guarantee": ProcessingGuarantee.AT_LEAST_ONCE,
+                "commit_interval_ms": HOUR_MS,
+                "upstream_timeout_ms": HOUR_MS,
+            }
         self._clients = {
             "bootstrap_servers": cluster.servers,
             "max_partition_fetch_bytes": self._chance.choice((500, 5_000, 1_048_576)),
@@ -104,12 +142,53 @@ class RunningKilled:
     def run(self) -> None:
         """Raises AssertionError where it does not come to an end, or an instance ends by itself."""
         self._directory.mkdir(parents=True)
-        self._cluster.put(self._case.inputs, (), plain=self._chance.random() < 0.5)
+        self._cluster.put(self._at_first, (), plain=self._chance.random() < 0.5)
         self._cluster.run(self._run())
+
+    @property
+    def _at_first(self) -> Sequence[Input]:
+        return self._case.inputs if self._way.is_killed else self._case.portions[0]
 
     async def _run(self) -> None:
         async with Nursery.open(MODULE, {}) as nursery, self._kept(nursery):
-            await self._end.wait((), PATIENCE_S)
+            if self._way.is_killed:
+                await self._end.wait((), PATIENCE_S)
+            else:
+                await self._work_through()
+
+    async def _work_through(self) -> None:
+        """Puts one portion after another: each once all has come of those before, by which alone the end is known."""
+        portions = self._case.portions
+        await self._until_written(replace(self._case, portions=portions[:1]))
+        for number, portion in enumerate(portions[1:], 2):
+            await self._cluster.send(portion, (), plain=True)
+            await self._until_written(replace(self._case, portions=portions[:number]))
+
+    async def _until_written(self, case: Case) -> None:
+        logs, wanted = judge(case).logs(), Counter[str]()
+        for (topic, _), by_task in logs.items():
+            wanted[topic] += sum(map(len, by_task.values()))
+        names = {
+            topic: f"{self._application}{topic.removeprefix(APPLICATION)}"
+            if topic.startswith(f"{APPLICATION}-")
+            else topic
+            for topic in compared_topics(case)
+            if wanted[topic]
+        }
+        ends_s = time.monotonic() + PATIENCE_S
+        while missing := await self._missing({names[topic]: wanted[topic] for topic in names}):
+            assert time.monotonic() < ends_s, f"is not written: {missing}"
+            await asyncio.sleep(0.05)
+
+    async def _missing(self, wanted: Mapping[str, int]) -> dict[str, int]:
+        """By topic, how many of so many records are not there yet."""
+        there = set(await self._cluster.admin.list_topics(include_internal=False))
+        missing: dict[str, int] = {}
+        for topic, count in wanted.items():
+            ends = await self._cluster.reader.offsets(topic, LATEST) if topic in there else {}
+            if sum(ends.values()) < count:
+                missing[topic] = count - sum(ends.values())
+        return missing
 
     @contextlib.asynccontextmanager
     async def _kept(self, nursery: Nursery) -> AsyncIterator[None]:
@@ -125,7 +204,7 @@ class RunningKilled:
         end = asyncio.create_task(ending.wait())
         log, disk = self._directory / f"log-{number}", self._directory / f"disk-{number}"
         while not ending.is_set():
-            kills = KILLS if self.kills < KILLS_MAX else 0.0
+            kills = KILLS if self._way.is_killed and self.kills < KILLS_MAX else 0.0
             pid, exited = await nursery.start(
                 log, self._described(kills), orjson.dumps(self._clients).decode(), str(disk),
                 str(self._chance.random()),
@@ -155,8 +234,12 @@ class RunningKilled:
 class KilledRunner:
     """Chooses the way by chance, or takes the one that is given."""
 
-    def __init__(self, way: KilledWay | None = None) -> None:
-        self._way = way
+    def __init__(
+        self,
+        way: KilledWay | None = None,
+        random_way: Callable[[str], KilledWay] = random_killed_way,
+    ) -> None:
+        self._way, self._random_way = way, random_way
         self._runs: list[RunningKilled] = []
 
     @property
@@ -167,7 +250,7 @@ class KilledRunner:
     def running(
         self, case: Case, chance: str, cluster: Cluster, application_id: str, directory: Path
     ) -> tuple[str, RunningKilled]:
-        way = self._way or random_killed_way(chance)
+        way = self._way or self._random_way(chance)
         self._runs.append(RunningKilled(case, way, cluster, application_id, directory))
         return str(way), self._runs[-1]
 

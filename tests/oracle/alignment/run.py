@@ -8,6 +8,7 @@
     --live         input comes in slices while the application runs, every time; otherwise in one case of five
     --spark        on Spark, local[2]
     --kills        by instances that are processes and are killed with SIGKILL at any step of their tasks
+    --processes    by instances that are processes, at least once, a backlog each time; nobody is killed
     --in-process   as --spark, but its jobs are runs of a task host in this process, which takes a tenth of the time
     --kafka        over Apache Kafka 4.3.1, from the jars of MILLSTREAM_KAFKA_CLASSPATH, in place of our broker
     --at ADDR      over brokers that run already
@@ -35,7 +36,7 @@ from live_cases.running import carry_functions
 from run_cases import say
 
 from alignment.case import random_case
-from alignment.on_killed import BROKER_SETTINGS, KilledRunner
+from alignment.on_killed import BROKER_SETTINGS, KilledRunner, random_way_of_processes
 from alignment.on_spark import SparkRunner
 from alignment.on_threads import ThreadsRunner
 from alignment.orders import counted, orders_case
@@ -51,10 +52,9 @@ def main() -> int:
     say(f"seed {seed}")
     numbers = range(options.count) if options.case is None else [options.case] * options.times
     started = time.monotonic()
+    settings = BROKER_SETTINGS if options.kills or options.processes else None
     with contextlib.ExitStack() as stack:
-        cluster = stack.enter_context(
-            Cluster(servers_of(options, stack, BROKER_SETTINGS if options.kills else None))
-        )
+        cluster = stack.enter_context(Cluster(servers_of(options, stack, settings)))
         runner = stack.enter_context(_runner(options))
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="alignment-")))
         if options.orders:
@@ -65,7 +65,7 @@ def main() -> int:
                 say(f"ends after {done} cases, as --seconds says")
                 break
             chance = f"{seed}/{number}/way"
-            live = options.live or random.Random(chance).random() < LIVE
+            live = options.live or (not options.processes and random.Random(chance).random() < LIVE)
             comparison.run(random_case(seed, number, live=live), chance)
             if done % 50 == 49:
                 differ = len(comparison.counts.different)
@@ -102,6 +102,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--live", action="store_true")
     parser.add_argument("--spark", action="store_true")
     parser.add_argument("--kills", action="store_true")
+    parser.add_argument("--processes", action="store_true")
     parser.add_argument("--in-process", action="store_true")
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--at", default="")
@@ -112,6 +113,9 @@ def _options() -> argparse.Namespace:
 def _runner(options: argparse.Namespace) -> Iterator[Runner]:
     if options.kills:
         yield KilledRunner()
+        return
+    if options.processes:
+        yield KilledRunner(random_way=random_way_of_processes)
         return
     if not (options.spark or options.in_process):
         carry_functions()

@@ -100,7 +100,7 @@ class Cluster:
 
     def put(self, portion: Sequence[Input], aborted: Sequence[Input], *, plain: bool) -> None:
         """Returns when all of it can be read: Kafka answers a commit before it has written the markers, topic by topic."""
-        self.run(self._put(portion, aborted, plain=plain))
+        self.run(self.send(portion, aborted, plain=plain))
         self.run(self._await_ends({each.topic for each in (*portion, *aborted)}))
 
     async def _await_ends(self, topics: Iterable[str]) -> None:
@@ -112,9 +112,10 @@ class Cluster:
                 assert time.monotonic() < ends_s, "a transaction has ended and lacks a marker"
                 await asyncio.sleep(0.005)
 
-    async def _put(
+    async def send(
         self, portion: Sequence[Input], aborted: Sequence[Input], *, plain: bool
     ) -> None:
+        """Puts without waiting for the markers of transactions."""
         if plain:
             async with Producer(bootstrap_servers=self.servers, linger_ms=0) as producer:
                 await _send(producer, portion)

@@ -13,8 +13,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[4] / "oracle"))
 
 from alignment.case import made_case, random_case
+from alignment.on_killed import KilledRunner, KilledWay
 from alignment.on_threads import ThreadsRunner, ThreadsWay
-from alignment.orders import counted, orders_case
+from alignment.orders import INTERVAL_MS, counted, orders_case
 from alignment.running import Comparison
 from live_cases.cluster import Cluster
 from live_cases.conversion import Input
@@ -24,6 +25,9 @@ from millstream.streams.config import GroupProtocol, ProcessingGuarantee
 from millstream.testing.broker import Broker
 
 ORDERS: Final = 4_000
+BACKLOG: Final = 1_500
+LIVE: Final = 40
+"""They come when all of the backlog have been counted."""
 SEED: Final = 100
 JOINS: Final = ((13, 2), (58, 4))
 """Cases that join two repartition topics, and the numbers of threads."""
@@ -69,6 +73,19 @@ def test_instances_that_come_and_go_give_what_the_judge_says(
     runner = ThreadsRunner(replace(WAY, threads=threads, comes_and_goes=True, chance=chance))
     comparison = Comparison(cluster, runner, tmp_path)
     assert comparison.run(random_case(SEED, number), "") == []
+
+
+def test_processes_at_least_once_go_on_by_what_others_commit_for_them_over_a_backlog_and_live(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """A commit that nobody waits for is an hour away, and so is the end of patience with a task that does not move."""
+    way = KilledWay(2, 1, GroupProtocol.STREAMS, "orders", is_killed=False)
+    case = orders_case(BACKLOG + LIVE)
+    backlog = [each for each in case.inputs if each.timestamp < BACKLOG * INTERVAL_MS]
+    live = [each for each in case.inputs if each.timestamp >= BACKLOG * INTERVAL_MS]
+    comparison = Comparison(cluster, KilledRunner(way), tmp_path)
+    assert comparison.run(replace(case, portions=(tuple(backlog), tuple(live))), "orders") == []
+    assert counted(comparison.found) == BACKLOG + LIVE
 
 
 def test_tasks_are_as_many_as_the_coordinator_has_made_partitions(
