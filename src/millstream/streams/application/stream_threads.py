@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from millstream.clients.core.illegal_state import IllegalState
@@ -24,8 +24,6 @@ from millstream.streams.application.stream_thread import StreamThread
 from millstream.streams.failure_reports import log_failure
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.upstreams.progress import TaskKey
-from millstream.streams.runtime.upstreams.watch import LocalTask
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -115,15 +113,15 @@ class StreamThreads:
             found |= await thread.query(request)
         return found
 
-    async def _tasks_of_others(self, asking: ProcessStreamThread) -> Mapping[TaskKey, LocalTask]:
-        """Returns how far the tasks of the other processes have come."""
+    async def _tasks_of_others(self, asking: ProcessStreamThread) -> Sequence[bytes]:
+        """Returns how far the tasks of the other processes have come, as each has pickled it."""
         others = [
             each
             for each in self.all
             if isinstance(each, ProcessStreamThread) and each is not asking
         ]
         found = await asyncio.gather(*(each.local_tasks() for each in others))
-        return {key: task for tasks in found for key, task in tasks.items()}
+        return [answer for answer in found if answer is not None]
 
     async def store_offsets(self) -> StoreOffsets:
         """Returns how far the stores of all tasks are with their changelogs."""

@@ -203,6 +203,7 @@ class TaskExecutor:
             if self._running.get(task) is not each:
                 continue  # it has failed on this batch or on one before
             each.active.note_read_to(batch.topic, batch.next_offset)
+            each.others.note_read(each.active, batch.topic)
             each.has_news = True
             each.held_up_at = None
             read += batch.records.num_rows

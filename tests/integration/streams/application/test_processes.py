@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pickle
 import signal
 import threading
 from contextlib import suppress
@@ -21,6 +22,8 @@ from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import ProcessingError
 from millstream.streams.queries import KeyQuery, StateQueryRequest
+from millstream.streams.runtime.upstreams.progress import TaskKey
+from millstream.streams.runtime.upstreams.watch import LocalTask
 from millstream.streams.serdes import string
 from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.patience import until
@@ -65,7 +68,8 @@ async def test_processes_share_the_tasks_and_answer_queries(instances: Instances
         assert isinstance(first, ProcessStreamThread)
         assert isinstance(second, ProcessStreamThread)
         for asking, asked in ((first, second), (second, first)):
-            told = await asking.ask_others()
+            (answer,) = await asking.ask_others()
+            told: dict[TaskKey, LocalTask] = pickle.loads(answer)
             assert told.keys() == {
                 (each.sub_topology, each.partition) for each in asked.active_tasks
             }

@@ -29,8 +29,6 @@ from millstream.streams.application.processes.process_stream_thread import Proce
 from millstream.streams.application.processes.thread_process import ThreadProcess
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
-from millstream.streams.runtime.upstreams.progress import TaskKey
-from millstream.streams.runtime.upstreams.watch import LocalTask
 from millstream.streams.serdes import string
 
 
@@ -104,7 +102,7 @@ async def test_a_question_about_other_processes_does_not_wait_for_one_that_hangs
     monkeypatch.setattr(process_stream_thread, "ASK_TIMEOUT_S", 0)
     link = Application()
 
-    async def nobody_answers() -> dict[TaskKey, LocalTask]:
+    async def nobody_answers() -> list[bytes]:
         return await asyncio.get_running_loop().create_future()
 
     async def ask(_: Exception) -> OnUncaughtError:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
 from millstream.clients import ArrowRecords, Consumer, WakeupError
@@ -23,10 +24,17 @@ from millstream.streams.runtime.report import ProcessedWork
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.tasks.task_manager import TaskManager, ThreadTaskCreator
 from millstream.streams.runtime.tasks.task_start import TaskStart
-from millstream.streams.runtime.upstreams.progress import Reached, TaskFlow, TaskKey, TaskProgress
+from millstream.streams.runtime.upstreams.progress import (
+    Look,
+    Reached,
+    TaskFlow,
+    TaskKey,
+    TaskProgress,
+)
 from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS
 from millstream.streams.runtime.upstreams.watch import LocalTask
 from millstream.streams.serdes import string
+from tests.patience import LONG_ENOUGH_S
 from tests.unit.streams.application.manual_clock import MovedClock
 
 READER, WRITER = StreamsTaskId(1, 0), StreamsTaskId(0, 0)
@@ -57,6 +65,13 @@ class Task:
         self.records_max.append(records_max)
         return ProcessedWork(self.processes)
 
+    async def add(self, _topic: str, records: pa.RecordBatch) -> int:
+        return records.num_rows
+
+    def note_read_to(self, topic: str, offset: int) -> None:
+        """Has read to where it always is."""
+        assert (topic, offset) == (R, 7)
+
     def has_read(self, _topic: str) -> int:
         return 7
 
@@ -74,9 +89,12 @@ class NoRecords:
         self.timeouts_ms: list[int] = []
         self.woken = asyncio.Event()
         self.known_lag: int | None = None
+        self.records: list[ArrowRecords] = []
 
     async def poll_arrow(self, *, timeout_ms: int, **_: object) -> list[ArrowRecords]:
         self.timeouts_ms.append(timeout_ms)
+        if self.records:
+            return [self.records.pop()]
         if timeout_ms:
             await self.woken.wait()
             raise WakeupError("woken up")
@@ -217,6 +235,24 @@ async def test_a_thread_that_waits_goes_on_as_soon_as_an_upstream_task_comes_for
         )
         await world.turn()
         assert [each[R][0] for each in world.task.told] == [50, 51]
+
+
+async def test_others_are_asked_as_soon_as_records_have_been_read_that_may_wait_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running(monkeypatch, READER, R) as world:
+        asked, scope = asyncio.Event(), TaskScope("looks")
+
+        async def look(*_: object) -> Look:
+            asked.set()
+            return Look({}, {})
+
+        world.watch.join("2", lambda: world.others, look, scope)
+        world.consumer.records = [ArrowRecords(R, 0, pa.record_batch({"offset": [6]}), 7)]
+        await world.tasks.read(0)
+        await asyncio.wait_for(asked.wait(), LONG_ENOUGH_S)
+        assert world.task.told == [], "the task has not come to them"
+        await scope.close()
 
 
 async def test_a_task_that_has_enough_to_process_does_not_wait(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millstream.streams.application.group.known_hosts import KnownHosts
@@ -70,10 +70,10 @@ class AskTasks:
 
 @dataclass(frozen=True, slots=True)
 class OtherTasks:
-    """The answer to AskOtherTasks, pickled."""
+    """The answer to AskOtherTasks: what each of the others has pickled."""
 
     number: int
-    tasks: bytes
+    tasks: Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any, Final
@@ -56,9 +56,10 @@ from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.upstreams.progress import TaskKey
-from millstream.streams.runtime.upstreams.watch import ASK_TIMEOUT_S, AskInstance, LocalTask
+from millstream.streams.runtime.upstreams.watch import ASK_TIMEOUT_S
 
+AskProcesses = Callable[[], Coroutine[object, object, Sequence[bytes]]]
+"""Asks processes how far their tasks have come; each answer is pickled."""
 MODULE: Final = "millstream.streams.application.processes.thread_process"
 """The module that is run as a process of a stream thread."""
 END_TIMEOUT_S: Final = 10.0
@@ -87,8 +88,8 @@ class ProcessStreamThread:
         self.reports: dict[StreamsTaskId, TaskReport] = {}
         self.known_hosts = NO_HOSTS
         self.answer: OnUncaughtError | None = None
-        self.ask_others: AskInstance = _nobody
-        """Asks the other processes of the instance how far their tasks have come."""
+        self.ask_others: AskProcesses = _nobody
+        """Asks the other processes of the instance how far their tasks have come. Their answers go on as they are."""
         self.pid: int | None = None
         """The process, once it was started."""
         self._application = application
@@ -101,7 +102,7 @@ class ProcessStreamThread:
         self._link: Link | None = None
         self._metrics: Mapping[MetricName, float] = {}
         self._numbers = count()
-        self._asked: dict[int, asyncio.Future[dict[Any, Any]]] = {}  # Any: of each kind of answer
+        self._asked: dict[int, asyncio.Future[bytes | None]] = {}
 
     @property
     def is_paused(self) -> bool:
@@ -136,14 +137,14 @@ class ProcessStreamThread:
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of its tasks answer."""
         data = pickled(request)
-        return await self._ask(lambda number: AskThread(number, data))
+        return _read(await self._ask(lambda number: AskThread(number, data)))
 
     async def store_offsets(self) -> StoreOffsets:
         """Returns how far the stores of its tasks are with their changelogs."""
-        return await self._ask(AskStoreOffsets)
+        return _read(await self._ask(AskStoreOffsets))
 
-    async def local_tasks(self) -> Mapping[TaskKey, LocalTask]:
-        """Returns how far its active tasks have come."""
+    async def local_tasks(self) -> bytes | None:
+        """Returns how far its active tasks have come, for other processes; None where it does not tell."""
         return await self._ask(AskTasks)
 
     async def _answer_about_others(self, question: AskOtherTasks) -> None:
@@ -151,14 +152,12 @@ class ProcessStreamThread:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ASK_TIMEOUT_S):
                 tasks = await self.ask_others()
-            self._send(OtherTasks(question.number, pickled(tasks)))
+            self._send(OtherTasks(question.number, tasks))
 
-    async def _ask(
-        self, question: Callable[[int], object]
-    ) -> dict[Any, Any]:  # Any: as each question is answered
-        """Returns the answer of the process; an empty one where there is none or it ends."""
+    async def _ask(self, question: Callable[[int], object]) -> bytes | None:
+        """Returns the answer of the process; None where there is none or it ends."""
         if self._link is None:
-            return {}
+            return None
         number = next(self._numbers)
         self._asked[number] = asyncio.get_running_loop().create_future()
         self._send(question(number))
@@ -216,7 +215,7 @@ class ProcessStreamThread:
         self.standby_tasks = {}
         for waiting in self._asked.values():
             if not waiting.done():
-                waiting.set_result({})
+                waiting.set_result(None)
 
     async def _listen(self, link: Link, questions: TaskScope) -> Exception | None:
         """Heeds what the process says until its end. Returns the error that has ended the thread."""
@@ -263,10 +262,8 @@ class ProcessStreamThread:
             return  # whoever asked has gone
         if message.error is not None:
             waiting.set_exception(unpickled_error(message.error))
-        elif message.results is not None:
-            results = unpickled(message.results)
-            assert isinstance(results, dict), "every answer is one by partition or by task"
-            waiting.set_result(results)
+        else:
+            waiting.set_result(message.results)
 
     def _send(self, message: object) -> None:
         if self._link is not None:
@@ -277,8 +274,16 @@ class ProcessStreamThread:
         self._on_change(self)
 
 
-async def _nobody() -> Mapping[TaskKey, LocalTask]:
-    return {}
+async def _nobody() -> Sequence[bytes]:
+    return ()
+
+
+def _read(answer: bytes | None) -> dict[Any, Any]:  # Any: as each question is answered
+    if answer is None:
+        return {}
+    results = unpickled(answer)
+    assert isinstance(results, dict), "every answer is one by partition or by store"
+    return results
 
 
 def _started(end: socket.socket) -> subprocess.Popen[bytes]:

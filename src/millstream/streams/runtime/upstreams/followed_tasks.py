@@ -56,6 +56,14 @@ class FollowedTasks:
         self._is_held_up = is_held_up
         self._run_ahead.note(records, origin_time)
 
+    def note_read(self, task: Following, topic: str) -> None:
+        """Notes that records of an input have been read: others are asked at once how far they are, not only when the
+        task comes to these records.
+        """
+        if topic in self._inputs:
+            read_to, newest = task.has_read(topic), task.newest_origin_time(topic)
+            self._watch.note_read(self._inputs[topic], self._sub_topology, read_to, newest)
+
     def reached(self, task: Following, now_ms: int) -> Reached:
         """Returns, by aligned topic, how far the tasks have come that write it."""
         reached = {}

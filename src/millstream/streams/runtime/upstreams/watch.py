@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from millstream.errors import MillstreamError
@@ -20,6 +20,7 @@ from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
 from millstream.streams.runtime.upstreams.progress import (
+    FollowedWrites,
     Look,
     TaskFlow,
     TaskKey,
@@ -51,6 +52,14 @@ class LocalTask:
 
     progress: TaskProgress
     ends: Mapping[str, int]
+
+    @property
+    def for_others(self) -> LocalTask:
+        """The task as other processes ask for it: they do not look for the first record that they have not read, and so
+        need none of the single writes.
+        """
+        writes = FollowedWrites(self.progress.writes.ends)
+        return LocalTask(replace(self.progress, writes=writes), self.ends)
 
 
 LocalTasks = Callable[[], Mapping[TaskKey, LocalTask]]
@@ -106,6 +115,12 @@ class WaitingInput:
     """The last ones, the first of them before the look that has told."""
     told: _Told | None = None
     next: _Told | None = None
+
+    def heed(self, flow: TaskFlow) -> None:
+        """Forgets what is not of these tasks."""
+        if self.flow is not flow:
+            self.flow, self.told, self.next = flow, None, None
+            self.reads.clear()
 
 
 class UpstreamWatch:
@@ -234,6 +249,23 @@ class UpstreamWatch:
             return self._reached_here(flow, tp, read_to)
         return self._reached_elsewhere(flow, waiting, _Read(self._looks, read_to, newest))
 
+    def note_read(
+        self, waiting: WaitingInput, sub_topology: int, read_to: int, newest: int
+    ) -> None:
+        """Notes what a task has read of a partition, with the arguments of `reached`, and has the look begin for which
+        these records wait: by the time that the task comes to them it may be over.
+        """
+        flow = self._flow
+        if (
+            flow is None
+            or waiting.topic_partition.topic not in flow.alignment.writers
+            or self.is_here(sub_topology)
+        ):
+            return
+        waiting.heed(flow)
+        _note(waiting.reads, _Read(self._looks, read_to, newest))
+        self._ask()
+
     def _reached_here(self, flow: TaskFlow, tp: TopicPartition, read_to: int) -> dict[int, int]:
         """What a task has written to the partition and was not read yet comes before what it will write."""
         tasks, writer = self._look_here().tasks, flow.alignment.writers[tp.topic]
@@ -246,9 +278,7 @@ class UpstreamWatch:
     def _reached_elsewhere(
         self, flow: TaskFlow, waiting: WaitingInput, read: _Read
     ) -> dict[int, int]:
-        if waiting.flow is not flow:
-            waiting.flow, waiting.told, waiting.next = flow, None, None
-            waiting.reads.clear()
+        waiting.heed(flow)
         _note(waiting.reads, read)
         self._hear(waiting, read.to)
         if waiting.next is None:

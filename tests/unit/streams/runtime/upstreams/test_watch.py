@@ -235,6 +235,31 @@ async def test_one_at_its_end_holds_up_only_what_was_read_after_the_look() -> No
         assert watch.reached(waiting, 1, 55, newest=155) == {0: 150, 1: AT_ITS_END}
 
 
+async def test_a_look_begins_as_soon_as_something_has_been_read_and_holds_for_that() -> None:
+    thread, at_ends = Thread(), {0: (4, 4, 80), 1: (4, 4, 80)}
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.note_read(waiting, 1, 5, 90)
+        await thread.begun(1)
+        await thread.answer(at_ends, written=5)
+        assert watch.reached(waiting, 1, 5, 90) == {0: AT_ITS_END, 1: AT_ITS_END}
+
+
+async def test_a_look_that_is_under_way_does_not_hold_for_what_is_read_meanwhile() -> None:
+    thread, at_ends = Thread(), {0: (4, 4, 80), 1: (4, 4, 80)}
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.note_read(waiting, 1, 5, 90)
+        await thread.begun(1)
+        watch.note_read(waiting, 1, 6, 95)
+        await thread.begun(1)
+        await thread.answer(at_ends, written=6)
+        assert watch.reached(waiting, 1, 6, 95) == {0: 91, 1: 91}
+        await thread.begun(2)
+        await thread.answer(at_ends, written=6)
+        assert watch.reached(waiting, 1, 6, 95) == {0: AT_ITS_END, 1: AT_ITS_END}
+
+
 async def test_what_one_has_reached_itself_holds_whatever_was_read_since() -> None:
     thread = Thread()
     async with watching(thread) as watch:
@@ -388,6 +413,27 @@ async def test_a_task_that_comes_here_must_have_been_read_as_far_as_it_had_writt
         assert watch.is_here(1)
         assert watch.reached(WaitingInput(R0), 1, read_to=19) == {0: 50, 1: NOT_BEGUN}
         assert watch.reached(WaitingInput(R0), 1, read_to=20) == {0: 50, 1: AT_ITS_END}
+
+
+async def test_what_a_task_tells_other_processes_is_all_that_they_look_at() -> None:
+    thread, there = (
+        Thread(),
+        {(0, n): local(4, 4, 80, *((5 + each, 60) for each in range(20))) for n in (0, 1)},
+    )
+
+    async def ask() -> Mapping[TaskKey, LocalTask]:
+        told = {key: task.for_others for key, task in there.items()}
+        assert len(pickle.dumps(told)) < len(pickle.dumps(there))
+        return told
+
+    async with watching(thread) as watch:
+        watch.ask_instance = ask
+        thread.tasks[1, 0] = LocalTask(TaskProgress({"r": 0}), {"r": 24})
+        waiting = WaitingInput(R0)
+        watch.note_read(waiting, 1, 23, 90)
+        await thread.begun(0)
+        assert watch.reached(waiting, 1, 23, 90) == NOT_KNOWN, "one of them has written more"
+        assert watch.reached(waiting, 1, 24, 90) == {0: 91, 1: 91}
 
 
 def test_in_another_process_it_begins_anew() -> None:
