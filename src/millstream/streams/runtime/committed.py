@@ -51,6 +51,7 @@ class CommittedPosition:
     """`offsets`: by input topic, the next offset to read; `times`: by input topic, the largest timestamp read so far.
 
     `changelogs`: by changelog topic, the id of the topic that holds the state at this position.
+    `forms`: what its records look like (StoreSpec.changelog_form), as far as it is known.
     """
 
     offsets: Mapping[str, int] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class CommittedPosition:
     of those of Kafka Streams."""
     input_ids: Mapping[str, str] = field(default_factory=dict)
     """By input topic, the id of the topic that the offset is of, as far as it is known."""
+    forms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def held_text(self) -> str:
@@ -139,7 +141,7 @@ class CommittedPosition:
             if name.startswith(_MARK)
         }
         packed = "".join(pieces[place] for place in sorted(pieces))
-        store_times, changelogs, known_at, held = _unpacked(packed)
+        store_times, changelogs, known_at, held, forms = _unpacked(packed)
         times = {topic: each.partition_time for topic, each in metadata.items()}
         offsets = {tp.topic: found.offset for tp, found in committed.items()}
         if any(offsets.get(topic, at) != at for topic, at in known_at.items()):
@@ -149,6 +151,7 @@ class CommittedPosition:
             times={topic: time for topic, time in times.items() if time >= 0},
             store_times=store_times,
             changelogs=changelogs,
+            forms=forms,
             origin_time=max(
                 (each.processor_times.get(_ORIGIN_TIME, -1) for each in metadata.values()),
                 default=-1,
@@ -183,8 +186,10 @@ class CommittedPosition:
             return []
         facts = {name: dict(times) for name, times in self.store_times.items()}
         known = [facts, dict(self.changelogs), dict(self.offsets)]
-        if self.held:
+        if self.held or self.forms:
             known.append({topic: _packed_held(each) for topic, each in self.held.items()})
+        if self.forms:
+            known.append([self.forms.get(topic) for topic in self.changelogs])
         text = json.dumps(known, separators=(",", ":"))
         packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode("ascii")
         return [packed[at : at + size] for at in range(0, len(packed), size)]
@@ -251,12 +256,23 @@ def _unpacked_held(until: int, *numbers: int) -> DoneBehind:
 
 def _unpacked(
     packed: str,
-) -> tuple[StoreTimes, Mapping[str, str], Mapping[str, int], Mapping[str, DoneBehind]]:
+) -> tuple[
+    StoreTimes,
+    Mapping[str, str],
+    Mapping[str, int],
+    Mapping[str, DoneBehind],
+    Mapping[str, str],
+]:
     """Returns nothing where a piece is missing: somebody has set or deleted some of the offsets by hand."""
     try:
         store_times, changelogs, *more = json.loads(zlib.decompress(base64.b85decode(packed)))
-        held = more[1] if len(more) > 1 else {}
-        known_at = more[0] if more else {}
-        return store_times, changelogs, known_at, {t: _unpacked_held(*n) for t, n in held.items()}
+        known_at, held, forms = [*more, *({}, {}, [])[len(more) :]][:3]
+        return (
+            store_times,
+            changelogs,
+            known_at,
+            {topic: _unpacked_held(*numbers) for topic, numbers in held.items()},
+            {topic: form for topic, form in zip(changelogs, forms, strict=False) if form},
+        )
     except (binascii.Error, zlib.error, TypeError, ValueError):
-        return {}, {}, {}, {}
+        return {}, {}, {}, {}, {}

@@ -57,13 +57,15 @@ class StoredState:
 
     `restored_to`: by changelog topic, the next record that the store has not seen, None for an
     empty store. `is_logged`: every store has a changelog. `has_uncounted_rows`: a store does not
-    know how far its rows are with its changelog.
+    know how far its rows are with its changelog. `other_layouts`: the stores whose rows are laid
+    out otherwise than they would be now.
     """
 
     marker: StoreMarker | None
     restored_to: Mapping[str, int | None]
     is_logged: bool
     has_uncounted_rows: bool = False
+    other_layouts: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:
@@ -100,6 +102,8 @@ class StoredState:
         seen = {topic: to for topic, to in self.restored_to.items() if to is not None}
         if self.has_uncounted_rows:
             return "they have lost the offset up to which their rows count"
+        if self.other_layouts:
+            return f"rows are laid out otherwise for windows, grace or retention of before: {', '.join(self.other_layouts)}"
         if self.marker is None:
             return "they were written by another version" if seen else None
         covered = self.marker.offsets, self.marker.held
@@ -154,6 +158,9 @@ def stored_state(task: KeptStores) -> StoredState:
         restored_to,
         is_logged=len(restored_to) >= len(task.state.stores),
         has_uncounted_rows=any(map(_has_uncounted_rows, task.state.stores.values())),
+        other_layouts=tuple(
+            sorted(name for name, store in task.state.stores.items() if store.has_other_layout)
+        ),
     )
 
 

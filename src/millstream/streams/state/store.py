@@ -134,6 +134,16 @@ class StateStore(ABC):
         return self.spec.persistent
 
     @property
+    def layout(self) -> str:
+        """The way in which rows and their keys are laid out: those of another one cannot be read here."""
+        return str(self.spec.kind.value)
+
+    @property
+    def has_other_layout(self) -> bool:
+        """Whether the rows were written by another store of this name, as before a change of the topology."""
+        return self.rows.metadata.layout not in {"", self.layout}
+
+    @property
     def takes_columns(self) -> bool:
         """Whether a whole batch may be folded into running rows and written at once."""
         return False
@@ -151,7 +161,13 @@ class StateStore(ABC):
         known = self.rows.metadata
         offset = known.changelog_offset if changelog_offset is None else changelog_offset
         self.rows.commit(
-            replace(known, changelog_offset=offset, marker=marker, times=self.known_times())
+            replace(
+                known,
+                changelog_offset=offset,
+                marker=marker,
+                times=self.known_times(),
+                layout=self.layout,
+            )
         )
 
     def known_times(self) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.arguments import check_fields, check_serdes
@@ -38,6 +38,14 @@ class StoreKind(Enum):
     """Made by `supplier`: see state/custom.py."""
 
 
+_FORMS: Final = {
+    StoreKind.KEY_VALUE: "table",
+    StoreKind.TIMESTAMPED_KEY_VALUE: "table",
+    StoreKind.VERSIONED: "table",
+    StoreKind.WINDOW: "windows",
+    StoreKind.TIMESTAMPED_WINDOW: "windows",
+    StoreKind.SESSION: "sessions",
+}
 _KINDS_WITH_RETENTION = (
     StoreKind.VERSIONED,
     StoreKind.WINDOW,
@@ -140,6 +148,15 @@ class StoreSpec:
     def history_ms(self) -> int | None:
         """The history of a versioned store."""
         return self.retention_ms if self.kind is StoreKind.VERSIONED else None
+
+    @property
+    def changelog_form(self) -> str:
+        """The look of the records of its changelog.
+
+        A store cannot be restored from those that have another first word.
+        """
+        form = _FORMS.get(self.kind, self.kind.value)
+        return f"{form} of {self.window_size_ms} ms" if self.is_window else form
 
     @property
     def is_cacheable(self) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
 from millstream.errors import ConfigError, ProducerFenced
-from millstream.streams import Materialized, StreamsBuilder
+from millstream.streams import Materialized, SessionWindows, StreamsBuilder, TimeWindows
 from millstream.streams.runtime.steps import Step
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
@@ -98,6 +99,89 @@ async def test_an_attempt_of_the_old_version_is_fenced_by_the_start_of_the_new_o
             await old._producer.commit_transaction()
     await old.close()
     assert await world.results() == counted(WORDS)
+
+
+def in_windows(world: World, windows: TimeWindows | SessionWindows) -> Topology:
+    """Counts in the store and the changelog of the first version."""
+    builder = StreamsBuilder()
+    values = builder.stream(world.source, key=string(), value=string())
+    counts = values.group_by_key().windowed_by(windows).count(materialized=Materialized("counts"))
+    counts.to_stream(lambda window, _: window.key).to(world.sink, key=string(), value=long())
+    return builder.build()
+
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            TimeWindows.tumbling(10 * MINUTE, grace=0 * MINUTE),
+            TimeWindows.tumbling(10 * MINUTE, grace=30 * MINUTE),
+        ),
+        (
+            SessionWindows.of(2 * MINUTE, grace=0 * MINUTE),
+            SessionWindows.of(30 * MINUTE, grace=0 * MINUTE),
+        ),
+    ],
+)
+async def test_open_windows_go_on_with_another_grace_or_gap_whether_the_disk_is_kept_or_lost(
+    world: World,
+    tmp_path: Path,
+    before: TimeWindows | SessionWindows,
+    after: TimeWindows | SessionWindows,
+) -> None:
+    """Rows stand in segments, whose length follows from the retention, and that from these: the rows would not be found."""
+    world.topology = in_windows(world, before)
+    await world.put_keys("aaa")
+    await world.run(0)
+    world.topology = in_windows(world, after)
+    await world.put_keys("a")
+    assert (await world.run(0)).restored > 0
+    assert (await world.results())[-1] == ("a", 4)
+    await world.put_keys("a")
+    assert (await world.run(0)).restored == 0
+    async with world.second_owner(tmp_path / "there") as elsewhere:
+        elsewhere.topology = world.topology
+        await world.put_keys("a")
+        await elsewhere.run(0)
+    assert (await world.results())[-1] == ("a", 6)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_store_that_would_read_the_changelog_of_one_of_another_kind_is_refused(
+    world: World, tmp_path: Path, is_there: bool
+) -> None:
+    await world.put_keys(WORDS)
+    await world.run(0)
+    async with world.second_owner(world.directory if is_there else tmp_path / "there") as new:
+        new.topology = in_windows(world, TimeWindows.tumbling(10 * MINUTE, grace=0 * MINUTE))
+        with pytest.raises(
+            ConfigError,
+            match="has records of table, and its store is one of windows of 600000 ms now: they cannot be",
+        ):
+            await new.run(0)
+    assert (await world.run(0)).read == 0
+
+
+async def test_windows_of_another_size_go_on_with_what_is_counted_and_that_is_said(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.topology = in_windows(world, TimeWindows.tumbling(10 * MINUTE))
+    await world.put_keys("aaa")
+    await world.run(0)
+    world.topology = in_windows(world, TimeWindows.tumbling(20 * MINUTE))
+    await world.put_keys("a")
+    await world.run(0)
+    assert (await world.results())[-1] == ("a", 4)
+    assert (
+        "had windows of 600000 ms before, and has windows of 1200000 ms now: those that"
+        in caplog.text
+    )
+    caplog.clear()
+    await world.run(0)
+    assert "before, and has" not in caplog.text
 
 
 def keeping(world: World, *stores: str) -> Topology:

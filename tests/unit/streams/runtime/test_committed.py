@@ -27,6 +27,21 @@ def test_a_position_comes_back_as_it_was_committed() -> None:
     assert CommittedPosition.decode(POSITION.encode(partition=3)) == POSITION
 
 
+def test_a_position_says_what_records_of_changelogs_look_like() -> None:
+    """One of a release that did not say it is read as before."""
+    two = {
+        "app-windows-changelog": "4ZFlAi1RQSWJ6vQy3sJqJA",
+        "app-a-changelog": "9cXlAi1RQSWJ6vQy3sJqJB",
+    }
+    known = {"app-windows-changelog": "windows of 500 ms", "app-a-changelog": "table"}
+    position = replace(POSITION, changelogs=two, forms=known)
+    assert CommittedPosition.decode(position.encode(partition=3)) == position
+    held = replace(position, held={"left": DoneBehind(9, {0: 7})})
+    assert CommittedPosition.decode(held.encode(partition=3)) == held
+    one = replace(position, forms={"app-a-changelog": "table"})
+    assert CommittedPosition.decode(one.encode(partition=3)) == one
+
+
 def test_each_partition_has_its_time_in_the_form_of_kafka_streams() -> None:
     committed = POSITION.encode(partition=3)
     right = committed[TopicPartition("right", 3)]

@@ -37,8 +37,17 @@ def test_rows_within_the_changelog_are_gone_on_from(offset: int) -> None:
         (replace(STORED, marker=None), LOG, "written by another version"),
         (replace(STORED, marker=StoreMarker()), LOG, "was made anew"),
         (replace(STORED, has_uncounted_rows=True), LOG, "have lost the offset"),
+        (replace(STORED, other_layouts=("w",)), LOG, "retention of before: w"),
     ],
-    ids=["another topic", "ahead", "behind what is kept", "no marker", "empty marker", "no offset"],
+    ids=[
+        "another topic",
+        "ahead",
+        "behind what is kept",
+        "no marker",
+        "empty marker",
+        "no offset",
+        "another layout",
+    ],
 )
 def test_rows_that_the_changelog_has_not_gone_through_are_deleted(
     stored: StoredState, log: ReadableLog, expected: str

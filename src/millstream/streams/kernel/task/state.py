@@ -70,6 +70,13 @@ class TaskState:
             self.close()  # or their lock would outlive the task
             raise
 
+    @property
+    def changelog_forms(self) -> dict[str, str]:
+        """By changelog topic, what its records look like."""
+        return {
+            topic: self.stores[name].spec.changelog_form for name, topic in self.changelogs.items()
+        }
+
     def commit(
         self,
         marker: str | None,

@@ -372,6 +372,7 @@ class ActiveTask:
             held=prepared.held,
             dropped={**self._dropped_before, **dropped},
             input_ids=self._position.input_ids,
+            forms=self._open_task.state.changelog_forms,
         )
 
     def _progress_by_now(self, task: StreamTask) -> TaskProgress:

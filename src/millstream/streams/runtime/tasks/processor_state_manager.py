@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.clients import Producer
+from millstream.errors import ConfigError
 from millstream.streams.kernel.task.inputs import TaskTopics
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.queries.result import QueryResult, StateQueryRequest
@@ -115,6 +116,7 @@ class ProcessorStateManager:
         self._task = task = await self._opened_or_made_anew()
         logs = await self._changelogs(task, committed)
         self._require_same_changelogs(committed, logs)
+        self._require_same_forms(committed, task.state.changelog_forms)
         await self._require_no_renamed_store(committed, logs)
         self.topic_ids = _ids_of(logs)
         self._input_ids = _ids_of(inputs)
@@ -295,6 +297,25 @@ class ProcessorStateManager:
                 raise DataLoss(
                     f"topic {topic} is not the one that task {self._id} has written to: it was deleted and made anew, and with it "
                     "the state that the application's offsets count. Reset the application"
+                )
+
+    def _require_same_forms(self, committed: CommittedPosition, forms: Mapping[str, str]) -> None:
+        """Raises ConfigError for a changelog whose records the store that has its name now cannot read.
+
+        Warns where its windows have another size, as Kafka Streams does not either: starts alone tell them apart.
+        """
+        for topic, form in forms.items():
+            known = committed.forms.get(topic, form)
+            if known.split()[0] != form.split()[0]:
+                raise ConfigError(
+                    f"changelog {topic} of task {self._id} has records of {known}, and its store is one of {form} now: they cannot be read as "
+                    "such. Give the store another name (materialized=, store=), or reset the application"
+                )
+            if known != form:
+                _LOGGER.warning(
+                    "the store of changelog %s of task %s had %s before, and has %s now: those that were open go on with what the one with "
+                    "the same start has counted. Reset the application to count everything anew",
+                    *(topic, self._id, known, form),
                 )
 
     async def _require_no_renamed_store(

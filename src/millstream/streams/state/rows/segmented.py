@@ -64,6 +64,12 @@ class SegmentedStore(StateStore):
         self._cached_origin: ProcessorRecordContext | None = None
         """Of a row that leaves the cache, where that is put by itself."""
 
+    @property
+    def layout(self) -> str:
+        """Of the segments, too, that rows stand in: with another retention each row would be looked for elsewhere."""
+        by_time = ", by time" if self._time_first else ""
+        return f"{super().layout}, segments of {self._segment_ms} ms{by_time}"
+
     def known_times(self) -> dict[str, int]:
         times = {**self.times, _NEWEST: self._newest}
         if self._observed < self._newest:

@@ -31,12 +31,14 @@ class StoreMetadata:
     `times`: what the operators of the store remember across restarts, by name: the largest timestamp each
     has seen, the last close time it has emitted.
     `with_headers`: rows have headers in front (`headers.py`).
+    `layout`: how rows and their keys are laid out; empty where an older release has written them.
     """
 
     changelog_offset: int | None = None
     marker: str | None = None
     times: dict[str, int] = field(default_factory=dict)
     with_headers: bool = False
+    layout: str = ""
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self), separators=(",", ":")).encode()
