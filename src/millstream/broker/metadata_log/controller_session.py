@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -22,11 +23,12 @@ from millstream.controller.controller_registration import CONTROLLER_REGISTRATIO
 from millstream.controller.operation import Operation
 from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
 from millstream.controller.security.delegation_tokens import plan_sweep_tokens
-from millstream.errors import RetriableError
+from millstream.errors import KafkaError, RetriableError
 from millstream.metadata.features import METADATA_VERSION, Capability, can
 from millstream.protocol.generated import controller_registration as registration
 from millstream.runtime import Clock
 
+_LOGGER = logging.getLogger(__name__)
 _LOOK_S: Final = 1.0
 """A registration is missed by nobody for that long: it says how a controller is reached by tools,
 and at which levels it works."""
@@ -96,10 +98,24 @@ class ControllerSession:
     async def stay_registered(self, advertised: Sequence[Listener]) -> None:
         """Registers once the level of the metadata has registrations of controllers, and again where they have another
         incarnation of this one, until cancelled.
+
+        Whoever is refused asks again and votes meanwhile, as Kafka's (`ControllerRegistrationManager`): the
+        quorum needs it.
         """
+        refused: KafkaError | None = None
         while True:
-            with contextlib.suppress(RetriableError):
+            try:
                 await self.maybe_register(advertised)
+            except RetriableError:
+                pass  # nobody leads just now
+            except KafkaError as error:
+                if type(error) is not type(refused):
+                    _LOGGER.warning(
+                        "the controller does not register this one, it is asked again: %s", error
+                    )
+                refused = error
+            else:
+                refused = None
             await asyncio.sleep(_LOOK_S)
 
     def _lacks_registration(self) -> bool:

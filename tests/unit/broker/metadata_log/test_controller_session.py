@@ -12,8 +12,12 @@ import pytest
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.metadata_log import controller_session
 from millstream.broker.metadata_log.controller_session import ControllerSession
+from millstream.broker.node_state import NodeIdentity
 from millstream.controller.partitions.balancing import plan_balance, plan_unclean_elections
-from millstream.errors import NotController
+from millstream.errors import ClusterAuthorizationFailed, NotController
+from millstream.metadata.features import METADATA_VERSION
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId
 from tests.patience import until
 from tests.sim.virtual_time import VirtualClock, run_in_virtual_time
 
@@ -30,6 +34,7 @@ class Runner:
     more: list[bool | Exception] = field(default_factory=list)
     is_leader: bool = True
     asked: list[object] = field(default_factory=list)
+    image: MetadataImage = field(default_factory=MetadataImage)
 
     def leads(self) -> bool:
         return self.is_leader
@@ -145,3 +150,34 @@ def test_who_may_not_fence_any_more_lets_the_loop_write_that_down() -> None:
         await asyncio.wait([running])
 
     run_in_virtual_time(story())
+
+
+def test_a_controller_that_may_not_register_asks_again_and_its_node_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A node that ended for that would take its vote along."""
+
+    class Refusing:
+        asked = 0
+
+        async def ask(self, _api: object, _request: object) -> None:
+            self.asked += 1
+            raise ClusterAuthorizationFailed
+
+    async def story() -> None:
+        runner, leader = Runner(), Refusing()
+        runner.image = MetadataImage(features={METADATA_VERSION: 30})
+        identity = NodeIdentity(BrokerId(2), "cluster", b"d" * 16, b"i" * 16)
+        member = ControllerSession(
+            cast("Any", runner), cast("Any", leader), identity, broker_config({}), VirtualClock()
+        )  # Any: what this task does not ask them
+        running = asyncio.create_task(member.stay_registered([]))
+        await asyncio.sleep(3.5)
+        assert not running.done()
+        assert leader.asked == 4
+        running.cancel()
+        await asyncio.wait([running])
+
+    run_in_virtual_time(story())
+    (told,) = caplog.messages
+    assert "does not register" in told
