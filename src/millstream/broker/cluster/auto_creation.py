@@ -187,12 +187,22 @@ class AutoTopicCreation:
     def _topic(self, name: str) -> CreatableTopic | None:
         """Internal topics come with the configuration their coordinator needs; those without a
         coordinator here do not come at all.
+
+        Others have the defaults that this broker was started with, and what it was not told is the controller's
+        to choose, as in Kafka: a controller apart knows of neither.
         """
         if is_internal(name):
             return internal_topic(name, self._config.current)
         if name == CLUSTER_METADATA_TOPIC:
             return None
-        return CreatableTopic(name=name, num_partitions=_DEFAULT, replication_factor=_DEFAULT)
+        own = self._config.current
+        return CreatableTopic(
+            name=name,
+            num_partitions=own.num_partitions if "num.partitions" in own.settings else _DEFAULT,
+            replication_factor=own.default_replication_factor
+            if "default.replication.factor" in own.settings
+            else _DEFAULT,
+        )
 
 
 def _refusal(result: CreatableTopicResult) -> str | None:

@@ -235,6 +235,20 @@ def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:
     assert node.submitted == []
 
 
+def test_the_defaults_of_the_broker_count_where_it_was_given_some(make_node: Callable) -> None:
+    """A controller apart has not read them: topics had one replica there, whatever the brokers' files say."""
+    for static, expected in (
+        ({}, (-1, -1)),
+        ({"num_partitions": "4"}, (4, -1)),
+        ({"num_partitions": "4", "default_replication_factor": "3"}, (4, 3)),
+    ):
+        node = make_node(**static)
+        ask(node, 13, "new", allow_auto_topic_creation=True)
+        node.catch_up()
+        (topic,) = node.requests[0].topics
+        assert (topic.num_partitions, topic.replication_factor) == expected
+
+
 def test_internal_topics_come_with_their_own_configuration(node: object) -> None:
     names = ["__consumer_offsets", "__transaction_state", "__cluster_metadata"]
     response = ask(node, 13, *names, allow_auto_topic_creation=True)
