@@ -39,7 +39,7 @@ NO_SETTINGS: Mapping[type, set[str]] = {
     ClientMetricsSubscription: {"patterns"},
     ConnectionLimits: {"frame_ms", "login_ms", "of_listeners", "protected_listener", "requests_in_flight_max", "stalled_write_ms", "unsent_bytes_max"},
     ControllerSettings: {
-        "broker_configs", "check_broker_change", "cluster_id", "other_update_mode", "partitions_per_request_max", "read_bootstrap",
+        "broker_configs", "cluster_id", "other_update_mode", "partitions_per_request_max", "read_bootstrap",
         "static", "supported_features",
     },
     RaftTimeouts: {"begin_epoch_retry_ms", "fetch_retry_ms"},

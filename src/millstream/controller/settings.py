@@ -62,5 +62,3 @@ class ControllerSettings:
     """The table of broker keys, to judge changes of brokers' dynamic configurations by."""
     other_update_mode: Callable[[str], UpdateMode | None] = lambda _: None
     """Whether a key outside that table may change; None for an unknown key."""
-    check_broker_change: Callable[[Mapping[str, str], Mapping[str, str]], None] = lambda *_: None
-    """Raises ConfigError where a broker could not go from the first settings to the second."""

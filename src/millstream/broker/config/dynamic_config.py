@@ -60,11 +60,7 @@ class DynamicConfig:
 
 
 def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Checks that a running broker can go from the settings `before` to those `after`. Raises ConfigError if it cannot.
-
-    Made by the controller, which does not know what other brokers were started with: a broker looks at its
-    own pools (`own_changes`).
-    """
+    """Checks that a running broker can go from the settings `before` to those `after`. Raises ConfigError."""
     changed = typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
     changed_limits({}, after)
     _check_fixed(FIXED_LISTENER_KEYS, before, after)

@@ -1,9 +1,8 @@
 """Checks changes of this broker's own configurations before the controller is asked to
 store them, as Kafka's brokers do.
 
-How large the pools of a broker are only that broker knows: the file that it was started with is nowhere else. So a
-broker judges what is for itself and for all brokers, and refuses what is for another one (Kafka:
-`ConfigAdminManager.preprocess`).
+What a broker works with only that broker knows: the file that it was started with is nowhere else. So a broker judges
+what is for itself and for all brokers, and refuses what is for another one (Kafka: `ConfigAdminManager.preprocess`).
 """
 
 from __future__ import annotations
@@ -13,8 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeVar
 
 from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.dynamic_config import check_broker_change
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.errors import ConfigError, InvalidRequest, KafkaError
+from millstream.metadata.config_key import UpdateMode
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage
@@ -61,7 +62,7 @@ def refusals(
         try:
             _check_is_own(name, config.node_id)
             present = image.config(ConfigResource(ConfigResourceType.BROKER, name))
-            _check_pools(name, overrides_after(resource, present), config, image)
+            _check_change(name, overrides_after(resource, present), config, image)
         except ConfigError as error:
             found[place] = InvalidRequest(str(error))
         except KafkaError as error:
@@ -77,9 +78,11 @@ def _check_is_own(name: str, own_id: int) -> None:
         raise InvalidRequest(f"Unexpected broker id, expected {own_id}, but received {name}")
 
 
-def _check_pools(
+def _check_change(
     name: str, overrides: Mapping[str, str], config: BrokerConfig, image: MetadataImage
 ) -> None:
+    """Raises ConfigError. What is fixed while brokers run is left to the controller, which refuses it."""
+    overrides = {each: value for each, value in overrides.items() if not _is_read_only(each)}
     layers = BrokerSettings.of(image, BrokerId(config.node_id), config.settings)
     before = {**layers.static, **layers.dynamic_default, **layers.dynamic}
     if name:
@@ -87,6 +90,11 @@ def _check_pools(
     else:
         after = {**layers.static, **overrides, **layers.dynamic}
     check_pool_sizes(before, after)
+    check_broker_change(before, after)
+
+
+def _is_read_only(name: str) -> bool:
+    return name in BROKER_CONFIGS and BROKER_CONFIGS[name].dynamic is UpdateMode.READ_ONLY
 
 
 def check_pool_sizes(before: Mapping[str, str], after: Mapping[str, str]) -> None:

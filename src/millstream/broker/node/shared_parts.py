@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.listeners import Listener
 from millstream.broker.config.other_keys import ignored_update_mode
 from millstream.broker.config.sasl_settings import OwnLogin, listener_of_brokers
@@ -354,7 +354,6 @@ class SharedParts:
             supported_features=SUPPORTED_FEATURES,
             broker_configs=BROKER_CONFIGS,
             other_update_mode=ignored_update_mode,
-            check_broker_change=check_broker_change,
         )
         return ControllerRunner(
             settings,

@@ -1,4 +1,8 @@
-"""Checks the dynamic configurations of brokers."""
+"""Checks the dynamic configurations of brokers, each value by itself.
+
+Whether a broker can work with all of them only that broker knows: the file that it was started with is nowhere else. It
+has judged them before it passed the request on (`own_changes` of the broker, `ConfigAdminManager` of Kafka).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from millstream.controller.settings import ControllerSettings
 from millstream.errors import ConfigError, InvalidConfig, InvalidRequest
 from millstream.metadata.config_key import UpdateMode
 from millstream.metadata.config_resource import ConfigResource
-from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.features import ELIGIBLE_LEADER_REPLICAS
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
@@ -51,31 +54,14 @@ def check_broker_overrides(
         for name, value in changed.items():
             if name in settings.broker_configs:
                 settings.broker_configs[name].parse(value)
-        _check_eligible_leader_replicas(resource, before, after, image)
-        settings.check_broker_change(
-            _all_settings(resource, before, image, settings),
-            _all_settings(resource, after, image, settings),
-        )
     except ConfigError as error:
         raise InvalidRequest(str(error)) from error
+    _check_eligible_leader_replicas(resource, before, after, image)
 
 
 def _mode(name: str, settings: ControllerSettings) -> UpdateMode | None:
     key = settings.broker_configs.get(name)
     return settings.other_update_mode(name) if key is None else key.dynamic
-
-
-def _all_settings(
-    resource: ConfigResource,
-    overrides: Mapping[str, str],
-    image: MetadataImage,
-    settings: ControllerSettings,
-) -> dict[str, str]:
-    """Returns the settings that the broker works with while `resource` has these overrides."""
-    layers = BrokerSettings.of(image, settings.node_id, settings.static)
-    if resource.name:
-        return {**layers.static, **layers.dynamic_default, **overrides}
-    return {**layers.static, **overrides, **layers.dynamic}
 
 
 def _check_broker(name: str, image: MetadataImage) -> None:

@@ -47,7 +47,7 @@ def judged(
 ) -> str:
     """Returns what broker 5, which was started with 20 threads, has against a change."""
     resource = AlterConfigsResource(resource_type=kind, resource_name=name)
-    config = broker_config({"node.id": "5", "num.io.threads": "20"})
+    config = broker_config({"node.id": "5", "num.io.threads": "20", "log.dirs": "/own-1,/own-2"})
     found = refusals([resource], lambda *_: dict(after), config, image or MetadataImage())
     return str(found.get(0, ""))
 
@@ -71,6 +71,16 @@ def test_what_is_for_all_brokers_does_not_count_where_this_one_has_its_own() -> 
     image = MetadataImage(configs={ALL: {"num.io.threads": "40"}})
     assert "double the current value 40" in judged("", {"num.io.threads": "81"}, image)
     assert judged("5", {"num.io.threads": "80"}, image) == ""
+
+
+def test_values_are_judged_beside_what_the_broker_was_started_with() -> None:
+    """Not by the controller, whose directories are others, or none."""
+    assert judged("5", {"cordoned.log.dirs": "/own-2"}) == ""
+    assert "/other is none of log.dirs" in judged("5", {"cordoned.log.dirs": "/other"})
+
+
+def test_what_is_fixed_is_left_to_the_controller() -> None:
+    assert judged("5", {"log.dirs": "/other", "process.roles": "controller"}) == ""
 
 
 @pytest.mark.parametrize(

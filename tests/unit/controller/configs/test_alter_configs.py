@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +12,6 @@ from millstream.controller.configs.alter_configs import (
     plan_incremental_alter_configs,
 )
 from millstream.controller.topics.create_topics import plan_create_topics
-from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
 from millstream.metadata.features import default_levels, feature_records
@@ -47,17 +46,11 @@ TABLE = config_table(
 )  # fmt: skip
 
 
-def refuse_forbidden(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    if "forbidden" in after and "forbidden" not in before:
-        raise ConfigError("this broker cannot do that")
-
-
 @pytest.fixture
 def world(make_world: Callable) -> object:
     made = make_world(
         broker_configs=TABLE,
         other_update_mode={"known.to.kafka": UpdateMode.READ_ONLY}.get,
-        check_broker_change=refuse_forbidden,
     )
     made.start_brokers(1)
     request = CreateTopicsRequest(
@@ -198,7 +191,6 @@ def test_what_is_set_for_a_broker_again_is_written_again(world: object) -> None:
         ("1", ("num.partitions", SET, "2")),
         ("", ("only.for.one", SET, "2")),
         ("", ("known.to.kafka", SET, "2")),
-        ("1", ("forbidden", SET, "2")),
         ("", ("log.retention.ms", SET, "abc")),
         ("9", ("log.retention.ms", SET, "5")),
         ("x", ("log.retention.ms", SET, "5")),
