@@ -330,6 +330,8 @@ class SimFileSystem:
         self._undo.append(undo)
 
     def sync_directory(self, path: str) -> None:
+        if path not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, "No such directory", path)
         self.count_operation()
         self.check_sync(path)
         self._undo.clear()

@@ -73,7 +73,6 @@ class PartitionLog:
         self.producers = state.producers
         self._config = config
         self._environment = environment
-        self._snapshots = state.snapshots
         self._state = state
         created_in = (directory, posixpath.dirname(directory)) if state.may_lack_names else ()
         self._unflushed = Unflushed(created_in, now)
@@ -320,7 +319,9 @@ class PartitionLog:
     def _seal_active(self) -> None:
         """Completes the indexes of the active segment and writes the snapshot of producers at its end; the next flush syncs them."""
         self._unflushed.add_sealed(self._state.segments.active.seal())
-        snapshot = self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+        snapshot = self._state.snapshots.write(
+            self._state.log_end_offset, self.producers.snapshot()
+        )
         self._unflushed.add_sealed(snapshot)
 
     # --- read
@@ -568,12 +569,13 @@ class PartitionLog:
 
     def update_directory(self, directory: str) -> None:
         """Follows a renamed directory; open files stay open."""
+        self._unflushed.rename_directory(self.directory, directory)
         self.directory = self._health.directory = directory
         for segment in self._state.segments:
             segment.update_directory(directory)
         self.leader_epochs.update_directory(directory)
         self.cut_notes.update_directory(directory)
-        self._snapshots.update_directory(directory)
+        self._state.snapshots.update_directory(directory)
 
     def retire(self, reason: str, *, is_gone: bool = False) -> None:
         """The log refuses everything from now on, but its files stay open for ranges that are being sent.

@@ -65,6 +65,10 @@ class Unflushed:
         if directory not in self._directories:
             self._directories = (*self._directories, directory)
 
+    def rename_directory(self, before: str, after: str) -> None:
+        """Follows a renamed directory: what was made in it is not on the disk by its new name either."""
+        self._directories = tuple(after if each == before else each for each in self._directories)
+
     def take_plan(self, state: LogState, file_system: FileSystem) -> FlushPlan | None:
         """Returns the plan of the next flush, which the caller syncs.
 

@@ -2,8 +2,11 @@
 
 Versions 1-2, flexible from 2. The answer says that a move has begun; DescribeLogDirs shows how far it is.
 Asked again with another directory a move begins anew, with the present one it ends. LOG_DIR_NOT_FOUND for a
-directory that the broker does not have, KAFKA_STORAGE_ERROR for one that is offline;
-UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER without a replica here.
+directory that the broker does not have, KAFKA_STORAGE_ERROR for one that is offline, INVALID_REPLICA_ASSIGNMENT for one
+that is cordoned (KIP-1066).
+
+Of a replica that is not here the directory is remembered, as in Kafka: it begins there when it comes. The answer is
+REPLICA_NOT_AVAILABLE then, of which tools ask again; UNKNOWN_TOPIC_OR_PARTITION where there is no such partition.
 """
 
 from __future__ import annotations
@@ -14,9 +17,19 @@ from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permissi
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import Partitions
 from millstream.broker.storage.replica_moves import ReplicaMoves
-from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
+from millstream.errors import (
+    InvalidReplicaAssignment,
+    KafkaError,
+    KafkaStorageError,
+    LogDirNotFound,
+    NotLeaderOrFollower,
+    ReplicaNotAvailable,
+    UnknownTopicOrPartition,
+)
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
+from millstream.metadata.topic_names import is_legal_topic_name
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -86,7 +99,15 @@ def _move(path: str, topic: str, number: int, services: Services) -> int:
     """The error code, or 0 when the replica is on its way."""
     try:
         target = _directory(path, services.log_directories, services.file_system)
-        services.replica_moves.move(services.partitions.get(topic, number), target)
+        try:
+            hosted = services.partitions.get(topic, number)
+        except (NotLeaderOrFollower, UnknownTopicOrPartition):
+            if is_legal_topic_name(topic):
+                services.log_directories.prefer(TopicPartition(topic, number), target)
+            raise
+        services.replica_moves.move(hosted, target)
+    except NotLeaderOrFollower:
+        return ReplicaNotAvailable.code
     except KafkaError as error:
         return error.code
     return 0
@@ -95,6 +116,8 @@ def _move(path: str, topic: str, number: int, services: Services) -> int:
 def _directory(path: str, log_directories: LogDirectories, file_system: FileSystem) -> LogDirectory:
     for directory in log_directories.for_partitions:
         if file_system.absolute(directory.path) == path:
+            if directory.path in log_directories.cordoned:
+                raise InvalidReplicaAssignment(f"{path} is cordoned: nothing moves there")
             return directory
     if path in map(file_system.absolute, log_directories.offline):
         raise KafkaStorageError(f"{path} is offline")

@@ -15,6 +15,8 @@ from millstream.log.partition_log import PartitionLog
 from millstream.model import TopicPartition, Uuid
 
 _NO_EPOCH: Final = -1
+_PREFERRED_MAX: Final = 10_000
+"""Ours: replicas of a plan that are not here yet. Kafka forgets none."""
 
 
 @final
@@ -37,6 +39,8 @@ class LogDirectories:
         self._offline = dict(unusable or {})
         self._is_apart = metadata_is_apart
         self._failed: list[LogDirectory] = []
+        self._preferred: dict[TopicPartition, str] = {}
+        """Where an administrator wants logs that are not here yet, the oldest wish first."""
 
     @property
     def metadata(self) -> LogDirectory:
@@ -107,15 +111,25 @@ class LogDirectories:
         """Returns the directories that have a log of this name: two after a move that was killed at its last step."""
         return [each for each in self.for_partitions if each.holds(partition)]
 
-    def place(self, partition: TopicPartition, assigned: Uuid) -> LogDirectory | None:
-        """Returns the directory that has the log already, of two the one in `assigned`, else the one in `assigned`,
-        else the one with the fewest partitions.
+    def prefer(self, partition: TopicPartition, directory: LogDirectory) -> None:
+        """Has the log of a partition made there, when it comes here (KIP-113)."""
+        self._preferred.pop(partition, None)
+        self._preferred[partition] = directory.path
+        if len(self._preferred) > _PREFERRED_MAX:
+            del self._preferred[next(iter(self._preferred))]
 
-        None when no directory for partitions is left.
+    def place(self, partition: TopicPartition, assigned: Uuid) -> LogDirectory | None:
+        """Returns the directory that has the log already, of two the one in `assigned`; else the one that
+        was preferred, the one in `assigned`, or the one with the fewest partitions.
+
+        None when no directory for partitions is left. A preference counts once, as in Kafka.
         """
+        preferred = self._online.get(self._preferred.pop(partition, ""))
         usable = self.for_partitions
         if len(usable) > 1:
             holders = self.holders(partition)
+            if preferred is not None and not holders:
+                return preferred
             for directory in holders or usable:
                 if directory.meta.directory_id == assigned:
                     return directory

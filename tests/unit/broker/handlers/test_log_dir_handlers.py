@@ -13,11 +13,14 @@ from millstream.broker.handlers import alter_replica_log_dirs, delete_records, d
 from millstream.broker.requests.handler_services import bound
 from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
 from millstream.errors import (
+    InvalidReplicaAssignment,
     InvalidTopic,
     KafkaStorageError,
     LogDirNotFound,
+    NotLeaderOrFollower,
     OffsetOutOfRange,
     PolicyViolation,
+    ReplicaNotAvailable,
     UnknownTopicOrPartition,
 )
 from millstream.protocol.enums import ConfigResourceType
@@ -197,6 +200,52 @@ async def test_a_move_to_where_the_replica_is_does_nothing() -> None:
         assert not any(name.endswith("-future") for p in ("/a", "/b") for name in disk.list(p))
 
 
+async def test_a_replica_that_comes_later_begins_in_the_directory_that_was_asked_for() -> None:
+    """KIP-113."""
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        for name, path in (("t", "/b"), ("u", "/a"), ("v", "/a")):
+            assert move(running, path, name) == UnknownTopicOrPartition.code
+            await running.create(name)
+            assert disk.exists(f"{path}/{name}-0")
+
+
+async def test_nothing_moves_to_a_cordoned_directory() -> None:
+    """KIP-1066. Not even the wish for it is remembered."""
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+        await configure(running, ConfigResourceType.BROKER, "1", "cordoned.log.dirs", target)
+        assert move(running, target, "t") == InvalidReplicaAssignment.code
+        assert move(running, target, "u") == InvalidReplicaAssignment.code
+        await running.create("u")
+        assert disk.exists(f"{source}/u-0")
+
+
+class Elsewhere:
+    """The partitions of a broker that has none of those that are there."""
+
+    def get(self, _topic: str, _partition: int) -> None:
+        raise NotLeaderOrFollower
+
+
+async def test_tools_that_are_told_that_a_replica_is_not_here_yet_ask_again() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        services = running.services
+        asked = AlterReplicaLogDir("/a", [AlterReplicaLogDirTopic("t", [0])])
+        answer = alter_replica_log_dirs.handle(
+            AlterReplicaLogDirsRequest(dirs=[asked]),
+            request_context(2),
+            alter_replica_log_dirs.Services(
+                services.file_system, services.log_directories, Elsewhere(), services.replica_moves
+            ),
+        )
+        assert answer.results[0].partitions[0].error_code == ReplicaNotAvailable.code
+
+
 async def test_moves_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     disk = SimFileSystem()
     async with node(disk, TWO, clean=False) as running:
@@ -261,6 +310,21 @@ async def test_a_move_keeps_to_the_bytes_a_second_that_are_set(
         await configure(running, ConfigResourceType.BROKER, "", key, str(1 << 40))
         await moved(running, target)
         assert not disk.exists(f"{source}/t-0")
+
+
+async def test_a_replica_that_moved_empty_takes_records() -> None:
+    """Its directory, made under another name, is synced by the one that it has now."""
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+        assert move(running, target, "t") == 0
+        await moved(running, target)
+        running.append("t", b"x")
+        log = running.services.partitions.get("t", 0).log
+        await running.services.log_flusher.flush_to(log, 1)
+        assert (await describe(running))[target] == (0, [("t", 0, log.size_bytes, 0, False)])
 
 
 async def test_what_is_configured_during_a_move_holds_in_the_new_directory() -> None:

@@ -7,6 +7,7 @@ import errno
 import pytest
 
 from millstream.errors import KafkaStorageError
+from millstream.log.directory import log_directories
 from millstream.log.directory.formatting import format_directory
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
@@ -46,6 +47,34 @@ def test_a_log_that_exists_stays_where_it_is(two, world):
 
 def test_the_metadata_may_say_where_a_log_goes(two, world):
     assert place(two, world, "t", Uuid(b"b" * 16)) == "/b"
+
+
+def test_an_administrator_may_say_where_the_next_log_of_a_name_goes(two, world):
+    """Before the metadata do, and once."""
+    first, second = two
+    for directory in (first, second, first):
+        two.prefer(TopicPartition("t", 0), directory)
+    assert place(two, world, "t", Uuid(b"b" * 16)) == "/a"
+    first.delete_log(TopicPartition("t", 0), world.now)
+    assert place(two, world, "t", Uuid(b"b" * 16)) == "/b"
+
+
+def test_what_is_preferred_moves_no_log_that_exists_and_needs_a_directory_that_works(two, world):
+    first, second = two
+    two.prefer(TopicPartition("t", 0), first)
+    world.disk.make_directory("/b/t-0")
+    assert place(two, world, "t") == "/b"
+    two.prefer(TopicPartition("u", 0), second)
+    second.failure = "its disk is gone"
+    two.take_offline(second)
+    assert place(two, world, "u") == "/a"
+
+
+def test_of_what_is_preferred_the_oldest_is_forgotten(two, world, monkeypatch):
+    monkeypatch.setattr(log_directories, "_PREFERRED_MAX", 2)
+    for name in "tuv":
+        two.prefer(TopicPartition(name, 0), list(two)[1])
+    assert [place(two, world, name) for name in "tuv"] == ["/a", "/b", "/b"]
 
 
 def test_cordoned_directories_get_no_new_logs(two, world):
