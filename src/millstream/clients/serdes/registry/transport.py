@@ -168,18 +168,21 @@ def _address(url: str) -> _Address:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
-        fits = parts.scheme in {"http", "https"} and _PATH.fullmatch(parts.path) is not None
-    except ValueError:  # brackets without an IPv6 address, a port that is none
-        host, fits = None, False
-    if not host or not fits:
-        raise ConfigError(
-            f"{shortened(url.rpartition('@')[2])!r} is not the address of a schema registry; write http://host:8081"
-        )
+    except ValueError as error:  # brackets without an IPv6 address, a port that is none
+        raise _no_address(url) from error
+    if parts.scheme not in {"http", "https"} or not host or not _PATH.fullmatch(parts.path):
+        raise _no_address(url)
     login = None
     if parts.username is not None:
         login = _basic(unquote(parts.username), unquote(parts.password or ""))
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
     return _Address(shown, parts.scheme == "https", host, port, parts.path.rstrip("/"), login)
+
+
+def _no_address(url: str) -> ConfigError:
+    """Without the login that it may have."""
+    shown = shortened(url.rpartition("@")[2])
+    return ConfigError(f"{shown!r} is not the address of a schema registry; write http://host:8081")
 
 
 def _basic(user: str, password: str) -> str:
