@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.controller.settings import ControllerSettings
-from millstream.errors import ConfigError, InvalidConfig, InvalidRequest
+from millstream.errors import (
+    BrokerIdNotRegistered,
+    ConfigError,
+    InvalidConfig,
+    InvalidRequest,
+)
 from millstream.metadata.config_key import UpdateMode
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.features import ELIGIBLE_LEADER_REPLICAS
@@ -28,7 +33,7 @@ def check_broker_overrides(
 ) -> None:
     """Checks `after`, all overrides of one broker or, under the empty name, of all brokers.
 
-    Raises InvalidRequest, InvalidConfig.
+    Raises InvalidRequest, InvalidConfig, BrokerIdNotRegistered.
 
     An unknown key is stored: it may belong to a plugin, or to a newer release.
     """
@@ -65,13 +70,14 @@ def _mode(name: str, settings: ControllerSettings) -> UpdateMode | None:
 
 
 def _check_broker(name: str, image: MetadataImage) -> None:
-    """The empty name stands for all brokers."""
+    """The empty name stands for all brokers. A controller that is no broker has settings as well."""
     if not name:
         return
-    if not name.removeprefix("-").isdecimal():
-        raise InvalidRequest(f"Node id must be an integer, but it is: {name}")
-    if BrokerId(int(name)) not in image.brokers:
-        raise InvalidRequest(f"Broker {name} is not registered")
+    if not name.isdecimal():
+        raise InvalidRequest(f"Node id must be an integer of at least 0, but it is: {name}")
+    node = BrokerId(int(name))
+    if node not in image.brokers and node not in image.controllers:
+        raise BrokerIdNotRegistered(f"No node with id {node} found.")
 
 
 def _check_eligible_leader_replicas(

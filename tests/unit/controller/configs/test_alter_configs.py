@@ -11,13 +11,16 @@ from millstream.controller.configs.alter_configs import (
     plan_alter_configs,
     plan_incremental_alter_configs,
 )
+from millstream.controller.controller_registration import plan_controller_registration
 from millstream.controller.topics.create_topics import plan_create_topics
+from millstream.errors import BrokerIdNotRegistered
 from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
 from millstream.metadata.features import default_levels, feature_records
 from millstream.protocol.enums import AlterOperation, ConfigType
 from millstream.protocol.generated import alter_configs as whole
 from millstream.protocol.generated.broker_registration import Feature
+from millstream.protocol.generated.controller_registration import ControllerRegistrationRequest
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.protocol.generated.incremental_alter_configs import (
     AlterableConfig,
@@ -192,12 +195,23 @@ def test_what_is_set_for_a_broker_again_is_written_again(world: object) -> None:
         ("", ("only.for.one", SET, "2")),
         ("", ("known.to.kafka", SET, "2")),
         ("", ("log.retention.ms", SET, "abc")),
-        ("9", ("log.retention.ms", SET, "5")),
+        ("-1", ("log.retention.ms", SET, "5")),
         ("x", ("log.retention.ms", SET, "5")),
     ],
 )
 def test_bad_broker_changes_are_refused(world: object, name: str, change: Change) -> None:
     assert alter(world, resource(BROKER, name, change)) == [INVALID_REQUEST]
+
+
+def test_controllers_apart_are_configured_as_brokers_and_other_nodes_are_not_known(
+    world: object,
+) -> None:
+    world.submit(plan_controller_registration, ControllerRegistrationRequest(controller_id=9))
+    change = ("log.retention.ms", SET, "5")
+    assert alter(world, resource(BROKER, "9", change), resource(BROKER, "8", change)) == [
+        0,
+        BrokerIdNotRegistered.code,
+    ]
 
 
 def test_eligible_leader_replicas_need_one_min_insync_replicas(make_world: Callable) -> None:
