@@ -319,9 +319,7 @@ class PartitionLog:
     def _seal_active(self) -> None:
         """Completes the indexes of the active segment and writes the snapshot of producers at its end; the next flush syncs them."""
         self._unflushed.add_sealed(self._state.segments.active.seal())
-        snapshot = self._state.snapshots.write(
-            self._state.log_end_offset, self.producers.snapshot()
-        )
+        snapshot = self._state.snapshots.write(self.log_end_offset, self.producers.snapshot())
         self._unflushed.add_sealed(snapshot)
 
     # --- read

@@ -198,10 +198,8 @@ class AutoTopicCreation:
         own = self._config.current
         return CreatableTopic(
             name=name,
-            num_partitions=own.num_partitions if "num.partitions" in own.settings else _DEFAULT,
-            replication_factor=own.default_replication_factor
-            if "default.replication.factor" in own.settings
-            else _DEFAULT,
+            num_partitions=int(own.settings.get("num.partitions", _DEFAULT)),
+            replication_factor=int(own.settings.get("default.replication.factor", _DEFAULT)),
         )
 
 

@@ -81,7 +81,6 @@ class BrokerConfig:
     telemetry_max_bytes: int
 
     num_partitions: int
-    default_replication_factor: int
     auto_create_topics_enable: bool
     max_request_partition_size_limit: int
     fetch_max_bytes: int
