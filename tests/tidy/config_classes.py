@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from millstream.broker.cluster.auto_creation import TopicDefaults
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.kraft_settings import KRaftSettings
 from millstream.broker.config.table import BROKER_CONFIGS
@@ -47,7 +48,7 @@ CONFIG_CLASSES: Final[Mapping[type, Mapping[str, ConfigKey]]] = {
         (
             AuthorizerSettings, BrokerConfig, CleanerSettings, ClassicGroupConfig, ConnectionLimits, ConsumerGroupConfig, ControllerSettings,
             DelegationTokenSettings, GroupCoordinatorConfig, KRaftSettings, QuorumPeerSettings, RaftTimeouts, ReplicaFetchSettings, ShareCoordinatorConfig,
-            ShareGroupConfig, SnapshotSettings, StreamsGroupConfig, TransactionCoordinatorConfig,
+            ShareGroupConfig, SnapshotSettings, StreamsGroupConfig, TopicDefaults, TransactionCoordinatorConfig,
         ),
         BROKER_CONFIGS,
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
@@ -45,6 +46,14 @@ Kafka's controller refuses it."""
 TOPICS_MAX: Final = 50_000
 """Of the cluster. Where there are more, only who may create topics makes others: a client that asks for names makes
 none by that. Kafka has no such bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDefaults:
+    """The defaults of a new topic, as this broker was started with them."""
+
+    num_partitions: int
+    default_replication_factor: int
 
 
 class AutoTopicCreation:
@@ -196,10 +205,15 @@ class AutoTopicCreation:
         if name == CLUSTER_METADATA_TOPIC:
             return None
         own = self._config.current
+        defaults = own.read(TopicDefaults)
         return CreatableTopic(
             name=name,
-            num_partitions=int(own.settings.get("num.partitions", _DEFAULT)),
-            replication_factor=int(own.settings.get("default.replication.factor", _DEFAULT)),
+            num_partitions=defaults.num_partitions
+            if "num.partitions" in own.settings
+            else _DEFAULT,
+            replication_factor=defaults.default_replication_factor
+            if "default.replication.factor" in own.settings
+            else _DEFAULT,
         )
 
 

@@ -66,7 +66,7 @@ class SegmentedStore(StateStore):
 
     @property
     def layout(self) -> str:
-        """Names the segments, too, that rows stand in: with another retention each row would be looked for elsewhere."""
+        """Names the segments, too: with another retention each row would be looked for in another one."""
         by_time = ", by time" if self._time_first else ""
         return f"{super().layout}, segments of {self._segment_ms} ms{by_time}"
 
