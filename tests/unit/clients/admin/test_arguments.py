@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from millstream.clients import Admin, NewTopic
+from millstream.clients import Admin, NewTopic, OffsetAndMetadata
 from millstream.clients.admin.core.arguments import Kinds, kinds_of
 from millstream.clients.blocking import Admin as BlockingAdmin
 from millstream.model import TopicPartition
@@ -128,3 +128,12 @@ def test_the_blocking_twin_says_the_same() -> None:
         pytest.raises(TypeError, match=r"topics takes several, in a list: topics=\[NewTopic"),
     ):
         admin.create_topics(NewTopic("t"))  # type: ignore[arg-type] - what is tested
+
+
+def test_an_offset_that_means_no_commit_is_not_committed() -> None:
+    """As in Java, whose OffsetAndMetadata has none below 0: brokers take it, and the group begins anew, nobody told why."""
+    offsets = {TopicPartition("t", 0): OffsetAndMetadata(-1)}
+    with pytest.raises(ValueError, match="delete_consumer_group_offsets forgets a commit"):
+        asyncio.run(
+            vars(Admin)["alter_consumer_group_offsets"](None, group_id="g", offsets=offsets)
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.errors import MalformedMessage, UnsupportedVersion
+from millstream.errors import EncodeError, MalformedMessage, UnsupportedVersion
 from millstream.net.client.core.api_versions import ApiVersionTable, next_api_versions_attempt
 from millstream.net.client.core.connection_state import ConnectionState
 from millstream.protocol.api import ApiKey
@@ -87,3 +87,9 @@ def test_what_the_version_agreed_on_cannot_carry_is_told_by_name() -> None:
     ):
         state.send(ApiKey.HEARTBEAT, HeartbeatRequest(group_instance_id="i"), 2)
     assert state.in_flight_count == 0
+
+
+def test_what_no_version_can_carry_is_not_blamed_on_the_broker() -> None:
+    """Also where the caller speaks an older version than there is, as who names topics by their names does."""
+    with pytest.raises(EncodeError, match="is no int32"):
+        ConnectionState("me").send(ApiKey.HEARTBEAT, HeartbeatRequest(generation_id=2**31), 2)

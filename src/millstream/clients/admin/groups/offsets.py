@@ -107,7 +107,16 @@ async def alter_consumer_group_offsets(
     *,
     timeout_ms: int | None = None,
 ) -> Results[TopicPartition, None]:
-    """Set what a group has committed. Brokers allow it while the group has no members (UnknownMemberId else)."""
+    """Set what a group has committed. Brokers allow it while the group has no members (UnknownMemberId else).
+
+    Raises ValueError for an offset below 0, which brokers would store, and then answer as if nothing was committed.
+    """
+    for partition, position in offsets.items():
+        if position.offset < 0:
+            raise ValueError(
+                f"the offset of {partition} must not be negative, got {position.offset};"
+                " delete_consumer_group_offsets forgets a commit"
+            )
 
     def build(asked: Asked[TopicPartition]) -> OffsetCommitRequest:
         topics: dict[str, OffsetCommitRequestTopic] = {}

@@ -54,7 +54,7 @@ class ConnectionState:
         try:
             buffers = encode_request(key, version, correlation_id, self._client_id, request)
         except EncodeError as error:
-            if version == VERSIONS[key].highest:
+            if not _can_be_said(request, VERSIONS[key].highest):
                 raise  # no broker could be told this
             raise UnsupportedVersion(
                 f"the broker is too old for this: {key.name} is spoken up to version {version} with it ({error})"
@@ -84,3 +84,11 @@ class ConnectionState:
             version = 0 if error_code == UNSUPPORTED_VERSION_CODE else version
         _, message = decode_response(oldest.key, version, frame)
         return correlation_id, message
+
+
+def _can_be_said(request: Message, version: int) -> bool:
+    try:
+        request.encode(bytearray(), version)
+    except EncodeError:
+        return False
+    return True
