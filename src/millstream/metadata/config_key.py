@@ -135,7 +135,7 @@ class ConfigKey:
         if isinstance(value, tuple):
             return ",".join(value)
         if isinstance(value, float):
-            return repr(value).replace("e+", "E").replace("e", "E")  # as Java writes it
+            return _as_java_writes(value)
         return str(value)
 
     def _value_of(self, text: str) -> ConfigValue:
@@ -183,6 +183,17 @@ def config_table(keys: Iterable[ConfigKey]) -> Mapping[str, ConfigKey]:
         assert key.name not in table, f"config key {key.name} stands twice in its table"
         table[key.name] = key
     return table
+
+
+def _as_java_writes(number: float) -> str:
+    """Java's Double.toString: with an exponent below a thousandth and from ten million on."""
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return repr(number)
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    shortest = repr(number).partition("e")[0].replace(".", "").strip("-0")
+    digits, _, exponent = f"{number:.{max(1, len(shortest) - 1)}E}".partition("E")
+    return f"{digits}E{int(exponent)}"
 
 
 def parse_config(

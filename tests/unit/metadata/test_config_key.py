@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from millstream.errors import ConfigError
@@ -83,3 +85,17 @@ def test_a_name_that_stands_twice_in_a_table_is_a_programming_error() -> None:
     key = ConfigKey("k", ConfigType.INT, 1)
     with pytest.raises(AssertionError, match="stands twice"):
         config_table([key, key])
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0.0"), (0.5, "0.5"), (0.001, "0.001"), (0.00012, "1.2E-4"), (9_999_999.0, "9999999.0"), (1e7, "1.0E7"),
+        (2_147_483_647.0, "2.147483647E9"), (-12_345_678.9, "-1.23456789E7"), (1e22, "1.0E22"),
+        (1.7976931348623157e308, "1.7976931348623157E308"), (math.inf, "Infinity"),
+    ],
+)  # fmt: skip
+def test_numbers_are_told_as_kafka_tells_them(number: float, text: str) -> None:
+    """Its values are Java's `Double.toString`."""
+    key = ConfigKey("k", ConfigType.DOUBLE, None)
+    assert (key.format(number), key.parse(text)) == (text, number)
