@@ -75,6 +75,9 @@ class SparkStreams(Queryable):
     session may go on with it, on any machine. A context manager.
     """
 
+    _ender: threading.Thread | None = None
+    """Closes the application where one of its own threads has asked for it."""
+
     def __init__(
         self,
         topology: Topology,
@@ -132,7 +135,6 @@ class SparkStreams(Queryable):
         self._pausing = Pausing(config.application_id, self._kafka)
         self._line = _progress_line(options, config.application_id, self._clock)
         self._threads: list[threading.Thread] = []
-        self._enders: list[threading.Thread] = []  # it closes where one of our own has asked for it
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
 
@@ -318,7 +320,7 @@ class SparkStreams(Queryable):
         deadline_ms = None
         if timeout_s is not None:
             deadline_ms = clock.now().monotonic_ms + int(timeout_s * 1000)
-        while left := [each for each in (*self._threads, *self._enders) if each.is_alive()]:
+        while left := self._running_threads():
             self._raise_failure()
             left_s = _JOIN_S
             if deadline_ms is not None:
@@ -330,13 +332,17 @@ class SparkStreams(Queryable):
         self._raise_failure()
         return True
 
+    def _running_threads(self) -> list[threading.Thread]:
+        enders = () if self._ender is None else (self._ender,)
+        return [each for each in (*self._threads, *enders) if each.is_alive()]
+
     def close(self) -> None:
         """Ends after the micro-batches under way, and closes the tasks in their hosts. Idempotent.
 
         Observers and listeners may call it: it does not wait in a thread of the application, which cannot wait for its
         own end.
         """
-        is_in_own_thread = threading.current_thread() in {*self._threads, *self._enders}
+        is_in_own_thread = threading.current_thread() in {*self._threads, self._ender}
         with self._lock:
             is_first = self._state not in {State.NOT_RUNNING, State.PENDING_SHUTDOWN}
             if is_first:
@@ -348,14 +354,14 @@ class SparkStreams(Queryable):
             if is_first and is_in_own_thread:
                 name = f"{self._config.application_id}-close"
                 # No daemon: a program that ends meanwhile has its tasks closed, too.
-                self._enders.append(threading.Thread(target=self._end, name=name))
-                self._enders[-1].start()
+                self._ender = threading.Thread(target=self._end, name=name)
+                self._ender.start()
         if is_in_own_thread:
             return
         if is_first:
             self._end()
-        for thread in self._enders:
-            thread.join()
+        elif self._ender is not None:
+            self._ender.join()
 
     def _end(self) -> None:
         for thread in self._threads:
