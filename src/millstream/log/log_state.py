@@ -48,3 +48,11 @@ class LogState:
     positions may mean other records now."""
     lost_to: int = 0
     """Records below it were here, and are not until the log ends there again: damage was cut away."""
+
+    def update_directory(self, directory: str) -> None:
+        """Follows a renamed directory; open files stay open."""
+        for segment in self.segments:
+            segment.update_directory(directory)
+        self.leader_epochs.update_directory(directory)
+        self.cut_notes.update_directory(directory)
+        self.snapshots.update_directory(directory)

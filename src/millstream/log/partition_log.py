@@ -569,11 +569,8 @@ class PartitionLog:
         """Follows a renamed directory; open files stay open."""
         self._unflushed.rename_directory(self.directory, directory)
         self.directory = self._health.directory = directory
-        for segment in self._state.segments:
-            segment.update_directory(directory)
-        self.leader_epochs.update_directory(directory)
-        self.cut_notes.update_directory(directory)
-        self._state.snapshots.update_directory(directory)
+        self._state.update_directory(directory)
+        self._deleted.update_directory(directory)
 
     def retire(self, reason: str, *, is_gone: bool = False) -> None:
         """The log refuses everything from now on, but its files stay open for ranges that are being sent.

@@ -27,6 +27,11 @@ class DeletedSegments:
         """Adds segments whose files are renamed already."""
         self._segments += [(due_ms, segment) for segment in segments]
 
+    def update_directory(self, directory: str) -> None:
+        """Follows a renamed directory."""
+        for _, segment in self._segments:
+            segment.update_directory(directory)
+
     def take_due(self, now_ms: int) -> list[Callable[[], None]]:
         """Removals whose time has come; each touches the files of one segment and nothing else, and raises OSError."""
         due = [segment for due_ms, segment in self._segments if due_ms <= now_ms]

@@ -192,3 +192,23 @@ def test_a_directory_that_was_not_closed_makes_the_stop_unclean(two, world):
     next(iter(two)).close({}, 7, world.now)
     two.abandon()
     assert again(world, "/a", "/b").previous_broker_epoch == -1
+
+
+def test_what_a_copy_has_lost_before_it_takes_over_is_removed_by_the_name_that_it_has_then(
+    two, world
+):
+    """Retention goes on while a replica moves to another directory."""
+    first, second = two
+    partition = TopicPartition("t", 0)
+    current = first.open_log(partition, LogConfig(segment_bytes=200), world.now, Uuid(b"t" * 16))
+    copy = second.open_future_log(current, Uuid(b"t" * 16), world.now)
+    for _ in range(6):
+        world.append(copy, b"x" * 50)
+    copy.delete_records_before(5)
+    copy.maintain(6, world.now)
+    second.adopt_future_log(copy)
+    left = [name for name in world.disk.list("/b/t-0") if name.endswith(".deleted")]
+    assert left, "segments have left the copy"
+    for remove in copy.take_due_removals(world.later(copy.config.file_delete_delay_ms)):
+        remove()
+    assert not [name for name in world.disk.list("/b/t-0") if name.endswith(".deleted")]
