@@ -24,7 +24,7 @@ from millstream.clients import (
     TooManyFailures,
     TopicPartition,
 )
-from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.serialization import LookupNeeded, LookupUnavailable
 from millstream.clients.spout.core.metrics import PartitionMetrics
 from millstream.errors import ConfigError, OffsetOutOfRange
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until
@@ -343,6 +343,34 @@ async def test_a_record_whose_schema_cannot_be_had_has_failed(
         await until(lambda: spout.metrics().counts.lost == 1)
     assert errors == ["no such schema"]
     assert await committed(bootstrap, topic) == 2
+
+
+async def test_no_record_fails_while_no_schema_can_be_had(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """Each would use up its retries, and be given up for what is none of its fault."""
+    topic = await filled(bootstrap, new_topic(), 1)
+    learned: list[bytes] = []
+    down = [True]
+
+    def number(data: bytes) -> int:
+        async def look_up() -> None:
+            if down:
+                raise LookupUnavailable("nobody answers")
+            learned.append(data)
+
+        if not learned:
+            raise LookupNeeded("schema", look_up)
+        return int(data)
+
+    async with spout_of(bootstrap, topic, value_deserializer=number, retries_max=0) as spout:
+        with pytest.raises(LookupUnavailable, match="nobody answers"):
+            await take(spout, 1)
+        down.clear()
+        (message,) = await take(spout, 1)
+        assert message.value == 0
+        message.ack()
+        assert spout.metrics().counts.lost == 0
 
 
 async def test_the_ends_of_transactions_are_committed_with_the_records_before_them(

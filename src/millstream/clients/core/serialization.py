@@ -48,6 +48,10 @@ class LookupNeeded(MillstreamError):
         self.look_up = look_up
 
 
+class LookupUnavailable(MillstreamError):
+    """Nothing can be looked up now. No record is to blame: those behind it would wait for the same."""
+
+
 class SerializationError(MillstreamError):
     """A key or value could not be turned into bytes; nothing was sent."""
 

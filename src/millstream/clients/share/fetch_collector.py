@@ -17,7 +17,7 @@ from millstream.clients.core.deserialization import (
     look_up_failed,
 )
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.serialization import LookupNeeded, LookupUnavailable
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.in_flight_records import RecordPosition, ShareInFlightRecords
 from millstream.clients.share.core.values import NodeAcknowledgements
@@ -146,8 +146,13 @@ class ShareFetchCollector(Generic[Key, Value]):
 
 
 def _failure_of(task: asyncio.Task[None]) -> Exception | None:
+    """Returns why a record cannot be read. What is no record's fault is raised: it would be released until brokers
+    give it up.
+    """
     error = task.exception()
-    if error is not None and not isinstance(error, Exception):
+    if error is not None and (
+        isinstance(error, LookupUnavailable) or not isinstance(error, Exception)
+    ):
         raise error
     return error
 

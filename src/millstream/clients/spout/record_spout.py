@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.serialization import LookupNeeded, LookupUnavailable
 from millstream.clients.spout.core.attempts import FailOutcome, RecordAttempt, RecordsGivenOut
 from millstream.clients.spout.core.errors import TooManyFailures
 from millstream.clients.spout.core.settings import RetryConfig
@@ -298,10 +298,13 @@ class RecordSpout(ABC):
 
     async def _look_up(self, waiting: _NotReadable) -> None:
         """Learns what a deserializer needs for a record. One for which that fails has failed like any that cannot be
-        read: else all behind it would wait for it for ever.
+        read: else all behind it would wait for it for ever. While nothing can be had, nobody has failed.
         """
         try:
             await waiting.needed.look_up()
+        except LookupUnavailable:
+            self._given_out.give_back(waiting.attempt)
+            raise
         except Exception as error:  # noqa: BLE001 - kept, as that of a handler
             self.fail(waiting.attempt, None, error)
             return

@@ -25,7 +25,11 @@ from millstream.clients import (
 from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.consumer.core.errors import WakeupError
 from millstream.clients.core.illegal_state import ConcurrentUse, IllegalState
-from millstream.clients.core.serialization import LookupNeeded, RecordDeserializationError
+from millstream.clients.core.serialization import (
+    LookupNeeded,
+    LookupUnavailable,
+    RecordDeserializationError,
+)
 from millstream.clients.core.values import ConsumerRecord
 from millstream.errors import InvalidRecordState, KafkaError
 from millstream.net.client.tasks import ClientClosed
@@ -282,6 +286,33 @@ async def test_a_record_whose_schema_cannot_be_had_is_released_too(world: World)
         assert raised.value.offset == 1
         (record,) = await some(consumer)
         assert (record.value, record.delivery_count) == (2, 1)
+
+
+async def test_no_record_is_released_while_no_schema_can_be_had(world: World) -> None:
+    """Brokers would give it up after some deliveries."""
+    await world.produce(1)
+    learned: list[bytes] = []
+    down = [True]
+
+    def number(data: bytes) -> int:
+        async def look_up() -> None:
+            if down:
+                raise LookupUnavailable("nobody answers")
+            learned.append(data)
+
+        if not learned:
+            raise LookupNeeded("schema", look_up)
+        return int(data)
+
+    settings = {"bootstrap_servers": world.bootstrap, "group_id": world.name}
+    async with ShareConsumer(value_deserializer=number, **settings) as consumer:
+        consumer.subscribe([world.name])
+        for _ in range(2):
+            with pytest.raises(LookupUnavailable, match="nobody answers"):
+                await some(consumer)
+        down.clear()
+        (record,) = await some(consumer)
+        assert (record.value, record.delivery_count) == (0, 1)
 
 
 async def test_a_record_that_cannot_be_deserialized_may_be_rejected(world: World) -> None:

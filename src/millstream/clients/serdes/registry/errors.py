@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from millstream.clients.core.serialization import LookupUnavailable
 from millstream.errors import MillstreamError
 
 
@@ -51,7 +52,7 @@ class RegistryMoved(SchemaRegistryError):
     advice = "name that address, if it is the registry's"
 
 
-class SchemaRegistryUnavailable(SchemaRegistryError):
+class SchemaRegistryUnavailable(SchemaRegistryError, LookupUnavailable):
     """No usable answer within the time and the attempts allowed. `status` and `code` are 0 where none came at all."""
 
     advice = "check the addresses, and that the registry runs"
