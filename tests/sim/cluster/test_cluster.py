@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 
-from tests.sim.cluster import replica_scenarios, stories, voter_scenarios
+from tests.sim.cluster import group_scenarios, replica_scenarios, stories, voter_scenarios
 from tests.sim.cluster.alone import Story, told
 from tests.sim.cluster.faults import (
     FAULTS,
@@ -94,6 +94,8 @@ FOUND = (
     (stories.replicas_on_failing_machines, 162),
     # A disk refused something twice, and the first fault ended while the second one went on.
     (stories.anything_with_power_losses, 90),
+    # What a leader wrote of a share partition came late, behind what it wrote after it had read the state again.
+    (group_scenarios.share_groups_through_moves, 185),
     # An answer was on its way when all lost their power.
     (replica_scenarios.power_lost_by_all, 90),
 )

@@ -95,9 +95,21 @@ def write_state(context: ShareContext, request: WriteState) -> CoordinatorResult
     _check_leader_epoch(state, request.change.leader_epoch)
     _check_state_epoch(state, request.state_epoch)
     _check_exists(context, request.key)
-    change = replace(request.change, leader_epoch=state.leader_epoch)
+    change = _never_back(replace(request.change, leader_epoch=state.leader_epoch), state)
     context.result.records.append(_change_record(context, request.key, state, change))
     return context.reply(None)
+
+
+def _never_back(change: StateChange, state: ShareState) -> StateChange:
+    """Returns a change that keeps the start offset where it is, or moves it on.
+
+    A leader may have given a write up that comes nevertheless: behind those of the same leader, which has read the state
+    again meanwhile. With its start offset, what was finished since would be given out again. (Kafka 4.3 takes it.)
+    """
+    if not NO_START_OFFSET < change.start_offset < state.start_offset:
+        return change
+    count = state.delivery_complete_count
+    return replace(change, start_offset=state.start_offset, delivery_complete_count=count)
 
 
 def delete_state(context: ShareContext, request: DeleteState) -> CoordinatorResult:

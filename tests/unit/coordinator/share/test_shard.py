@@ -121,6 +121,21 @@ def test_writes_are_combined(world: SimShareState) -> None:
     )
 
 
+def test_a_write_that_was_given_up_and_comes_late_takes_no_start_offset_back(
+    world: SimShareState,
+) -> None:
+    """Its leader has read the state again meanwhile, and gone on: what is finished since is given to nobody again."""
+    initialize(world)
+    write(world, (12, 12, 0, 1), start=10)
+    later = (12, 12, 2, 1), (13, 20, 2, 1), (21, 25, 0, 1)
+    write(world, *later, start=12)
+    write(world, (21, 25, 0, 1), start=21)
+    write(world, (11, 11, 0, 1), (12, 12, 0, 1), (21, 22, 2, 1), start=11)
+    state = world.state(KEY)
+    assert state.start_offset == 21
+    assert state.batches == (StateBatch(21, 22, 2, 1), StateBatch(23, 25, 0, 1))
+
+
 def test_after_so_many_updates_comes_a_snapshot_that_says_all(world: SimShareState) -> None:
     initialize(world)
     for first in (0, 10, 20):
