@@ -214,6 +214,7 @@ def test_metrics_of_a_query_are_those_that_kafka_gives_and_its_last_micro_batch_
         committed = admin.list_consumer_group_offsets([group]).result(group).result(partitions[0])
         assert json.loads(committed.metadata) == {
             "v": 1, "queryId": metrics.query_id, "runId": metrics.run_id, "batchId": 0,
+            "topicId": str(admin.list_topics()[topic].topic_id),
         }  # fmt: skip
 
         started(lambda: query(availableNow=True).awaitTermination(400))
