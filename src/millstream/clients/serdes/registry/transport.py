@@ -180,7 +180,7 @@ def _address(url: str) -> _Address:
 
 
 def _no_address(url: str) -> ConfigError:
-    """Without the login that it may have."""
+    """Returns the refusal of an address, without the login that it may have."""
     shown = shortened(url.rpartition("@")[2])
     return ConfigError(f"{shown!r} is not the address of a schema registry; write http://host:8081")
 
