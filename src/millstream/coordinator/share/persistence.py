@@ -103,8 +103,8 @@ def write_state(context: ShareContext, request: WriteState) -> CoordinatorResult
 def _never_back(change: StateChange, state: ShareState) -> StateChange:
     """Returns a change that keeps the start offset where it is, or moves it on.
 
-    A leader may have given a write up that comes nevertheless: behind those of the same leader, which has read the state
-    again meanwhile. With its start offset, what was finished since would be given out again. (Kafka 4.3 takes it.)
+    A leader may have given a write up that comes nevertheless: behind those of the same leader, which has read the
+    state again meanwhile. With its start offset, what was finished since would be given out again (Kafka 4.3 does).
     """
     if not NO_START_OFFSET < change.start_offset < state.start_offset:
         return change
