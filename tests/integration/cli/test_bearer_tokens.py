@@ -49,4 +49,5 @@ sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginMo
     )
     token.write_text(f"{node.issuer.token()}\n")
     good = topics()
-    assert (good.exit_code, good.stderr) == (0, "")
+    assert good.exit_code == 0, good.stderr
+    assert "error" not in good.stderr
