@@ -209,6 +209,19 @@ def joins_itself(spec: dict) -> bool:
     return False
 
 
+def behind_foreign_keys(spec: dict) -> set[str]:
+    """Inner joins on a foreign key, and what is behind them: they may keep a result whose right row is gone.
+
+    Kafka Streams 4.3 answers a left row whose foreign key has not changed only where there is a right row. Where the right
+    row goes while the left one changes, the answer to that belongs to a former left row, and counts no more.
+    """
+    found: set[str] = set()
+    for op in spec["ops"]:
+        if op["op"] == "fk_join" or found & {op.get("from"), op.get("other")}:
+            found.add(op.get("id"))
+    return found
+
+
 @settings(max_examples=80, deadline=None)
 @given(SEEDS, st.sampled_from([0, 300, 1_000_000]), st.sampled_from([1, 7, 1000]))
 def test_tables_end_with_what_follows_from_the_last_values(
@@ -226,7 +239,10 @@ def test_tables_end_with_what_follows_from_the_last_values(
         written = run(spec, inputs, batch, cache_max_bytes)
     except StreamsError:
         assume(False)  # refused, or stopped at a record, by Kafka Streams as well
+    unanswered = behind_foreign_keys(spec)
     for op, rows in final_rows(spec, inputs).items():
+        if op in unanswered:
+            continue
         types = spec["topics"][f"final-{op}"]
         last = {key: value for key, value, _ in written.get(f"final-{op}", ())}
         kept = {key: value for key, value in last.items() if value is not None}
