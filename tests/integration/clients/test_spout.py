@@ -28,6 +28,7 @@ from millstream.clients.core.serialization import LookupNeeded, LookupUnavailabl
 from millstream.clients.spout.core.metrics import PartitionMetrics
 from millstream.errors import ConfigError, OffsetOutOfRange
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until
+from tests.support.clients.looked_up_numbers import LookedUpNumbers
 from tests.support.clients.spouts import (
     committed,
     filled,
@@ -350,23 +351,11 @@ async def test_no_record_fails_while_no_schema_can_be_had(
 ) -> None:
     """Each would use up its retries, and be given up for what is none of its fault."""
     topic = await filled(bootstrap, new_topic(), 1)
-    learned: list[bytes] = []
-    down = [True]
-
-    def number(data: bytes) -> int:
-        async def look_up() -> None:
-            if down:
-                raise LookupUnavailable("nobody answers")
-            learned.append(data)
-
-        if not learned:
-            raise LookupNeeded("schema", look_up)
-        return int(data)
-
-    async with spout_of(bootstrap, topic, value_deserializer=number, retries_max=0) as spout:
+    numbers = LookedUpNumbers()
+    async with spout_of(bootstrap, topic, value_deserializer=numbers, retries_max=0) as spout:
         with pytest.raises(LookupUnavailable, match="nobody answers"):
             await take(spout, 1)
-        down.clear()
+        numbers.is_down = False
         (message,) = await take(spout, 1)
         assert message.value == 0
         message.ack()

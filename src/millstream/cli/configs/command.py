@@ -290,8 +290,10 @@ def _not_of_brokers(
     broker = resource
     try:
         if not resource.name:
-            first = admin.describe_cluster().nodes[0]
-            broker = ConfigResource(resource.type, str(first.node_id))
+            nodes = admin.describe_cluster().nodes
+            if not nodes:
+                return []
+            broker = ConfigResource(resource.type, str(nodes[0].node_id))
         known = admin.describe_configs([broker]).result(broker)
     except MillstreamError:
         return []

@@ -135,12 +135,12 @@ class OffsetCommits:
             raise
 
     def _marked(self, offsets: Offsets, topic_ids: Mapping[str, str]) -> _Marked:
-        marked = {
-            tp: OffsetAndMetadata(at, commit_metadata(topic_ids.get(tp.topic), reader=self._reader))
-            for tp, at in offsets.items()
+        of_topics = {
+            topic: commit_metadata(topic_ids.get(topic), reader=self._reader)
+            for topic in {tp.topic for tp in offsets}
         }
-        self._known |= {each.metadata for each in marked.values()}
-        return marked
+        self._known.update(of_topics.values())
+        return {tp: OffsetAndMetadata(at, of_topics[tp.topic]) for tp, at in offsets.items()}
 
     async def _alter(self, admin: Admin, marked: _Marked) -> None:
         committed = await admin.alter_consumer_group_offsets(self._group_id, marked)

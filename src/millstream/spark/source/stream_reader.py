@@ -451,7 +451,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         is_moved = any(available.get(tp) != offset for tp, offset in begin.items())
         ids = topic_ids(self._options)
         # The list is some seconds old. A query that begins, or that ends with what is there, asks once more.
-        is_asked = is_moved or self._last is not None or not self._planned
+        is_asked = is_moved or self._last is not None or self._planned is None
         if is_asked or made_anew(former, ids):
             ids |= current_ids(self._options, former)
             begin, available, anew = self._in_new_topics(begin, available, former, ids)

@@ -18,7 +18,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from millstream.clients import OffsetAndMetadata
 from millstream.errors import ConfigError
@@ -141,22 +141,22 @@ class CommittedPosition:
             if name.startswith(_MARK)
         }
         packed = "".join(pieces[place] for place in sorted(pieces))
-        store_times, changelogs, known_at, held, forms = _unpacked(packed)
+        known = _unpacked(packed)
         times = {topic: each.partition_time for topic, each in metadata.items()}
         offsets = {tp.topic: found.offset for tp, found in committed.items()}
-        if any(offsets.get(topic, at) != at for topic, at in known_at.items()):
-            store_times, held = {}, {}
+        if any(offsets.get(topic, at) != at for topic, at in known.offsets.items()):
+            known = known._replace(store_times={}, held={})
         return cls(
             offsets=offsets,
             times={topic: time for topic, time in times.items() if time >= 0},
-            store_times=store_times,
-            changelogs=changelogs,
-            forms=forms,
+            store_times=known.store_times,
+            changelogs=known.changelogs,
+            forms=known.forms,
             origin_time=max(
                 (each.processor_times.get(_ORIGIN_TIME, -1) for each in metadata.values()),
                 default=-1,
             ),
-            held={topic: each for topic, each in held.items() if topic in offsets},
+            held={topic: each for topic, each in known.held.items() if topic in offsets},
             versions=frozenset(
                 name.removeprefix(_VERSION_MARK)
                 for each in metadata.values()
@@ -254,25 +254,29 @@ def _unpacked_held(until: int, *numbers: int) -> DoneBehind:
     return DoneBehind(until, {number: until - before for number, before in pairs})
 
 
-def _unpacked(
-    packed: str,
-) -> tuple[
-    StoreTimes,
-    Mapping[str, str],
-    Mapping[str, int],
-    Mapping[str, DoneBehind],
-    Mapping[str, str],
-]:
+class _Packed(NamedTuple):
+    """`offsets`: the committed ones that the rest belongs to. Older releases have left out the last fields."""
+
+    store_times: StoreTimes
+    changelogs: Mapping[str, str]
+    offsets: Mapping[str, int]
+    held: Mapping[str, DoneBehind]
+    forms: Mapping[str, str]
+
+
+def _unpacked(packed: str) -> _Packed:
     """Returns nothing where a piece is missing: somebody has set or deleted some of the offsets by hand."""
     try:
         store_times, changelogs, *more = json.loads(zlib.decompress(base64.b85decode(packed)))
-        known_at, held, forms = [*more, *({}, {}, [])[len(more) :]][:3]
-        return (
+        offsets = more[0] if more else {}
+        held = more[1] if len(more) > 1 else {}
+        forms = more[2] if len(more) > 2 else []
+        return _Packed(
             store_times,
             changelogs,
-            known_at,
+            offsets,
             {topic: _unpacked_held(*numbers) for topic, numbers in held.items()},
             {topic: form for topic, form in zip(changelogs, forms, strict=False) if form},
         )
     except (binascii.Error, zlib.error, TypeError, ValueError):
-        return {}, {}, {}, {}, {}
+        return _Packed({}, {}, {}, {}, {})

@@ -35,6 +35,7 @@ from millstream.errors import InvalidRecordState, KafkaError
 from millstream.net.client.tasks import ClientClosed
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
+from tests.support.clients.looked_up_numbers import LookedUpNumbers
 from tests.support.clients.raw_client import RawClient
 from tests.support.clients.raw_share_member import configure_group
 
@@ -291,26 +292,14 @@ async def test_a_record_whose_schema_cannot_be_had_is_released_too(world: World)
 async def test_no_record_is_released_while_no_schema_can_be_had(world: World) -> None:
     """Brokers would give it up after some deliveries."""
     await world.produce(1)
-    learned: list[bytes] = []
-    down = [True]
-
-    def number(data: bytes) -> int:
-        async def look_up() -> None:
-            if down:
-                raise LookupUnavailable("nobody answers")
-            learned.append(data)
-
-        if not learned:
-            raise LookupNeeded("schema", look_up)
-        return int(data)
-
+    numbers = LookedUpNumbers()
     settings = {"bootstrap_servers": world.bootstrap, "group_id": world.name}
-    async with ShareConsumer(value_deserializer=number, **settings) as consumer:
+    async with ShareConsumer(value_deserializer=numbers, **settings) as consumer:
         consumer.subscribe([world.name])
         for _ in range(2):
             with pytest.raises(LookupUnavailable, match="nobody answers"):
                 await some(consumer)
-        down.clear()
+        numbers.is_down = False
         (record,) = await some(consumer)
         assert (record.value, record.delivery_count) == (0, 1)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _BYTES_MAX: Final = 16 * 1024 * 1024
+"""Ours: schemas have some kilobytes, and lists of subjects some megabytes at the most."""
 NoAnswer: TypeAlias = OSError | HTTPException | ValueError
 """What `exchange` raises. The last one is of text that is no name of a host, and of a length that is none."""
 NO_ANSWER: Final = (OSError, HTTPException, ValueError)

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from millstream.streams.dropped_records import DropReason, Lateness
 from millstream.streams.kernel.aggregation.stream import bytes_of_keys
-from millstream.streams.kernel.aggregation.window_updates import Updates, check_final_time
+from millstream.streams.kernel.aggregation.window_updates import Updates, missing_final_time
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.context import NodeContext
 from millstream.streams.kernel.operator import RowByRow
@@ -127,7 +127,8 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
                 if running is not None:
                     self.write(running, batch, None)
                 for window, aggregate, timestamp in self.closed_by(stream_time):
-                    check_final_time(window, timestamp)
+                    if timestamp < 0:
+                        raise missing_final_time(window)
                     closed.keys.append(window)
                     closed.values.append(aggregate)
                     closed.timestamps.append(timestamp)

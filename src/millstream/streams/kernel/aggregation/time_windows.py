@@ -24,7 +24,7 @@ from millstream.streams.kernel.aggregation.stream import (
     written_values,
 )
 from millstream.streams.kernel.aggregation.window_updates import (
-    check_final_time,
+    missing_final_time,
     rows_at,
     windowed_keys,
 )
@@ -310,7 +310,7 @@ class WindowAggregateOperator(RowByRow):
         for window, (value, timestamp) in store.fetch_all(first, last):
             if timestamp < 0:
                 self.note_failure(rows.ordinals[-1])
-            check_final_time(window, timestamp)
+                raise missing_final_time(window)
             closed.keys.append(window)
             closed.values.append(value)
             closed.timestamps.append(timestamp)

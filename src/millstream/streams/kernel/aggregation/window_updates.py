@@ -52,19 +52,15 @@ def rows_at(column: list[T], rows: Sequence[int]) -> list[T]:
     return column if isinstance(rows, range) else [column[row] for row in rows]
 
 
-def check_final_time(
-    window: Windowed[Any],  # Any: windows of any key
-    timestamp: int,
-) -> None:
-    """Raises ValueError where a final result has no timestamp, as from stores that keep none: Kafka Streams
-    makes no such record either.
+def missing_final_time(window: Windowed[Any]) -> ValueError:  # Any: windows of any key
+    """Returns the error for a final result without a timestamp, as from stores that keep none: Kafka Streams makes
+    no such record either.
     """
-    if timestamp < 0:
-        raise ValueError(
-            f"the final result of window {window.start_ms} to {window.end_ms} of key {window.key!r} has no timestamp, because "
-            "its store keeps none: give the aggregation a store with timestamps (StoreSupplier without timestamped=False), "
-            "or have it emit every update"
-        )
+    return ValueError(
+        f"the final result of window {window.start_ms} to {window.end_ms} of key {window.key!r} has no timestamp, because "
+        "its store keeps none: give the aggregation a store with timestamps (StoreSupplier without timestamped=False), "
+        "or have it emit every update"
+    )
 
 
 def windowed_keys(
