@@ -48,6 +48,7 @@ _dry_run = click.option(
 )
 _PARTITION_COLUMNS: Final = ("partition", "leader", "replicas", "isr", "offline")
 _ELIGIBLE_COLUMNS: Final = ("elr", "last_known_elr")
+_NO_TOPICS: Final = "there are no topics that you may see: millstream topics create NAME makes one"
 
 
 @click.group(cls=ClientGroup)
@@ -94,9 +95,7 @@ def list_command(
             output,
         )
     elif not rows:
-        note(
-            "there are no topics that you may see: millstream topics create NAME makes one", output
-        )
+        note(_NO_TOPICS, output)
 
 
 @topics.command()
@@ -143,9 +142,7 @@ def describe(
         for row in described:
             _print_topic(row, output)
     if not wanted:
-        note(
-            "there are no topics that you may see: millstream topics create NAME makes one", output
-        )
+        note(_NO_TOPICS, output)
     elif not described and good:
         note("no partition is like that", output)
     finish(found.errors(), output)
