@@ -220,7 +220,9 @@ class Workload:
             noted = self.copied.send(COPIER, TopicPartition(COPIES, partition), value, transaction)
             deliveries.append((noted, await producer.send(COPIES, value, partition=partition)))
         positions = {
-            TopicPartition(record.topic, record.partition): OffsetAndMetadata(record.offset + 1)
+            TopicPartition(record.topic, record.partition): OffsetAndMetadata(
+                record.offset + 1, leader_epoch=record.leader_epoch
+            )
             for record in records
         }
         if self.chance.random() < self.aborted:

@@ -21,7 +21,7 @@ from millstream.clients.admin.core.call import (
     Response,
     Value,
 )
-from millstream.clients.admin.core.lookups import FIND_LEADERS, coordinator_call
+from millstream.clients.admin.core.lookups import coordinator_call, find_leaders
 from millstream.clients.admin.core.results import Results
 from millstream.clients.admin.core.routes import AnyBroker, Controller, Coordinator, Leader, Node
 from millstream.clients.async_client import AsyncClient
@@ -46,6 +46,7 @@ class AdminApiDriver:
         self._scope = scope
         self._default_timeout_ms = default_timeout_ms
         self.asks_controllers = asks_controllers
+        self._find_leaders = find_leaders(cluster.newest_leader)
 
     def deadline(self, timeout_ms: int | None) -> int:
         """Returns the deadline on the clock of `now_ms`. None takes default_api_timeout_ms."""
@@ -152,7 +153,7 @@ class AdminApiDriver:
                 return {key: node_id(key) for key in keys}
             case Leader(partition):
                 partitions = {key: partition(key) for key in keys}
-                return await self._look_up(FIND_LEADERS, partitions, progress, deadline_ms)
+                return await self._look_up(self._find_leaders, partitions, progress, deadline_ms)
             case Coordinator(kind, name):
                 names = {key: name(key) for key in keys}
                 return await self._look_up(coordinator_call(kind), names, progress, deadline_ms)

@@ -12,7 +12,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Final, TypeVar
 
-from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata, TopicMetadata
+from millstream.clients.cluster.core.cluster_metadata import (
+    ClusterMetadata,
+    LeaderEpochs,
+    TopicMetadata,
+)
 from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.cluster.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.clients.cluster.metadata_refresh import MetadataRefresh
@@ -33,6 +37,7 @@ from millstream.errors import (
     TopicAuthorizationFailed,
     UnknownTopicOrPartition,
 )
+from millstream.model import TopicPartition, Uuid
 from millstream.net.client.connection import AnyResponse, Connection
 from millstream.net.client.connections import AllRefused, Connections, DialPolicy, Lane
 from millstream.net.client.core.addresses import Address
@@ -50,11 +55,13 @@ from millstream.protocol.generated.find_coordinator import (
 )
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from millstream.protocol.writing import refusal_of_text
+from millstream.quoting import some_of
 
 __all__ = ["Cluster", "Lane", "require_listener"]
 
 _Result = TypeVar("_Result")
 
+_LOGGER = logging.getLogger(__name__)
 _CONNECTIONS_LOG = logging.getLogger("millstream.clients.connections")
 
 _CREATION_IS_OPTIONAL_VERSION = 4
@@ -145,6 +152,29 @@ class Cluster:
     def learn(self, news: LeaderChanges) -> None:
         """Leaders that an answer named in passing."""
         self.metadata.replace_cluster(news.told_to(self.snapshot))
+
+    def learn_leader_epochs(self, epochs: LeaderEpochs) -> None:
+        """Takes in leaders' epochs that stood beside committed offsets: who is older is not asked any more."""
+        self.metadata.replace_cluster(self.snapshot.with_seen_epochs(epochs))
+        if self.snapshot.is_stale:
+            stale = [str(partition) for _, partition in self.snapshot.seen_epochs]
+            _LOGGER.warning(
+                "the leaders in the metadata of %s are older than those that were read from before; newer metadata is asked for",
+                some_of(stale),
+            )
+            self.request_metadata()
+
+    def newest_leader(
+        self, topic_id: Uuid, partition: TopicPartition, leader: int, epoch: int
+    ) -> int:
+        """Returns who leads, of a leader that a broker has named and those that are known of; -1 for nobody, with
+        newer metadata on its way.
+        """
+        newest = self.snapshot.newest_leader(topic_id, partition, leader, epoch)
+        if newest < 0 <= leader:
+            self.use_topics(partition.topic)
+            self.request_metadata()
+        return newest
 
     def use_topics(self, *topics: str) -> None:
         self._scope.check()
@@ -381,7 +411,17 @@ class Cluster:
             await self._connections.close()
 
     async def _ask_any(self, request: MetadataRequest) -> tuple[MetadataResponse, int]:
-        return await self._ask_metadata(await self.any_connection(), request)
+        connection = await self._another_connection() if self.snapshot.is_stale else None
+        return await self._ask_metadata(connection or await self.any_connection(), request)
+
+    async def _another_connection(self) -> Connection | None:
+        """Returns one to any of the brokers: the one that is least busy may be the one that has heard of nothing."""
+        nodes = list(self.snapshot.nodes.values())
+        address = nodes[self.random.randrange(len(nodes))].address
+        try:
+            return await self._connections.get(address, Lane.MAIN)
+        except (NetworkException, RequestTimedOut):
+            return None
 
     def _on_refresh(self) -> None:
         self.telemetry.start()

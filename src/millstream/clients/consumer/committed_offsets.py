@@ -46,6 +46,7 @@ TopicIds = Mapping[TopicPartition, Uuid]
 _FIRST_STABLE_FETCH = 7
 _FIRST_BATCHED_FETCH = 8
 _FIRST_FETCH_WITH_MEMBER = 9
+_FIRST_BY_TOPIC_ID = 10
 
 
 _OF_A_DELETED_TOPIC = "the topic that was read was deleted, and perhaps created again; its offsets mean nothing in another"
@@ -191,11 +192,27 @@ async def fetch_committed(
             ApiKey.OFFSET_FETCH, request, OffsetFetchResponse, version_max=version_max
         )
         try:
-            return _fetched(group_id, response, names)
+            found = _fetched(group_id, response, names)
         except (StaleMemberEpoch, UnknownMemberId) as error:
             raise _EpochPassed(str(error)) from error
+        if version >= _FIRST_BY_TOPIC_ID:
+            cluster.learn_leader_epochs(_epochs_of(found, ids))
+        return found
 
     return await cluster.with_coordinator(group_id, ask, deadline_ms)
+
+
+def _epochs_of(
+    found: Mapping[TopicPartition, OffsetAndMetadata | KafkaError], topic_ids: TopicIds
+) -> dict[tuple[Uuid, TopicPartition], int]:
+    """Returns the epochs beside offsets that are certainly of these topics. By name alone an offset may be one of a
+    topic that had the name before, whose leaders' epochs say nothing.
+    """
+    return {
+        (topic_ids[tp], tp): each.leader_epoch
+        for tp, each in found.items()
+        if isinstance(each, OffsetAndMetadata) and each.leader_epoch >= 0
+    }
 
 
 def _commit_request(

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from millstream.clients.cluster.leader_epochs import leader_epoch
 from millstream.clients.consumer.consumer import Consumer
 from millstream.clients.consumer.core.errors import CommitFailed, WakeupError
 from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
@@ -155,7 +156,10 @@ class Pump(RebalanceListener):
         """A commit that failed is made up for by the next one, or the records are read again."""
         if not offsets:
             return
-        positions = {tp: OffsetAndMetadata(at, self._metadata) for tp, at in offsets.items()}
+        positions = {
+            tp: OffsetAndMetadata(at, self._metadata, leader_epoch(self._consumer, tp))
+            for tp, at in offsets.items()
+        }
         counts = self._emitted.counts
         try:
             await self._undisturbed(lambda: self._consumer.commit(positions))

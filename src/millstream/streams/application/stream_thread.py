@@ -204,8 +204,9 @@ class StreamThread:
             other_versions=told_versions,
         )
         last_first.push_async_callback(member.leave)
+        make_producer = partial(supplier.producer, ids.producer)
         environment = TaskEnvironment(
-            TaskClients(reader, admin, partial(supplier.producer, ids.producer), member, producer),
+            TaskClients(reader, admin, make_producer, member, producer, consumer=consumer),
             application.clock,
             kernel,
             application.observe,
@@ -221,9 +222,8 @@ class StreamThread:
         executor = TaskExecutor(
             manager, environment, consumer, application.config, self._report, log_prefix=prefix
         )
-        standbys = StandbyUpdater(
-            manager, environment.clients, lambda: self._on_change(self), log_prefix=prefix
-        )
+        on_change = partial(self._on_change, self)
+        standbys = StandbyUpdater(manager, environment.clients, on_change, log_prefix=prefix)
         self._join_upstreams(last_first, executor, admin)
         purging = Purging(admin, self._new_purge(), prefix)
         last_first.push_async_callback(purging.close)

@@ -12,11 +12,12 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from millstream.clients import OffsetAndMetadata, Producer, RangeReader, TopicDeleted
+from millstream.clients import Consumer, OffsetAndMetadata, Producer, RangeReader, TopicDeleted
 from millstream.clients.admin import Admin, OffsetSpec
+from millstream.clients.cluster.leader_epochs import leader_epoch, learn_leader_epochs
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import OffsetOutOfRange, UnknownTopicOrPartition
 from millstream.model import TopicPartition, uuid_from_text
@@ -70,6 +71,8 @@ class TaskClients:
     member: GroupMember | None = None
     shared_producer: Producer | None = None
     changelog_reader: RangeReader | None = None
+    consumer: Consumer[bytes, bytes] | None = None
+    """Reads the input of the tasks; None: `reader` does."""
 
     def producer(self, transactional_id: str | None) -> Producer:
         """Returns the producer of a task, which `release` takes back."""
@@ -116,9 +119,30 @@ class TaskClients:
 
         With `require_stable` it waits for transactions that are about to commit it.
         """
-        return CommittedPosition.decode(
+        position = CommittedPosition.decode(
             await self._offsets(group_id, topics, partition, require_stable=require_stable)
         )
+        epochs = position.epochs_by_id(partition)
+        for client in (self.admin, self.reader, self.changelog_reader, self.consumer):
+            if client is not None:
+                learn_leader_epochs(client, epochs)
+        return position
+
+    def with_leader_epochs(
+        self, position: CommittedPosition, partition: int, writer: Producer
+    ) -> CommittedPosition:
+        """Returns the position with the epochs of the leaders that its input was read from, and its changelogs are
+        written to by `writer`.
+        """
+        reader = self.reader if self.consumer is None else self.consumer
+        by_client = ((writer, position.changelogs), (reader, position.offsets))
+        found = {
+            topic: epoch
+            for client, topics in by_client
+            for topic in topics
+            if (epoch := leader_epoch(client, TopicPartition(topic, partition))) >= 0
+        }
+        return replace(position, leader_epochs=found)
 
     async def committed_offsets(
         self, group_id: str, partitions: Collection[TopicPartition]

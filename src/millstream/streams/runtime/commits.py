@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from millstream.clients import Producer
+from millstream.clients import OffsetAndMetadata, Producer
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.streams.errors import StreamsError
@@ -71,7 +71,7 @@ class TaskCommits:
         self._step(Step.PRODUCED)
         if self._spec.is_exact:
             group = self._clients.group_metadata(self._spec.application)
-            offsets = position.encode(self._partition, self._owner, self._version)
+            offsets = self._encoded(position, self._owner)
             sending = self._producer.send_offsets_to_transaction(offsets, group)
             await self._clients.while_there(list(position.offsets), sending)
             self._step(Step.OFFSETS_SENT)
@@ -83,8 +83,13 @@ class TaskCommits:
 
     async def commit_offsets(self, position: CommittedPosition) -> None:
         """Commits the position alone, outside of a transaction."""
-        offsets = position.encode(self._partition, version=self._version)
-        await self._clients.commit_offsets(self._spec.application, offsets)
+        await self._clients.commit_offsets(self._spec.application, self._encoded(position, None))
+
+    def _encoded(
+        self, position: CommittedPosition, owner: str | None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        by_now = self._clients.with_leader_epochs(position, self._partition, self._producer)
+        return by_now.encode(self._partition, owner, self._version)
 
     async def write(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:
         """Writes outputs and changelogs; with exactly once in a transaction, which stays open.

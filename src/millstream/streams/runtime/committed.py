@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from millstream.clients import OffsetAndMetadata
 from millstream.errors import ConfigError
-from millstream.model import TopicPartition
+from millstream.model import NO_LEADER_EPOCH, TopicPartition, Uuid, uuid_from_text
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
 from millstream.streams.kernel.task.upstreams import DoneBehind
 
@@ -71,6 +71,18 @@ class CommittedPosition:
     input_ids: Mapping[str, str] = field(default_factory=dict)
     """By input topic, the id of the topic that the offset is of, as far as it is known."""
     forms: Mapping[str, str] = field(default_factory=dict)
+    leader_epochs: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """By input topic and changelog, the epoch of the leader that was read from or written to, as far as it is known. A
+    task that starts asks no older one: it may lack what this position counts."""
+
+    def epochs_by_id(self, partition: int) -> dict[tuple[Uuid, TopicPartition], int]:
+        """Returns the epochs of the topics whose ids are known, too."""
+        ids = {**self.changelogs, **self.input_ids}
+        return {
+            (uuid_from_text(ids[topic]), TopicPartition(topic, partition)): epoch
+            for topic, epoch in self.leader_epochs.items()
+            if topic in ids
+        }
 
     @property
     def held_text(self) -> str:
@@ -94,13 +106,18 @@ class CommittedPosition:
             own[_ORIGIN_TIME] = self.origin_time
         topics = sorted(self.offsets)
         # Where all does not fit, what is not worth an application's end is left out.
-        for has_dropped, has_ids in ((True, True), (False, True), (False, False)):
+        for has_dropped, has_ids, has_epochs in (
+            (True, True, True),
+            (False, True, True),
+            (False, True, False),
+            (False, False, False),
+        ):
             beside = {
                 topic: self._beside(topic, has_dropped=has_dropped, has_ids=has_ids)
                 for topic in topics
             }
             longest = max(beside.values(), key=_length, default=own)
-            pieces = self._pieces(_room_beside(own | longest))
+            pieces = self._pieces(_room_beside(own | longest), has_epochs=has_epochs)
             if len(pieces) <= len(topics):
                 break
         if len(pieces) > len(topics):
@@ -115,6 +132,7 @@ class CommittedPosition:
             TopicPartition(topic, partition): OffsetAndMetadata(
                 self.offsets[topic],
                 OffsetMetadata(self.times.get(topic, -1), mine | beside[topic]).encode(),
+                self.leader_epochs.get(topic, int(NO_LEADER_EPOCH)),
             )
             for topic, mine in zip(topics, numbers, strict=True)
         }
@@ -164,6 +182,14 @@ class CommittedPosition:
                 if name.startswith(_VERSION_MARK)
             ),
             dropped=_dropped(metadata.values()),
+            leader_epochs={
+                **known.changelog_epochs,
+                **{
+                    tp.topic: at.leader_epoch
+                    for tp, at in committed.items()
+                    if at.leader_epoch >= 0
+                },
+            },
             input_ids={
                 topic: name.removeprefix(_input_prefix(topic))
                 for topic, each in metadata.items()
@@ -181,15 +207,19 @@ class CommittedPosition:
             numbers[_input_prefix(topic) + self.input_ids[topic]] = 0
         return numbers
 
-    def _pieces(self, size: int) -> list[str]:
+    def _pieces(self, size: int, *, has_epochs: bool) -> list[str]:
         if not (self.store_times or self.changelogs or self.held):
             return []
         facts = {name: dict(times) for name, times in self.store_times.items()}
         known = [facts, dict(self.changelogs), dict(self.offsets)]
-        if self.held or self.forms:
+        epochs = [self.leader_epochs.get(topic) for topic in self.changelogs]
+        has_epochs = has_epochs and any(epoch is not None for epoch in epochs)
+        if self.held or self.forms or has_epochs:
             known.append({topic: _packed_held(each) for topic, each in self.held.items()})
-        if self.forms:
+        if self.forms or has_epochs:
             known.append([self.forms.get(topic) for topic in self.changelogs])
+        if has_epochs:
+            known.append(epochs)
         text = json.dumps(known, separators=(",", ":"))
         packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode("ascii")
         return [packed[at : at + size] for at in range(0, len(packed), size)]
@@ -262,6 +292,7 @@ class _Packed(NamedTuple):
     offsets: Mapping[str, int]
     held: Mapping[str, DoneBehind]
     forms: Mapping[str, str]
+    changelog_epochs: Mapping[str, int]
 
 
 def _unpacked(packed: str) -> _Packed:
@@ -271,12 +302,18 @@ def _unpacked(packed: str) -> _Packed:
         offsets = more[0] if more else {}
         held = more[1] if len(more) > 1 else {}
         forms = more[2] if len(more) > 2 else []
+        epochs = more[3] if len(more) > 3 else []
         return _Packed(
             store_times,
             changelogs,
             offsets,
             {topic: _unpacked_held(*numbers) for topic, numbers in held.items()},
             {topic: form for topic, form in zip(changelogs, forms, strict=False) if form},
+            {
+                topic: epoch
+                for topic, epoch in zip(changelogs, epochs, strict=False)
+                if epoch is not None
+            },
         )
     except (binascii.Error, zlib.error, TypeError, ValueError):
-        return _Packed({}, {}, {}, {}, {})
+        return _Packed({}, {}, {}, {}, {}, {})

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from millstream.clients import BatchDelivery
+from millstream.clients import Admin, BatchDelivery
 from millstream.clients.core.values import ConsumerGroupMetadata, RecordMetadata
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
-from millstream.errors import ConfigError, IllegalGeneration, ProducerFenced
+from millstream.errors import ConfigError, IllegalGeneration, KafkaError, ProducerFenced
 from millstream.model import TopicPartition
 from millstream.streams import OffsetReset, StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee
@@ -26,6 +26,8 @@ from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import Crash, World
 
 FIRST, SECOND = ["a", "b", "a"], ["b", "c", "a"]
+SOON_MS = 1_000
+"""What a start waits here for a leader that does not come."""
 ONCE = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("c", 1), ("a", 3)]
 
 
@@ -358,3 +360,27 @@ async def test_at_least_once_writes_again_what_was_not_committed(world: World) -
     assert await world.results() == first + again, "the changelog holds what was not committed"
     await world.run(1)
     assert await world.results() == first + again
+
+
+async def test_a_start_asks_no_leader_that_is_older_than_those_of_the_last_commit(
+    world: World,
+) -> None:
+    """A broker that is cut off from the controllers has heard of no election, and its log may end
+    before what was read, or before what was written to a changelog: state would be lost in silence.
+    """
+    await world.put(["a", "b"])
+    await world.run_all()
+    last = len(world.topology.sub_topologies) - 1
+    spec = world.spec(last)
+    clients = world.environment().clients
+    known = await clients.committed(world.application, spec.sources, 0)
+    assert known.leader_epochs == dict.fromkeys([*spec.sources, *known.changelogs], 0)
+    newer = replace(known, leader_epochs=dict.fromkeys(known.changelogs, 1))
+    altered = await world.admin.alter_consumer_group_offsets(world.application, newer.encode(0))
+    altered.raise_errors()
+    async with Admin(
+        bootstrap_servers=world.servers, default_api_timeout_ms=SOON_MS
+    ) as world.admin:
+        with pytest.raises(KafkaError) as failed:
+            await world.start(last)
+        assert failed.value.retriable, failed.value

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from millstream.clients.admin.driver import AdminApiDriver
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode, ClusterMetadata
 from millstream.errors import KafkaError
+from millstream.model import TopicPartition, Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.api_versions import ApiVersionTable
 from millstream.net.client.core.backoff import Backoff
@@ -44,6 +45,8 @@ class FakeCluster:
     sent: list[Sent] = field(default_factory=list)
     now: int = 0
     unreachable: str = ""
+    later: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    """Leaders that it knows of, with their epochs."""
     snapshot: ClusterMetadata = field(default_factory=ClusterMetadata)
 
     def __post_init__(self) -> None:
@@ -68,6 +71,14 @@ class FakeCluster:
 
     def now_ms(self) -> int:
         return self.now
+
+    def newest_leader(
+        self, topic_id: Uuid, partition: TopicPartition, leader: int, epoch: int
+    ) -> int:
+        """Has heard of no other leader than `later`."""
+        del topic_id
+        node_id, later_epoch = self.later.get(partition, (leader, epoch))
+        return node_id if later_epoch > epoch else leader
 
     async def refresh_metadata(self, deadline_ms: int) -> ClusterMetadata:
         del deadline_ms

@@ -259,6 +259,17 @@ async def test_one_request_goes_to_each_leader() -> None:
     assert asked == [(1, {"t": [0, 2]}), (2, {"t": [1], "u": [0]})]
 
 
+async def test_a_leader_that_is_known_to_have_been_replaced_is_not_asked() -> None:
+    """The broker that says who leads may have heard less than the client: its partition ends earlier."""
+    cluster = FakeCluster()
+    cluster.script(ApiKey.METADATA, leaders({"t": [1, 1]}))
+    cluster.script(ApiKey.LIST_OFFSETS, offsets())
+    cluster.later = {TopicPartition("t", 1): (3, 7)}
+    wanted = [TopicPartition("t", 0), TopicPartition("t", 1)]
+    found = await list_offsets(FakeAdmin(cluster), dict.fromkeys(wanted, OffsetSpec.LATEST))
+    assert [found.result(tp).offset for tp in wanted] == [10, 30]
+
+
 async def test_only_the_partition_whose_leader_moved_is_asked_again() -> None:
     cluster = FakeCluster()
     cluster.script(ApiKey.METADATA, leaders({"t": [1, 2]}), leaders({"t": [1, 3]}))

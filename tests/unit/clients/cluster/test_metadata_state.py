@@ -266,3 +266,63 @@ def test_a_broker_may_demand_a_new_start() -> None:
     steadfast = state(rebootstrap=False)
     steadfast.handle_response(MetadataResponse(error_code=129), 0, 13)
     assert not steadfast.rebootstrap_needed
+
+
+def test_a_leader_older_than_one_that_was_seen_counts_as_none() -> None:
+    """As in Kafka (updateLastSeenEpochIfNewer): a broker that is cut off from the controllers
+    still takes itself for the leader, and its log may end before what was read.
+    """
+    metadata, partition = state(), TopicPartition("t", 0)
+    metadata.use_topics(["t"], 0)
+    metadata.handle_response(response(leader=1, epoch=0), 0, 13)
+    before = metadata.version
+    metadata.replace_cluster(metadata.cluster.with_seen_epochs({(IDS[1], partition): 2}))
+    assert metadata.cluster.leader(partition) is None
+    assert metadata.cluster.is_stale
+    assert metadata.version > before
+    metadata.handle_response(response(leader=1, epoch=0), 100, 13)  # asked again: the same broker
+    assert metadata.cluster.leader(partition) is None
+    assert metadata.due_ms(100) < 1_000
+    metadata.rebootstrap()
+    metadata.handle_response(response(leader=1, epoch=1), 150, 13)
+    assert metadata.cluster.leader(partition) is None
+    metadata.handle_response(response(leader=2, epoch=3), 200, 13)
+    assert metadata.cluster.leader(partition) == 2
+    assert not metadata.cluster.is_stale
+    assert not metadata.cluster.seen_epochs
+
+
+def test_an_epoch_may_be_seen_before_the_topic_is_known() -> None:
+    partition = TopicPartition("t", 0)
+    cluster = ClusterMetadata().with_seen_epochs({(IDS[1], partition): 2})
+    assert not cluster.is_stale
+    cluster = cluster.with_response(response(leader=1, epoch=0), complete=False)
+    assert cluster.leader(partition) is None
+    assert cluster.with_leader(partition, 2, 1).leader(partition) is None
+    assert cluster.with_leader(partition, 2, 2).leader(partition) == 2
+
+
+def test_an_epoch_of_a_topic_that_had_the_name_says_nothing_of_the_one_that_has_it() -> None:
+    partition = TopicPartition("t", 0)
+    cluster = ClusterMetadata().with_response(response(epoch=0, topic_id=IDS[2]), complete=False)
+    cluster = cluster.with_seen_epochs({(IDS[1], partition): 2})
+    assert cluster.leader(partition) == 1
+    assert not cluster.seen_epochs
+
+
+def test_an_epoch_that_the_metadata_has_changes_nothing() -> None:
+    cluster = ClusterMetadata().with_response(response(epoch=3), complete=False)
+    assert cluster.with_seen_epochs({(IDS[1], TopicPartition("t", 0)): 3}) == cluster
+
+
+def test_of_two_leaders_the_later_one_counts_whoever_has_named_it() -> None:
+    """The answer to another question may be of a broker that has heard less, or more, than our metadata."""
+    partition = TopicPartition("t", 0)
+    cluster = ClusterMetadata().with_response(response(leader=1, epoch=3), complete=False)
+    assert cluster.newest_leader(IDS[1], partition, 2, 2) == 1
+    assert cluster.newest_leader(IDS[1], partition, 2, 4) == 2
+    assert cluster.newest_leader(IDS[2], partition, 2, 0) == 2, "of another topic"
+    assert cluster.newest_leader(IDS[1], partition, 2, -1) == 2, "an old broker does not say it"
+    cluster = cluster.with_seen_epochs({(IDS[1], partition): 5})
+    assert cluster.newest_leader(IDS[1], partition, 2, 4) == -1
+    assert cluster.newest_leader(IDS[1], partition, 2, 5) == 2

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.consumer.core.errors import LogTruncation, NoOffsetForPartition
 from millstream.clients.consumer.core.offset_reset import EARLIEST, LATEST
 from millstream.clients.consumer.core.positions import (
@@ -116,6 +117,16 @@ def test_committed_offsets_are_asked_for_of_the_topic_that_is_known() -> None:
     (again,) = plan(world)
     assert isinstance(again, CommittedQuery)
     assert again.topic_ids == {T0: ANOTHER_ID}
+
+
+def test_committed_offsets_are_not_asked_for_by_the_name_of_a_topic_that_is_not_known_yet() -> None:
+    """They may be of one that had the name before, and so may the leader's epoch beside them."""
+    world = fresh(World())
+    known, world.cluster = world.cluster, ClusterMetadata()
+    assert plan(world) == []
+    assert world.positions.metadata_wanted
+    world.cluster = known
+    assert isinstance(plan(world)[0], CommittedQuery)
 
 
 @pytest.mark.parametrize("has_group", [True, False])

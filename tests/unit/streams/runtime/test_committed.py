@@ -10,7 +10,7 @@ import pytest
 
 from millstream.clients import OffsetAndMetadata
 from millstream.errors import ConfigError
-from millstream.model import TopicPartition, Uuid
+from millstream.model import TopicPartition, Uuid, uuid_from_text
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
 from millstream.streams.kernel.task.upstreams import DoneBehind
 from millstream.streams.runtime.committed import CommittedPosition, dropped_of, owners_of
@@ -40,6 +40,24 @@ def test_a_position_says_what_records_of_changelogs_look_like() -> None:
     assert CommittedPosition.decode(held.encode(partition=3)) == held
     one = replace(position, forms={"app-a-changelog": "table"})
     assert CommittedPosition.decode(one.encode(partition=3)) == one
+
+
+def test_a_position_says_which_leaders_have_what_it_counts() -> None:
+    """An input's epoch stands beside its offset, as Kafka has it."""
+    changelog = "app-windows-changelog"
+    epochs = {"left": 4, changelog: 2}
+    position = replace(POSITION, leader_epochs=epochs)
+    committed = position.encode(partition=3)
+    assert committed[TopicPartition("left", 3)].leader_epoch == 4
+    assert committed[TopicPartition("right", 3)].leader_epoch == -1
+    found = CommittedPosition.decode(committed)
+    assert found.leader_epochs == epochs
+    assert found == POSITION, "another leader is nothing new to commit"
+    known = replace(found, input_ids={"left": IDS["left"]})
+    assert known.epochs_by_id(3) == {
+        (uuid_from_text(IDS["left"]), TopicPartition("left", 3)): 4,
+        (uuid_from_text(POSITION.changelogs[changelog]), TopicPartition(changelog, 3)): 2,
+    }
 
 
 def test_each_partition_has_its_time_in_the_form_of_kafka_streams() -> None:

@@ -61,6 +61,11 @@ class Cluster:
     async def while_there(self, _topics: object, sending: Coroutine[Any, Any, None]) -> None:
         await sending
 
+    def with_leader_epochs(
+        self, position: CommittedPosition, _partition: int, _writer: object
+    ) -> CommittedPosition:
+        return position
+
     async def init_transactions(self) -> None:
         """Has nobody to fence."""
 

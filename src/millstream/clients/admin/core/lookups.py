@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import item_error
@@ -14,7 +14,7 @@ from millstream.errors import (
     LeaderNotAvailable,
     UnknownTopicOrPartition,
 )
-from millstream.model import TopicPartition
+from millstream.model import TopicPartition, Uuid
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.find_coordinator import (
@@ -75,34 +75,51 @@ def metadata_request(topics: Iterable[str]) -> MetadataRequest:
     )
 
 
-def _leaders(
-    response: MetadataResponse, asked: Asked[TopicPartition]
-) -> dict[TopicPartition, int | KafkaError]:
-    topics = {topic.name or "": topic for topic in response.topics}
-    return {partition: _leader(partition, topics) for partition in asked.keys}
+class NewestLeader(Protocol):
+    """Says who leads a partition of a topic, of which a broker has named a leader and its epoch; -1 while the one
+    who is known to have been elected since is not known by name.
+    """
+
+    def __call__(
+        self, topic_id: Uuid, partition: TopicPartition, leader: int, epoch: int
+    ) -> int: ...
+
+
+def find_leaders(newest: NewestLeader) -> Call[TopicPartition, int, MetadataResponse]:
+    """Returns the call that finds by partition the node id of its leader. A broker that answers may have heard
+    less than the client has: `newest` has the last word.
+    """
+
+    def read(
+        response: MetadataResponse, asked: Asked[TopicPartition]
+    ) -> dict[TopicPartition, int | KafkaError]:
+        topics = {topic.name or "": topic for topic in response.topics}
+        return {partition: _leader(partition, topics, newest) for partition in asked.keys}
+
+    return Call(
+        api=ApiKey.METADATA,
+        response=MetadataResponse,
+        route=AnyBroker(),
+        build=lambda asked: metadata_request(sorted({each.topic for each in asked.keys})),
+        read=read,
+        retries=(LeaderNotAvailable,),
+        doubted=(UnknownTopicOrPartition,),
+    )
 
 
 def _leader(
-    wanted: TopicPartition, topics: Mapping[str, MetadataResponseTopic]
+    wanted: TopicPartition, topics: Mapping[str, MetadataResponseTopic], newest: NewestLeader
 ) -> int | KafkaError:
     topic = topics.get(wanted.topic)
-    if topic is not None and topic.error_code:
+    if topic is None:
+        return UnknownTopicOrPartition(f"{wanted}: there is no such partition")
+    if topic.error_code:
         return item_error(topic.error_code, wanted)
-    for partition in topic.partitions if topic is not None else ():
+    for partition in topic.partitions:
         if partition.partition_index == wanted.partition:
-            if partition.leader_id < 0:
+            told, epoch = partition.leader_id, partition.leader_epoch
+            leader = newest(topic.topic_id, wanted, told, epoch)
+            if leader < 0:
                 return LeaderNotAvailable(f"{wanted}: {LeaderNotAvailable.sentence}")
-            return partition.leader_id
+            return leader
     return UnknownTopicOrPartition(f"{wanted}: there is no such partition")
-
-
-FIND_LEADERS: Final = Call[TopicPartition, int, MetadataResponse](
-    api=ApiKey.METADATA,
-    response=MetadataResponse,
-    route=AnyBroker(),
-    build=lambda asked: metadata_request(sorted({each.topic for each in asked.keys})),
-    read=_leaders,
-    retries=(LeaderNotAvailable,),
-    doubted=(UnknownTopicOrPartition,),
-)
-"""By partition the node id of its leader."""

@@ -10,6 +10,9 @@ from millstream.model import NO_LEADER_EPOCH, ZERO_UUID, TopicPartition, Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.protocol.generated.metadata import MetadataResponse, MetadataResponseTopic
 
+LeaderEpochs = Mapping[tuple[Uuid, TopicPartition], int]
+"""Epochs of leaders, by the topic's id, too: another topic of the name has others."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerNode:
@@ -47,6 +50,10 @@ class ClusterMetadata:
     nodes: Mapping[int, BrokerNode] = field(default_factory=dict)
     topics: Mapping[str, TopicMetadata] = field(default_factory=dict)
     topic_errors: Mapping[str, int] = field(default_factory=dict)
+    seen_epochs: LeaderEpochs = field(default_factory=dict)
+    """Of leaders of which the brokers that were asked have not heard. Those that they name are older, and count as
+    none, as in Kafka: a broker that is cut off from the controllers takes itself for the leader still, and its log may
+    end before what was read from a later one."""
 
     def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
         topic = self.topics.get(topic_partition.topic)
@@ -103,7 +110,40 @@ class ClusterMetadata:
             },
             topics=topics,
             topic_errors=errors,
-        )
+            seen_epochs=self.seen_epochs,
+        )._without_older_leaders()
+
+    def with_seen_epochs(self, epochs: LeaderEpochs) -> ClusterMetadata:
+        """Returns the metadata for a client that has seen these epochs beside committed offsets; unchanged where none
+        is later than those of the metadata.
+        """
+        later = {
+            key: epoch
+            for key, epoch in epochs.items()
+            if epoch > self.seen_epochs.get(key, NO_LEADER_EPOCH)
+            and (self.partition(key[1]) is None or self._is_older(key, epoch))
+        }
+        if not later:
+            return self
+        return replace(self, seen_epochs={**self.seen_epochs, **later})._without_older_leaders()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a leader has been elected of whom none of the brokers that were asked has heard."""
+        return any(self._is_older(key, epoch) for key, epoch in self.seen_epochs.items())
+
+    def newest_leader(
+        self, topic_id: Uuid, topic_partition: TopicPartition, leader: int, leader_epoch: int
+    ) -> int:
+        """Returns the leader that a broker has named, or a later one that is known; -1 where a later one was elected
+        and is not known.
+        """
+        ids = self.topic_ids([topic_partition])
+        known = self.partition(topic_partition) if ids.get(topic_partition) == topic_id else None
+        if known is not None and NO_LEADER_EPOCH < leader_epoch < known.leader_epoch:
+            leader, leader_epoch = known.leader, known.leader_epoch
+        seen = self.seen_epochs.get((topic_id, topic_partition), leader_epoch)
+        return -1 if NO_LEADER_EPOCH < leader_epoch < seen else leader
 
     def with_leader(
         self, topic_partition: TopicPartition, leader: int, leader_epoch: int
@@ -115,12 +155,47 @@ class ClusterMetadata:
         topic = self.topics[topic_partition.topic]
         partitions = dict(topic.partitions)
         partitions[known.partition] = replace(known, leader=leader, leader_epoch=leader_epoch)
-        return replace(
-            self, topics={**self.topics, topic.name: replace(topic, partitions=partitions)}
-        )
+        topics = {**self.topics, topic.name: replace(topic, partitions=partitions)}
+        return replace(self, topics=topics)._without_older_leaders()
 
     def with_nodes(self, nodes: Mapping[int, BrokerNode]) -> ClusterMetadata:
         return replace(self, nodes={**self.nodes, **nodes})
+
+    def without_nodes(self) -> ClusterMetadata:
+        """Returns what stays where a client begins again with its bootstrap servers."""
+        return ClusterMetadata(topics=self.topics, seen_epochs=self.seen_epochs)
+
+    def _without_older_leaders(self) -> ClusterMetadata:
+        """What the metadata has caught up with, and what is of a topic that is gone, is not kept: its own epochs
+        never go back.
+        """
+        if not self.seen_epochs:
+            return self
+        topics, unheard = dict(self.topics), {}
+        for key, epoch in self.seen_epochs.items():
+            topic_id, topic_partition = key
+            topic = topics.get(topic_partition.topic)
+            known = None if topic is None else topic.partitions.get(topic_partition.partition)
+            if self._is_older(key, epoch):
+                unheard[key] = epoch
+                assert topic is not None, "its partition is known"
+                assert known is not None, "it has an epoch"
+                leaderless = replace(known, leader=-1)
+                partitions = {**topic.partitions, known.partition: leaderless}
+                topics[topic.name] = replace(topic, partitions=partitions)
+            elif topic is None or (known is None and topic.topic_id == topic_id):
+                unheard[key] = epoch  # was not asked about yet
+        return replace(self, topics=topics, seen_epochs=unheard)
+
+    def _is_older(self, key: tuple[Uuid, TopicPartition], epoch: int) -> bool:
+        """Whether the metadata has a leader before the one of this epoch."""
+        topic_id, topic_partition = key
+        known = self.partition(topic_partition)
+        return (
+            known is not None
+            and self.topics[topic_partition.topic].topic_id == topic_id
+            and NO_LEADER_EPOCH < known.leader_epoch < epoch
+        )
 
 
 def _topic(

@@ -140,7 +140,7 @@ class MetadataState:
 
     def rebootstrap(self) -> None:
         """The caller went back to the bootstrap servers; what we knew of brokers is void."""
-        self.cluster = ClusterMetadata(topics=self.cluster.topics)
+        self.cluster = self.cluster.without_nodes()
         self.rebootstrap_needed = False
         self._failing_since_ms = -1
         self.request_update()
