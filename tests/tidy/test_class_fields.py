@@ -36,7 +36,7 @@ VALUES = {
     "ConsumerGroup": 14,
     "ConsumerGroupMember": 15,
     "ConsumerMembership": 13,
-    "PartitionState": 24,
+    "PartitionState": 25,
     "ProducerBatch": 21,
     "QuorumDescription": 14,
     "StreamsGroup": 13,

@@ -153,9 +153,12 @@ class Cluster:
         """Leaders that an answer named in passing."""
         self.metadata.replace_cluster(news.told_to(self.snapshot))
 
-    def learn_leader_epochs(self, epochs: LeaderEpochs) -> None:
-        """Takes in leaders' epochs that stood beside committed offsets: who is older is not asked any more."""
-        self.metadata.replace_cluster(self.snapshot.with_seen_epochs(epochs))
+    def learn_leader_epochs(self, epochs: LeaderEpochs, *, answers_max: int | None = None) -> None:
+        """Takes in leaders' epochs that stood beside offsets: who is older is not asked any more.
+
+        `answers_max`: unless so many answers know of none of these.
+        """
+        self.metadata.replace_cluster(self.snapshot.with_seen_epochs(epochs, answers_max))
         if self.snapshot.is_stale:
             stale = [str(partition) for _, partition in self.snapshot.seen_epochs]
             _LOGGER.warning(

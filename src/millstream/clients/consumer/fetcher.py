@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from typing import Final
 
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.config import ConsumerConfig
@@ -25,6 +26,9 @@ from millstream.errors import KafkaError
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchResponse
+
+_ANSWERS_MAX: Final = 60
+"""About a minute of refreshes, which a broker that is cut off does not outlast often; Kafka asks for ever."""
 
 
 class Fetcher:
@@ -96,6 +100,9 @@ class Fetcher:
         snapshot = self._cluster.snapshot
         for query in self._positions.plan(snapshot):
             self._scope.start(self._find(query), "positions")
+        if unheard := self._positions.unheard_epochs:
+            self._cluster.learn_leader_epochs(unheard, answers_max=_ANSWERS_MAX)
+            unheard.clear()
         for planned in self._planner.plan(snapshot, self._cluster.now_ms()):
             self._scope.start(self._fetch(planned), f"fetch from {planned.node_id}")
         if self._planner.metadata_wanted or self._positions.metadata_wanted:

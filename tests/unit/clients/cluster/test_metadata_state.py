@@ -302,6 +302,19 @@ def test_an_epoch_may_be_seen_before_the_topic_is_known() -> None:
     assert cluster.with_leader(partition, 2, 2).leader(partition) == 2
 
 
+def test_an_epoch_that_may_be_of_another_topic_counts_until_enough_answers_contradict() -> None:
+    partition = TopicPartition("t", 0)
+    cluster = ClusterMetadata().with_response(response(leader=1, epoch=0), complete=False)
+    cluster = cluster.with_seen_epochs({(IDS[1], partition): 2}, answers_max=2)
+    other = cluster.with_response(response(name="other"), complete=False)
+    first = other.with_response(response(leader=1, epoch=0), complete=False)
+    assert first.leader(partition) is None
+    assert first.with_response(response(leader=2, epoch=2), complete=False).leader(partition) == 2
+    second = first.with_response(response(leader=1, epoch=0), complete=False)
+    assert second.leader(partition) == 1
+    assert not second.seen_epochs
+
+
 def test_an_epoch_of_a_topic_that_had_the_name_says_nothing_of_the_one_that_has_it() -> None:
     partition = TopicPartition("t", 0)
     cluster = ClusterMetadata().with_response(response(epoch=0, topic_id=IDS[2]), complete=False)

@@ -340,6 +340,8 @@ def test_an_offset_of_a_later_epoch_than_the_leaders_is_of_a_topic_that_was_dele
     world.lead(1, epoch=0)
     world.state().seek(7, 5)
     assert world.plan() == []
+    assert plan(world) == []
+    assert world.positions.unheard_epochs == {(TOPIC_ID, T0): 5}, "our metadata may be the older"
     query = validation(world)
     assert query.questions == {T0: EpochQuestion(0, 5, 7)}
     world.positions.handle_epochs(query, {T0: EpochEndOffset(-1, -1)})
@@ -351,6 +353,8 @@ def test_metadata_older_than_an_offset_are_asked_for_anew() -> None:
     """The epoch of the offset is that of a leader that we have not heard of yet."""
     world = World(reset="earliest")
     world.state().seek(7, 5)
+    assert plan(world) == []
+    assert world.positions.unheard_epochs == {(TOPIC_ID, T0): 5}
     query = validation(world)
     world.positions.handle_epochs(query, {T0: FencedLeaderEpoch()})
     assert world.positions.metadata_wanted

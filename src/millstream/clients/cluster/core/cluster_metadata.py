@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from millstream.errors import UnknownTopicOrPartition
 from millstream.model import NO_LEADER_EPOCH, ZERO_UUID, TopicPartition, Uuid
@@ -12,6 +13,15 @@ from millstream.protocol.generated.metadata import MetadataResponse, MetadataRes
 
 LeaderEpochs = Mapping[tuple[Uuid, TopicPartition], int]
 """Epochs of leaders, by the topic's id, too: another topic of the name has others."""
+
+
+class SeenEpoch(NamedTuple):
+    """`answers_max`: how many answers may contradict before the epoch is taken for one of another topic that had the
+    name; None where the topic is known for certain.
+    """
+
+    epoch: int
+    answers_max: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class ClusterMetadata:
     nodes: Mapping[int, BrokerNode] = field(default_factory=dict)
     topics: Mapping[str, TopicMetadata] = field(default_factory=dict)
     topic_errors: Mapping[str, int] = field(default_factory=dict)
-    seen_epochs: LeaderEpochs = field(default_factory=dict)
+    seen_epochs: Mapping[tuple[Uuid, TopicPartition], SeenEpoch] = field(default_factory=dict)
     """Of leaders of which the brokers that were asked have not heard. Those that they name are older, and count as
     none, as in Kafka: a broker that is cut off from the controllers takes itself for the leader still, and its log may
     end before what was read from a later one."""
@@ -110,17 +120,19 @@ class ClusterMetadata:
             },
             topics=topics,
             topic_errors=errors,
-            seen_epochs=self.seen_epochs,
+            seen_epochs=self._seen_after({each.name for each in response.topics}),
         )._without_older_leaders()
 
-    def with_seen_epochs(self, epochs: LeaderEpochs) -> ClusterMetadata:
-        """Returns the metadata for a client that has seen these epochs beside committed offsets; unchanged where none
-        is later than those of the metadata.
+    def with_seen_epochs(
+        self, epochs: LeaderEpochs, answers_max: int | None = None
+    ) -> ClusterMetadata:
+        """Returns the metadata for a client that has seen these epochs beside offsets; unchanged where none is later
+        than those of the metadata. `answers_max` as SeenEpoch has it.
         """
         later = {
-            key: epoch
+            key: SeenEpoch(epoch, answers_max)
             for key, epoch in epochs.items()
-            if epoch > self.seen_epochs.get(key, NO_LEADER_EPOCH)
+            if epoch > self._seen(key)
             and (self.partition(key[1]) is None or self._is_older(key, epoch))
         }
         if not later:
@@ -130,7 +142,7 @@ class ClusterMetadata:
     @property
     def is_stale(self) -> bool:
         """Whether a leader has been elected of whom none of the brokers that were asked has heard."""
-        return any(self._is_older(key, epoch) for key, epoch in self.seen_epochs.items())
+        return any(self._is_older(key, seen.epoch) for key, seen in self.seen_epochs.items())
 
     def newest_leader(
         self, topic_id: Uuid, topic_partition: TopicPartition, leader: int, leader_epoch: int
@@ -142,7 +154,7 @@ class ClusterMetadata:
         known = self.partition(topic_partition) if ids.get(topic_partition) == topic_id else None
         if known is not None and NO_LEADER_EPOCH < leader_epoch < known.leader_epoch:
             leader, leader_epoch = known.leader, known.leader_epoch
-        seen = self.seen_epochs.get((topic_id, topic_partition), leader_epoch)
+        seen = self._seen((topic_id, topic_partition))
         return -1 if NO_LEADER_EPOCH < leader_epoch < seen else leader
 
     def with_leader(
@@ -172,20 +184,36 @@ class ClusterMetadata:
         if not self.seen_epochs:
             return self
         topics, unheard = dict(self.topics), {}
-        for key, epoch in self.seen_epochs.items():
+        for key, seen in self.seen_epochs.items():
             topic_id, topic_partition = key
             topic = topics.get(topic_partition.topic)
             known = None if topic is None else topic.partitions.get(topic_partition.partition)
-            if self._is_older(key, epoch):
-                unheard[key] = epoch
+            if self._is_older(key, seen.epoch):
+                unheard[key] = seen
                 assert topic is not None, "its partition is known"
                 assert known is not None, "it has an epoch"
                 leaderless = replace(known, leader=-1)
                 partitions = {**topic.partitions, known.partition: leaderless}
                 topics[topic.name] = replace(topic, partitions=partitions)
             elif topic is None or (known is None and topic.topic_id == topic_id):
-                unheard[key] = epoch  # was not asked about yet
+                unheard[key] = seen  # was not asked about yet
         return replace(self, topics=topics, seen_epochs=unheard)
+
+    def _seen(self, key: tuple[Uuid, TopicPartition]) -> int:
+        seen = self.seen_epochs.get(key)
+        return int(NO_LEADER_EPOCH) if seen is None else seen.epoch
+
+    def _seen_after(
+        self, answered: Collection[str | None]
+    ) -> dict[tuple[Uuid, TopicPartition], SeenEpoch]:
+        """Returns the epochs that count once a broker has described these topics."""
+        left = {}
+        for key, (epoch, answers_max) in self.seen_epochs.items():
+            if answers_max is not None and key[1].topic in answered:
+                answers_max -= 1
+            if answers_max != 0:
+                left[key] = SeenEpoch(epoch, answers_max)
+        return left
 
     def _is_older(self, key: tuple[Uuid, TopicPartition], epoch: int) -> bool:
         """Whether the metadata has a leader before the one of this epoch."""

@@ -37,6 +37,8 @@ class PartitionState:
     """Of the last batch before `fetch_offset`."""
     validated_epoch: int = NO_LEADER_EPOCH
     """The leader of this epoch has the log up to `fetch_offset` as we read it (KIP-320)."""
+    doubted_epoch: int = NO_LEADER_EPOCH
+    """The epoch of `fetch_offset` of which the metadata was asked anew, as its leader is older."""
     topic_id: Uuid = ZERO_UUID
     """Of the topic that the positions belong to; zero until something was asked for."""
     reset: AutoOffsetResetStrategy | None = None
@@ -104,8 +106,8 @@ class PartitionState:
         """Whether it must be asked if the leader's log still holds the batch before `fetch_offset`: the leader has
         changed since that was written.
 
-        A leader of an earlier epoch than the batch, too: the position was committed, or kept elsewhere, when another
-        topic had this name, and its offset means nothing here.
+        A leader of an earlier epoch than the batch, too, once newer metadata knows of no later one: the position was
+        kept when another topic had this name, and its offset means nothing here.
         """
         epochs_differ = leader_epoch not in (self.fetch_epoch, NO_LEADER_EPOCH)
         return (
@@ -128,6 +130,7 @@ class PartitionState:
         self.buffered_bytes = 0
         self.position = self.fetch_offset = None
         self.leader_epoch = self.fetch_epoch = self.validated_epoch = NO_LEADER_EPOCH
+        self.doubted_epoch = NO_LEADER_EPOCH
         self.reset = None
         self.committed_wanted = False
         self.error = None

@@ -19,7 +19,7 @@ from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.core.values import OffsetAndMetadata, OffsetAndTimestamp
 from millstream.errors import KafkaError
-from millstream.model import TopicPartition, Uuid
+from millstream.model import NO_LEADER_EPOCH, TopicPartition, Uuid
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -78,6 +78,10 @@ class Positions:
         self._subscription = subscription
         self._reset = reset
         self.metadata_wanted = False
+        self.unheard_epochs: dict[tuple[Uuid, TopicPartition], int] = {}
+        """Of positions whose leader is older in the metadata, for the caller to ask brokers about: ours may be old, or
+        the position is of another topic that had the name.
+        """
 
     def want(self, state: PartitionState, *, has_group: bool) -> None:
         """Has a new partition start where the group stands if there is one, else as auto_offset_reset says."""
@@ -105,6 +109,10 @@ class Positions:
                 self.metadata_wanted = self.metadata_wanted or state.reset is not None
             elif state.reset is not None:
                 resets.setdefault(leader.leader, {})[topic_partition] = state.reset
+            elif NO_LEADER_EPOCH < leader.leader_epoch < state.fetch_epoch != state.doubted_epoch:
+                state.doubted_epoch = state.fetch_epoch
+                topic_id = cluster.topics[topic_partition.topic].topic_id
+                self.unheard_epochs[topic_id, topic_partition] = state.fetch_epoch
             elif state.fetch_offset is not None and state.needs_validation(leader.leader_epoch):
                 questions.setdefault(leader.leader, {})[topic_partition] = EpochQuestion(
                     leader.leader_epoch, state.fetch_epoch, state.fetch_offset
