@@ -420,6 +420,8 @@ class Cluster:
     async def _another_connection(self) -> Connection | None:
         """Returns one to any of the brokers: the one that is least busy may be the one that has heard of nothing."""
         nodes = list(self.snapshot.nodes.values())
+        if not nodes:
+            return None  # it begins again with the bootstrap servers
         address = nodes[self.random.randrange(len(nodes))].address
         try:
             return await self._connections.get(address, Lane.MAIN)

@@ -183,20 +183,20 @@ class ClusterMetadata:
         """
         if not self.seen_epochs:
             return self
-        topics, unheard = dict(self.topics), {}
+        unheard: dict[tuple[Uuid, TopicPartition], SeenEpoch] = {}
+        leaderless: dict[str, dict[int, PartitionMetadata]] = {}
         for key, seen in self.seen_epochs.items():
-            topic_id, topic_partition = key
-            topic = topics.get(topic_partition.topic)
-            known = None if topic is None else topic.partitions.get(topic_partition.partition)
-            if self._is_older(key, seen.epoch):
+            topic_id, (name, number) = key
+            topic, known = self.topics.get(name), self.partition(key[1])
+            if known is not None and self._is_older(key, seen.epoch):
                 unheard[key] = seen
-                assert topic is not None, "its partition is known"
-                assert known is not None, "it has an epoch"
-                leaderless = replace(known, leader=-1)
-                partitions = {**topic.partitions, known.partition: leaderless}
-                topics[topic.name] = replace(topic, partitions=partitions)
+                leaderless.setdefault(name, {})[number] = replace(known, leader=-1)
             elif topic is None or (known is None and topic.topic_id == topic_id):
                 unheard[key] = seen  # was not asked about yet
+        topics = dict(self.topics)
+        for name, older in leaderless.items():
+            partitions = {**topics[name].partitions, **older}
+            topics[name] = replace(topics[name], partitions=partitions)
         return replace(self, topics=topics, seen_epochs=unheard)
 
     def _seen(self, key: tuple[Uuid, TopicPartition]) -> int:
