@@ -124,7 +124,6 @@ def test_committed_offsets_are_not_asked_for_by_the_name_of_a_topic_that_is_not_
     world = fresh(World())
     known, world.cluster = world.cluster, ClusterMetadata()
     assert plan(world) == []
-    assert world.positions.metadata_wanted
     world.cluster = known
     assert isinstance(plan(world)[0], CommittedQuery)
 

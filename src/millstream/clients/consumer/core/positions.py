@@ -99,10 +99,9 @@ class Positions:
             if state.is_asking or state.error is not None:
                 continue
             if state.committed_wanted:
+                # By the name alone it could not be told of which topic an offset is. Whoever assigns asks for metadata.
                 if topic_partition.topic in cluster.topics:
                     committed.append(state)
-                else:  # by the name alone it could not be told of which topic an offset is
-                    self.metadata_wanted = True
                 continue
             leader = cluster.partition(topic_partition)
             if leader is None or leader.leader not in cluster.nodes:
