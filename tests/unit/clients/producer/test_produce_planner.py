@@ -237,6 +237,24 @@ def test_at_most_five_requests_are_in_flight_and_sequences_follow_each_other() -
     assert [numbers(planned) for planned in world.drain()] == [(77, 0, 5)]
 
 
+def test_a_new_leader_takes_no_more_batches_than_it_remembers_while_the_former_keeps_one() -> None:
+    """It would refuse the one that comes again as out of order, though it has it: five others came since."""
+    world = World(leaders=(1,))
+    world.big(7)
+    (kept,) = world.drain()
+    world.lead(2)
+    for _ in range(4):
+        (planned,) = world.drain()
+        assert planned.node_id == 2
+        world.answer(planned)
+    assert world.drain() == []
+    world.lose(kept)
+    (again,) = world.drain(after_ms=100)
+    assert (again.node_id, numbers(again)) == (2, (77, 0, 0))
+    world.answer(again)
+    assert [numbers(planned) for planned in world.drain()] == [(77, 0, 5)]
+
+
 def test_a_lost_answer_is_retried_with_the_same_numbers_after_a_backoff() -> None:
     world = World()
     world.big(1)

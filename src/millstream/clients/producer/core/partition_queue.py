@@ -12,12 +12,15 @@ appended under its old numbers must never be sent under new ones.
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.model import TopicPartition
 
 _SEQUENCE_MASK = 0x7FFFFFFF
 _EPOCH_MAX = 32_767
+_REMEMBERED_BATCHES: Final = 5
+"""A broker recognises the last five batches of a producer in a partition when they come again, as Kafka's."""
 
 
 class PartitionQueue:
@@ -28,6 +31,7 @@ class PartitionQueue:
         "producer_epoch",
         "producer_id",
         "reset_wanted",
+        "sent_count",
         "tail",
         "topic_partition",
         "waiting",
@@ -42,6 +46,8 @@ class PartitionQueue:
         self.producer_id = -1
         self.producer_epoch = -1
         self.next_sequence = 0
+        self.sent_count = 0
+        """Of batches, however often each was sent."""
         self.reset_wanted = False
         self.acknowledged = False
         """The broker has taken a batch under the current producer id and epoch."""
@@ -66,7 +72,15 @@ class PartitionQueue:
     def _may_follow(self, batch: ProducerBatch) -> bool:
         """Behind what is in flight: first attempts only, once the broker has shown that it knows the producer."""
         unknown = self.producer_id >= 0 and not self.acknowledged
-        return not (unknown or batch.attempts or any(b.attempts > 1 for b in self.in_flight))
+        if unknown or batch.attempts or any(b.attempts > 1 for b in self.in_flight):
+            return False
+        # A former leader may keep a request unanswered while the new one takes batch after batch. Had it
+        # taken five, it would not recognise what is in flight there, and refuse it as out of order: it
+        # would be taken for lost and written twice. Kafka counts requests for each connection alone.
+        is_numbered = self.producer_id >= 0
+        return (
+            not is_numbered or self.sent_count - self.in_flight[0].place + 1 < _REMEMBERED_BATCHES
+        )
 
     def take(self, batch: ProducerBatch) -> None:
         """Move `batch` from waiting to in flight."""
@@ -74,6 +88,9 @@ class PartitionQueue:
             self.waiting.popleft()
         else:
             self.waiting.remove(batch)
+        if not batch.attempts:
+            self.sent_count += 1
+            batch.place = self.sent_count
         batch.attempts += 1
         batch.is_open = False
         self.in_flight.append(batch)

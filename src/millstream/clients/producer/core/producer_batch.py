@@ -60,6 +60,8 @@ class ProducerBatch:
         self.producer_epoch = -1
         self.base_sequence = -1
         self.attempts = 0
+        self.place = 0
+        """Which batch of its partition it was to be sent, counted from one; a batch keeps it when it is sent again."""
         self.retry_at_ms = 0
         self.maybe_appended = False
         self.outcome: BatchOutcome | None = None
