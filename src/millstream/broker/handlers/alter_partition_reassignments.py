@@ -2,7 +2,8 @@
 
 Versions 0-1; 1 may ask that the number of replicas stays. One result for each partition: UNKNOWN_TOPIC_OR_PARTITION,
 INVALID_REPLICA_ASSIGNMENT for brokers that are not registered, named twice or not at all, NO_REASSIGNMENT_IN_PROGRESS
-where there is nothing to call off.
+where there is nothing to call off. Not supported: a move that waits for ever. Kafka 4.3.1 has a replica that an earlier
+move adds, and that is not wanted any more, both among those that it adds and those that it removes.
 """
 
 from __future__ import annotations

@@ -239,6 +239,28 @@ def test_a_move_that_is_called_off_leaves_what_was(world: object) -> None:
     assert (set(partition(world).replicas), partition(world).isr) == ({1, 2, 3}, (1, 2))
 
 
+@pytest.mark.parametrize("back", [[1, 2, 3], [1, 2]])
+def test_a_move_to_where_a_new_replica_is_not_wanted_any_more_does_not_wait_for_it(
+    world: object, back: list[int]
+) -> None:
+    """Kafka 4.3.1 waits for ever: it is to be in sync, and is to go. So does what takes a removal back."""
+    alter(world, [1, 2, 3])
+    reassign(world, [1, 4])
+    reassign(world, back)
+    after = partition(world)
+    assert (after.adding_replicas, after.removing_replicas) == ((), ())
+    assert (set(after.replicas), set(after.isr)) == ({*back}, {*back})
+
+
+def test_a_move_waits_for_what_an_earlier_one_adds_and_it_wants_too(world: object) -> None:
+    reassign(world, [1, 2, 4])
+    reassign(world, [1, 4])
+    during = partition(world)
+    assert (during.adding_replicas, set(during.removing_replicas)) == ((4,), {2, 3})
+    assert alter(world, [1, 2, 4]).error_code == 0
+    assert partition(world).replicas == (1, 4)
+
+
 def test_leaders_go_back_to_the_first_replicas_in_sync_a_thousand_at_a_time(
     make_world: Callable,
 ) -> None:
