@@ -37,7 +37,7 @@ VALUES = {
     "ConsumerGroupMember": 15,
     "ConsumerMembership": 13,
     "PartitionState": 25,
-    "ProducerBatch": 21,
+    "ProducerBatch": 22,
     "QuorumDescription": 14,
     "StreamsGroup": 13,
     "StreamsMemberDescription": 15,

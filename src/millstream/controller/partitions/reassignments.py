@@ -124,9 +124,9 @@ def _begun(
 ) -> PartitionChangeRecord | None:
     """The record that begins the move to `wanted`, or makes it at once; None when the partition is there already.
 
-    An earlier move that goes on is completed with this one, as in Kafka: where nothing is added, what that one adds and
-    is still wanted stays to be waited for. What is not wanted any more does not: Kafka 4.3.1 keeps it in both lists, and
-    waits for ever for a replica in sync that it takes away; nor does it take a removal back.
+    An earlier move that goes on is completed with this one, as in Kafka: where nothing is added, what that one adds
+    and is still wanted stays to be waited for. What is not wanted any more does not: Kafka 4.3.1 keeps it in both
+    lists, and waits for ever for a replica in sync that it takes away; nor does it take a removal back.
     """
     adding = sorted(r for r in wanted if r not in partition.replicas)
     removing = sorted(r for r in partition.replicas if r not in wanted)
