@@ -26,8 +26,8 @@ from tests.support.simulated_disk import SimFileSystem
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 _HAD_AGAIN: Final = ("/partition.metadata", "/leader-epoch-checkpoint")
 """Files that are made with a new log and not synced: what they say is read from elsewhere where they are lost."""
-_DELETED: Final = "-delete/"
-"""The end of the name of a directory that is to be removed."""
+_ASIDE: Final = ("-delete/", "-stray/")
+"""Directories that no log is opened in: what they lack after a loss of power, nobody misses."""
 CALM_DISK_S: Final = 0.002
 SLOW_DISK_S: Final = 0.8
 
@@ -186,7 +186,9 @@ class SimNode:
             self.network.end_process(self.host)
         unsynced = self.disk.unsynced_beside(CLEAN_SHUTDOWN)
         if lost := [
-            each for each in unsynced if not (each.endswith(_HAD_AGAIN) or _DELETED in each)
+            each
+            for each in unsynced
+            if not (each.endswith(_HAD_AGAIN) or any(aside in each for aside in _ASIDE))
         ]:
             self.failures.append(
                 f"{life.name} has closed its directories as complete, and no disk has {lost}"

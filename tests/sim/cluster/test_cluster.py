@@ -98,6 +98,14 @@ FOUND = (
     (group_scenarios.share_groups_through_moves, 185),
     # An answer was on its way when all lost their power.
     (replica_scenarios.power_lost_by_all, 90),
+    # A former leader kept a produce request while the new one took five later batches: it was written twice.
+    (stories.replicas, 117),
+    # A move that another one took back waited for ever, as in Kafka.
+    (stories.replicas, 125),
+    # A new consumer asked a leader that was cut off, and read what it had read before.
+    (stories.replicas, 193),
+    # What was moved aside when the node started was not on its disk when it ended.
+    (stories.replicas, 250),
 )
 PARTS = 2
 """Of a sweep: one test has half an hour."""
