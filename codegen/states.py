@@ -10,7 +10,7 @@ from enum import Enum
 from types import ModuleType
 from typing import TypeVar
 
-from millstream.coordinator.group.classic import state as classic
+from millstream.coordinator.group.classic import group as classic
 from millstream.coordinator.share import state_batch as share
 from millstream.coordinator.transaction import state as transaction
 from millstream.protocol.enums import GroupState, TransactionState

@@ -40,8 +40,8 @@ from millstream.security.login.login import (
     TurnAway,
     WorkFirst,
 )
+from millstream.security.login.mechanism import PlainServer
 from millstream.security.login.oauthbearer_server import OAuthBearerServer
-from millstream.security.login.plain_server import PlainServer
 from millstream.security.login.scram_server import ScramServer, ScramVerifier
 from millstream.security.sasl_scram import ScramClient
 from millstream.security.scram import ScramMechanism

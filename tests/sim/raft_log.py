@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from millstream.model import LeaderEpoch, Offset
 from millstream.protocol.generated.control_records import VotersRecord
 from millstream.raft.messages import Appended, LogPosition, SnapshotInstalled
-from millstream.raft.ready import AppendBatch
+from millstream.raft.ready import AppendBatch, SnapshotPiece
 from millstream.raft.snapshot import SnapshotId
-from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ControlRecord, ReplicaKey, Voter, VoterSet, voters_from_record
 

@@ -40,9 +40,8 @@ from millstream.raft.messages import (
     UpgradeKraftVersion,
 )
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
-from millstream.raft.ready import Ready
+from millstream.raft.ready import Ready, SnapshotPiece
 from millstream.raft.replica import RaftReplica
-from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from millstream.runtime import Instant

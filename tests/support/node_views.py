@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metadata_log.snapshots import WrittenSnapshot
-from millstream.broker.metrics.controller_metrics import ControllerMetrics
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.node_view import BrokerView, NodeView
-from millstream.broker.metrics.quorum_metrics import QuorumMetrics
+from millstream.broker.metrics.quorum_metrics import ControllerMetrics, QuorumMetrics
 from millstream.broker.node_state import BrokerLife, BrokerState
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, LeaderEpoch, Offset

@@ -30,7 +30,7 @@ COORDINATOR = Path(__file__).parents[2] / "src" / "millstream" / "coordinator"
 GROUP = COORDINATOR / "group"
 
 OF_EVERY_KIND = {
-    "describe", "expiry", "group", "heartbeat", "member", "operations", "records", "removal", "replay", "sessions",
+    "describe", "group", "heartbeat", "member", "operations", "records", "removal", "replay", "sessions",
 }  # fmt: skip
 OF_KINDS_THE_COORDINATOR_ASSIGNS = {"reconciliation", "request_check", "target_assignment"}
 SHARD_LINES_MAX = 150
@@ -54,8 +54,8 @@ def test_every_kind_is_served_by_its_own_folder(kind: GroupKind) -> None:
     package = f"millstream.coordinator.group.{kind}"
     assert handlers.group_type is vars(import_module(f"{package}.group"))[f"{kind.title()}Group"]
     assert handlers.replay is import_module(f"{package}.replay").replay
-    assert handlers.expire is import_module(f"{package}.expiry").expire
-    assert handlers.resume is import_module(f"{package}.expiry").resume
+    assert handlers.expire is import_module(f"{package}.operations").expire
+    assert handlers.resume is import_module(f"{package}.operations").resume
     assert list(inspect.signature(handlers.replay).parameters) == ["groups", "record"]
     assert list(inspect.signature(handlers.resume).parameters) == ["context", "group"]
     assert list(inspect.signature(handlers.expire).parameters) == ["context", "group", "timer"]

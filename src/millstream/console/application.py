@@ -26,10 +26,8 @@ from starlette.routing import Route
 from millstream.console.changing import change_routes
 from millstream.console.entrance.door import ANY_HOST
 from millstream.console.entrance.entrance import Entrance
-from millstream.console.entrance.visitor import Visitor
-from millstream.console.pages import Pages
+from millstream.console.pages import Pages, Visitor
 from millstream.console.rendering import STYLESHEET, Renderer, render_json, stylesheet
-from millstream.console.security_headers import SecurityHeaders
 from millstream.console.views.paging import Selection
 from millstream.console.views.problem import Problem, problem_of, problem_of_status
 from millstream.errors import MillstreamError, SaslAuthenticationFailed
@@ -37,6 +35,41 @@ from millstream.net.client.tasks import ClientClosed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_SECURITY_POLICY: Final = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+_HEADERS: Final = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (
+        b"referrer-policy",
+        b"same-origin",
+    ),  # with no-referrer browsers would not say from where a form comes
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+    (b"vary", b"Accept, Cookie"),
+)
+
+
+class SecurityHeaders:
+    """Outermost, so that error responses of the framework have them too.
+
+    The policy allows one thing, our stylesheet: no script runs, even if markup of a record slipped through.
+    """
+
+    def __init__(self, application: ASGIApp) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *_HEADERS]}
+            await send(message)
+
+        await self._application(scope, receive, send_with_headers)
+
 
 _JSON = "application/json"
 _NUMBER_DIGITS_MAX = 9

@@ -1,7 +1,9 @@
-"""The seam between the web edge and the cluster: what is shown, and what administrators change."""
+"""The seam between the web edge and the cluster: who asks, what is shown, and what administrators change."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from millstream.console.views.brokers import BrokersView
@@ -33,3 +35,24 @@ class Pages(Protocol):
     async def groups(self, selection: Selection) -> GroupsView: ...
     async def group(self, group_id: str) -> GroupView: ...
     async def close(self) -> None: ...
+
+
+class Role(StrEnum):
+    """The rights of a visitor here. Those of its user at the cluster are asked about there, too."""
+
+    READER = "reader"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """`user`: None where there is no login. `form_token` must come back with every form that changes something."""
+
+    user: str | None
+    role: Role
+    pages: Pages
+    form_token: str = ""
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role is Role.ADMIN

@@ -14,7 +14,7 @@ from millstream.console.views.payload import visible
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from millstream.console.entrance.visitor import Visitor
+    from millstream.console.pages import Visitor
 
 _PACKAGE = "millstream.console"
 _UNKNOWN = "\N{EN DASH}"

@@ -18,7 +18,7 @@ from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import Offset
 from millstream.protocol.api import ApiKey
-from millstream.quota.mutation_charge import MutationCharge
+from millstream.quota.token_bucket import MutationCharge
 from millstream.runtime.clock import Instant
 from millstream.runtime.random import Random
 from millstream.security.delegation_token import TokenIds

@@ -1,6 +1,8 @@
-"""One record of a coordinator's topic, between the shard that means it and the log that keeps it.
+"""One record of a coordinator's topic, between the shard that means it and the log that keeps it; and the partition of
+that topic to which a key belongs, on which all brokers and Kafka releases must agree for ever.
 
-Owns the pairing of key and value messages. Does not know which message types there are: that is each shard's business.
+Owns the pairing of key and value messages. Does not know which message types there are: that is each shard's
+business.
 """
 
 from __future__ import annotations
@@ -35,3 +37,19 @@ class CoordinatorRecord:
     def in_transaction(self, producer_id: ProducerId, producer_epoch: int) -> CoordinatorRecord:
         """Returns the same record, as part of that producer's open transaction."""
         return replace(self, producer_id=producer_id, producer_epoch=producer_epoch)
+
+
+def java_string_hash(text: str) -> int:
+    """Returns Java's `String.hashCode`: over UTF-16 code units, as a signed 32-bit number."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for at in range(0, len(units), 2):
+        value = (31 * value + (units[at] << 8 | units[at + 1])) & 0xFFFFFFFF
+    return value - (1 << 32) if value & 0x80000000 else value
+
+
+def partition_for(key: str, partitions: int) -> int:
+    """Returns the partition that coordinates `key`: a group id, a transactional id, or `group:topicId:partition`."""
+    hashed = java_string_hash(key)
+    magnitude = 0 if hashed == -(1 << 31) else abs(hashed)  # Kafka's Utils.abs
+    return magnitude % partitions

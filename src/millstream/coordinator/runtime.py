@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Generic, Protocol, TypeVar
 
-from millstream.coordinator.append_errors import coordinator_error
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import (
     Caller,
@@ -36,11 +35,40 @@ from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     KafkaError,
+    KafkaStorageError,
+    MessageTooLarge,
     NotCoordinator,
+    NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend,
+    NotLeaderOrFollower,
+    RecordListTooLarge,
     RequestTimedOut,
+    UnknownServerError,
+    UnknownTopicOrPartition,
 )
 from millstream.model import Offset, ProducerId
 from millstream.runtime import Instant
+
+_RETRY_LATER: Final = (
+    UnknownTopicOrPartition,
+    NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend,
+    RequestTimedOut,
+)
+_LOOK_UP_AGAIN: Final = (NotLeaderOrFollower, KafkaStorageError)
+_TOO_LARGE: Final = (MessageTooLarge, RecordListTooLarge)
+
+
+def coordinator_error(error: KafkaError) -> KafkaError:
+    """Returns the error to answer with; one that needs no translation comes back as it is."""
+    if isinstance(error, _RETRY_LATER):
+        return CoordinatorNotAvailable(f"the coordinator could not store this: {error}")
+    if isinstance(error, _LOOK_UP_AGAIN):
+        return NotCoordinator(f"the coordinator could not store this: {error}")
+    if isinstance(error, _TOO_LARGE):
+        return UnknownServerError(f"the coordinator cannot store this: {error}")
+    return error
+
 
 QUEUE_OPERATIONS_MAX: Final = 10_000
 """Ours: Kafka has no bound, and clients choose how many wait. Whoever comes beyond it is told to ask again."""

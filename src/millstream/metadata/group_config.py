@@ -21,8 +21,7 @@ from millstream.metadata.config_key import (
     Validator,
     config_table,
 )
-from millstream.metadata.config_validators import OneOf, at_least
-from millstream.metadata.iso_duration import duration_ms
+from millstream.metadata.config_validators import OneOf, at_least, duration_ms
 from millstream.protocol.enums import ConfigType
 
 _BY_DURATION: Final = "by_duration:"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.config_fields import from_keys, read_config
-from millstream.errors import ConfigError
+from millstream.errors import ConfigError, InvalidConfig
 from millstream.metadata.config_key import BrokerSynonym, ConfigValue, parse_config
 from millstream.metadata.topic_config_table import HOUR_MS, LONG_MAX, TOPIC_CONFIGS
 
@@ -143,3 +143,17 @@ def _check_no_remote_storage(values: Mapping[str, ConfigValue]) -> None:
         raise ConfigError(
             "remote.storage.enable needs a broker with remote storage: leave it false"
         )
+
+
+def check_topic_overrides(overrides: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+    """Checks all overrides of a topic; `defaults` are the topic keys that the broker's settings imply.
+
+    Raises InvalidConfig for unknown keys, values outside their limits, and keys that contradict each other.
+    """
+    for name in overrides:
+        if name not in TOPIC_CONFIGS:
+            raise InvalidConfig(f"Unknown topic config name: {name}")
+    try:
+        log_config(overrides, defaults)
+    except ConfigError as error:
+        raise InvalidConfig(str(error)) from error

@@ -1,4 +1,6 @@
-"""The network as this process uses it: behind one interface, so that a simulation can stand in."""
+"""The network as this process uses it: behind one interface, so that a simulation can stand in; with clock and chance
+it is the environment of a client of brokers. And the event loop that edges run on.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,8 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar, cast
 
 from millstream.net.listening_socket import open_listening_socket
+from millstream.runtime import Clock, Random
+from millstream.runtime.system import SystemClock, SystemRandom
 
 Answer = TypeVar("Answer")
 _KEPT_SHARE: Final = 10
@@ -145,3 +149,29 @@ async def _unwaited(ask: Callable[[], Answer]) -> Answer:
 
     threading.Thread(target=look_up, name="millstream resolver", daemon=True).start()
     return await answered
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Handed to a client where it shall live in another world than the system's, such as a simulation.
+
+    Waits are the event loop's: `clock` and the loop's time must go at the same pace.
+    """
+
+    clock: Clock
+    random: Random
+    network: Network
+
+
+def system_environment() -> Environment:
+    """Returns the system's clock, randomness and network."""
+    return Environment(SystemClock(), SystemRandom(), SystemNetwork())
+
+
+def event_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Returns the factory for `asyncio.Runner(loop_factory=...)`."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, final
 
 from millstream.quota.client_quotas import ClientQuotas, Counted
-from millstream.quota.mutation_charge import MutationCharge
 from millstream.quota.rate import QuotaWindows, Rate, throttle_time_ms
-from millstream.quota.token_bucket import TokenBucket
+from millstream.quota.token_bucket import MutationCharge, TokenBucket
 from millstream.quota.usages import Usages
 
 

@@ -1,12 +1,15 @@
-"""A bucket of tokens that fills at the rate of a quota (KIP-599).
+"""A bucket of tokens that fills at the rate of a quota, and one request that is charged with the changes of metadata
+that it makes (KIP-599).
 
-What is taken while it is not empty is taken whole.
+What is taken while it is not empty is taken whole. Nothing is taken before a request has been planned for good: a
+plan may be made again.
 """
 
 from __future__ import annotations
 
 from typing import final
 
+from millstream.errors import ThrottlingQuotaExceeded
 from millstream.quota.rate import THROTTLE_TIME_MAX_MS, QuotaWindows, whole_ms
 
 
@@ -57,3 +60,32 @@ class TokenBucket:
         added = self.per_second * (now_ms - self._filled_at_ms) / 1_000
         self._tokens = min(self._burst, self._tokens + added)
         self._filled_at_ms = now_ms
+
+
+@final
+class MutationCharge:
+    """A partition that is created or deleted takes a token."""
+
+    def __init__(self, tokens: float, per_second: float, *, is_strict: bool) -> None:
+        """`tokens`: what is in the bucket, which fills with `per_second`.
+
+        `is_strict`: what comes when it is overdrawn is refused.
+
+        Clients from before KIP-599, which do not know the error, have it done and wait afterwards.
+        """
+        self._tokens = tokens
+        self._per_second = per_second
+        self._is_strict = is_strict
+        self.taken = 0
+        self.throttle_time_ms = 0
+        """How long the client has to wait; one whose version knows the error waits only where something was refused."""
+
+    def take(self, partitions: int) -> None:
+        """Raises ThrottlingQuotaExceeded where the request is refused."""
+        if self._is_strict and self._tokens < 0:
+            self.throttle_time_ms = refill_time_ms(self._tokens, self._per_second)
+            raise ThrottlingQuotaExceeded
+        self._tokens -= partitions
+        self.taken += partitions
+        if not self._is_strict:
+            self.throttle_time_ms = refill_time_ms(self._tokens, self._per_second)

@@ -29,7 +29,7 @@ from millstream.raft.messages import (
     VoteResponse,
 )
 from millstream.raft.quorum_state import QuorumState, RaftTimeouts
-from millstream.raft.ready import VoteAnswer
+from millstream.raft.ready import StepOutcome, VoteAnswer
 from millstream.raft.roles import (
     Candidate,
     Follower,
@@ -39,7 +39,6 @@ from millstream.raft.roles import (
     Role,
     Unattached,
 )
-from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     ControlRecord,

@@ -6,11 +6,14 @@ Owns the fetch that is on its way, whom the next one goes to, and what is taken 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from millstream.errors import PositionOutOfRange, SnapshotNotFound
-from millstream.model import LeaderEpoch
-from millstream.raft.discovery import peers_to_ask
+from millstream.model import BrokerId, LeaderEpoch
+from millstream.raft.election_state import NOBODY
 from millstream.raft.log_progress import LogProgress
 from millstream.raft.messages import (
+    Endpoints,
     FetchRequest,
     FetchResponse,
     FetchSnapshotRequest,
@@ -20,9 +23,35 @@ from millstream.raft.messages import (
     SnapshotInstalled,
 )
 from millstream.raft.quorum_state import QuorumState, RaftTimeouts
+from millstream.raft.ready import SnapshotTransfer, StepOutcome
 from millstream.raft.roles import Follower, Resigned, Unattached
-from millstream.raft.snapshot_transfer import SnapshotTransfer
-from millstream.raft.step_outcome import StepOutcome
+from millstream.raft.voter_set import VoterEndpoint, VoterSet
+
+
+def peers_to_ask(
+    leader: Peer | None, bootstrap: Endpoints, voters: VoterSet, own_id: BrokerId, own: Endpoints
+) -> tuple[Peer, ...]:
+    """Returns all that may know the leader: the one that was known last, bootstrap servers, voters; each
+    address and each id once.
+
+    Never this replica, nor whoever had its id before: a disk that was replaced lived at the same address.
+    """
+    addresses = _addresses(own)
+    ids = {own_id}
+    found: list[Peer] = []
+    known = [Peer(voter.key.id, voter.endpoints) for voter in voters]
+    servers = [Peer(NOBODY, (endpoint,)) for endpoint in bootstrap]
+    for peer in [*([leader] if leader else []), *servers, *known]:
+        reached_already = addresses & _addresses(peer.endpoints)
+        if peer.id not in ids and not reached_already:
+            found.append(peer)
+            addresses |= _addresses(peer.endpoints)
+            ids |= {peer.id} - {NOBODY}
+    return tuple(found)
+
+
+def _addresses(endpoints: Iterable[VoterEndpoint]) -> set[tuple[str, int]]:
+    return {(endpoint.host, endpoint.port) for endpoint in endpoints}
 
 
 class Fetching:

@@ -15,9 +15,9 @@ from millstream.raft.messages import (
     VoterChangeResponse,
 )
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
+from millstream.raft.ready import StepOutcome
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower
-from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_history import QuorumEntry
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, Voter
 

@@ -35,9 +35,9 @@ from millstream.raft.messages import (
     VoterChangeRequest,
 )
 from millstream.raft.quorum_state import QuorumState
+from millstream.raft.ready import StepOutcome
 from millstream.raft.roles import Leader
 from millstream.raft.snapshot import SnapshotId
-from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import ReplicaKey
 
 

@@ -10,11 +10,10 @@ from millstream.errors import KafkaStorageError
 from millstream.model import LeaderEpoch, Offset
 from millstream.raft.leader_progress import committed_offset
 from millstream.raft.messages import LogPosition
-from millstream.raft.ready import AppendBatch
+from millstream.raft.ready import AppendBatch, StepOutcome
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower, Leader, Role
 from millstream.raft.snapshot import SnapshotId
-from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import ControlRecord, VoterSet
 
 

@@ -34,8 +34,8 @@ from millstream.raft.messages import (
     VoterChangeResponse,
 )
 from millstream.raft.quorum_state import QuorumState, RaftTimeouts
+from millstream.raft.ready import StepOutcome
 from millstream.raft.roles import Leader
-from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     ControlRecord,

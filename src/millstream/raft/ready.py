@@ -1,16 +1,54 @@
-"""The work one step asks of the driver, in the order it must be done: persist, truncate, append and
-sync, send, apply.
+"""The work one step asks of the driver, in the order it must be done: persist, truncate, append and sync, send, apply;
+the outcome of a step, which its parts fill on the way there; and a snapshot on its way from the leader, piece by
+piece, of which only the position is known here, no bytes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import ElectionState
-from millstream.raft.messages import OutboundResponse, Send
-from millstream.raft.snapshot_transfer import SnapshotPiece
+from millstream.raft.messages import (
+    FetchSnapshotResponse,
+    OutboundResponse,
+    Peer,
+    RaftRequest,
+    RaftResponse,
+    Send,
+)
+from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_set import ControlRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPiece:
+    """Bytes of a snapshot, to be written at a position of a file that is no snapshot until the last piece is in it."""
+
+    id: SnapshotId
+    position: int
+    data: bytes
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotTransfer:
+    """Everything before `position` is here. With another leader, or after SNAPSHOT_NOT_FOUND, one begins anew."""
+
+    id: SnapshotId
+    position: int = 0
+
+    def piece(self, response: FetchSnapshotResponse) -> SnapshotPiece | None:
+        """Returns the next piece; None when the answer has none that continues what is here."""
+        end = response.position + len(response.data)
+        continues = response.id == self.id and response.position == self.position
+        if not continues or not response.data or end > response.size:
+            return None
+        return SnapshotPiece(self.id, self.position, response.data, end == response.size)
+
+    def after(self, piece: SnapshotPiece) -> SnapshotTransfer:
+        return replace(self, position=piece.position + len(piece.data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +126,26 @@ class Ready:
     """Set when it rose: records below it are committed and may be applied."""
     deadline_ms: int
     """Monotonic time of the next `Tick`."""
+
+
+@dataclass(slots=True)
+class StepOutcome:
+    now_ms: int
+    """Monotonic time of the step."""
+    numbers: Iterator[int]
+    """Of what this replica sends, over all steps."""
+    truncate_to: Offset | None = None
+    append: list[AppendBatch] = field(default_factory=list)
+    append_fetched: bytes = b""
+    snapshot_piece: SnapshotPiece | None = None
+    sends: list[Send] = field(default_factory=list)
+    replies: list[OutboundResponse] = field(default_factory=list)
+    vote_answers: list[VoteAnswer] = field(default_factory=list)
+
+    def send(self, to: Peer, message: RaftRequest) -> Send:
+        send = Send(to, message, next(self.numbers))
+        self.sends.append(send)
+        return send
+
+    def reply(self, token: int, response: RaftResponse) -> None:
+        self.replies.append(OutboundResponse(token, response))

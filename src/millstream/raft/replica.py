@@ -66,10 +66,9 @@ from millstream.raft.quorum_description import (
     describe_state,
 )
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
-from millstream.raft.ready import LeaderAndEpoch, Ready
+from millstream.raft.ready import LeaderAndEpoch, Ready, StepOutcome
 from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Candidate, Leader, Prospective, Resigned
-from millstream.raft.step_outcome import StepOutcome
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,

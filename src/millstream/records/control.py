@@ -1,20 +1,25 @@
-"""Control batches: what brokers write among the records of clients. Consumers skip them.
+"""Control batches: what brokers write among the records of clients. Consumers skip them, and at read_committed what
+their markers abort (KIP-98).
 
 Owns their keys and the marker that ends a transaction. The values of KRaft's control records are messages of the
-protocol (`protocol.generated.control_records`); here they are bytes.
+protocol (`protocol.generated.control_records`); here they are bytes. A fetch response names the aborted transactions
+that overlap it: producer id and first offset, sorted by offset. From that offset on the producer's transactional
+batches are aborted, until its ABORT marker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from struct import Struct
 from typing import Final
 
 from millstream.errors import InvalidRecord
+from millstream.records.batch import BatchHeader
 from millstream.records.builder import PLAIN, BatchOptions, build_batch
-from millstream.records.record import Record
+from millstream.records.record import Record, iterate_records
 
 _KEY: Final = Struct(">hh")  # version, type
 _MARKER: Final = Struct(">hi")  # version, coordinator epoch
@@ -100,3 +105,32 @@ def read_coordinator_epoch(value: bytes | memoryview | None) -> int:
     if version < 0:
         raise InvalidRecord(f"version {version} of an end-of-transaction marker is negative")
     return int(epoch)
+
+
+class AbortedTransactionFilter:
+    """A batch filter for one fetch response: call it for every batch in order; True means committed.
+
+    `aborted` holds (producer id, first offset) pairs in any order.
+    """
+
+    __slots__ = ("_aborted_producers", "_pending")
+
+    def __init__(self, aborted: Iterable[tuple[int, int]]) -> None:
+        self._pending = deque(
+            sorted((first_offset, producer) for producer, first_offset in aborted)
+        )
+        self._aborted_producers: set[int] = set()
+
+    def __call__(self, header: BatchHeader, batch: memoryview) -> bool:
+        while self._pending and self._pending[0][0] <= header.last_offset:
+            self._aborted_producers.add(self._pending.popleft()[1])
+        if not header.is_transactional or header.producer_id not in self._aborted_producers:
+            return True
+        if header.is_control and _ends_aborted(header, batch):
+            self._aborted_producers.remove(header.producer_id)
+        return header.is_control
+
+
+def _ends_aborted(header: BatchHeader, batch: memoryview) -> bool:
+    marker = next(iterate_records(header, batch), None)
+    return marker is not None and read_control_type(marker.key) is ControlType.ABORT

@@ -1,8 +1,12 @@
-"""Principals: who a client is, once it has proved it or has not been asked to."""
+"""Principals: who a client is, once it has proved it or has not been asked to; and the text of its address, as Kafka
+has it in access rules, in the audit log and in what is told of members.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 USER_TYPE: Final = "User"
@@ -42,3 +46,27 @@ def parse_principal(text: str) -> KafkaPrincipal:
             f"a principal is written as `Type:name`, such as `User:alice`, not `{text}`"
         )
     return KafkaPrincipal(principal_type, name)
+
+
+_REMEMBERED_MAX: Final = 1024
+_GROUP_BYTES: Final = 2
+
+
+@lru_cache(_REMEMBERED_MAX)
+def host_text(address: str) -> str:
+    """Returns one text for an address, however it is written: 0:0:0:0:0:0:0:1 for ::1, 10.0.0.1 for ::ffff:10.0.0.1.
+
+    What is no address, such as the host `*` of rules, stays as it is.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    packed = parsed.packed
+    groups = (packed[at : at + _GROUP_BYTES] for at in range(0, len(packed), _GROUP_BYTES))
+    text = ":".join(f"{int.from_bytes(group, 'big'):x}" for group in groups)
+    return text if parsed.scope_id is None else f"{text}%{parsed.scope_id}"

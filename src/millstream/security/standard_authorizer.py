@@ -29,7 +29,7 @@ from millstream.security.authorizer import (
     Requester,
 )
 from millstream.security.authorizer_settings import AuthorizerSettings
-from millstream.security.host_text import host_text
+from millstream.security.principal import host_text
 
 _REMEMBERED_MAX: Final = 10_000
 """Decisions, in some 5 MB. All are forgotten when there are more, or a rule changes."""

@@ -28,8 +28,13 @@ if TYPE_CHECKING:
     from millstream.spark.session import SparkOptions, configure
     from millstream.spark.sink.atomic import write_atomically
     from millstream.spark.sink.time_order import in_time_order
-    from millstream.spark.states.backing import Backing, MemoryBacking
-    from millstream.spark.states.states import OpaqueState, StateUnusable, TransactionalState
+    from millstream.spark.states.states import (
+        Backing,
+        MemoryBacking,
+        OpaqueState,
+        StateUnusable,
+        TransactionalState,
+    )
     from millstream.spark.states.topic_backing import TopicBacking
     from millstream.streams.runtime.errors import DataLoss
 else:
@@ -50,8 +55,7 @@ else:
             "millstream.spark.session": "SparkOptions configure",
             "millstream.spark.sink.atomic": "write_atomically",
             "millstream.spark.sink.time_order": "in_time_order",
-            "millstream.spark.states.backing": "Backing MemoryBacking",
-            "millstream.spark.states.states": "OpaqueState StateUnusable TransactionalState",
+            "millstream.spark.states.states": "Backing MemoryBacking OpaqueState StateUnusable TransactionalState",
             "millstream.spark.states.topic_backing": "TopicBacking",
             "millstream.spark.data_source": "FORMAT register",
             "millstream.streams.runtime.errors": "DataLoss",

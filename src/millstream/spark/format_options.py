@@ -8,10 +8,11 @@ says what to write instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
-from typing import Final, NamedTuple, TypeVar
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeVar
 
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import PREFIX, is_setting
@@ -141,3 +142,22 @@ def _unknown_option(name: str, of_what: str, known: Sequence[str]) -> ConfigErro
         else f"known are {', '.join(known)} and {PREFIX}…"
     )
     return ConfigError(f"unknown option {name!r} of format millstream{of_what}: {hint}")
+
+
+def function_named(option: str, text: str) -> Callable[..., Any]:  # Any: functions of users
+    """Returns what the text names. Raises ConfigError where it cannot be imported or called."""
+    module, colon, name = text.strip().partition(":")
+    if not colon:
+        module, _, name = text.strip().rpartition(".")
+    if not module or not name:
+        raise ConfigError(f"{option} names a function as module:function, not {text!r}")
+    try:
+        found: object = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            f"{option}: {text!r} cannot be imported ({error}). Spark's Python workers need the module, too: "
+            "PYTHONPATH on one machine, --py-files on a cluster"
+        ) from error
+    if not callable(found):
+        raise ConfigError(f"{option}: {text!r} is a {type(found).__name__} and cannot be called")
+    return found

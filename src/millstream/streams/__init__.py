@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from millstream.streams.application.clients import read_streams_properties
     from millstream.streams.application.kafka_streams import KafkaStreams
     from millstream.streams.application.states import ApplicationState
-    from millstream.streams.application.uncaught_errors import OnUncaughtError
     from millstream.streams.config import StreamsConfig
     from millstream.streams.dropped_records import DroppedRecords, DropReason
     from millstream.streams.dsl import (
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from millstream.streams.handlers import (
         ErrorContext,
         OnError,
+        OnUncaughtError,
         OutgoingRecord,
         Response,
         SerializationOrigin,
@@ -79,11 +79,10 @@ else:
             "millstream.streams.application.clients": "read_streams_properties",
             "millstream.streams.application.kafka_streams": "KafkaStreams",
             "millstream.streams.application.states": "ApplicationState",
-            "millstream.streams.application.uncaught_errors": "OnUncaughtError",
             "millstream.streams.config": "StreamsConfig",
             "millstream.streams.dsl": "CogroupedKStream GlobalKTable KGroupedStream KGroupedTable KStream KTable SessionWindowedCogroupedKStream SessionWindowedKStream StreamsBuilder TimeWindowedCogroupedKStream TimeWindowedKStream",
             "millstream.streams.dropped_records": "DroppedRecords DropReason",
-            "millstream.streams.handlers": "ErrorContext OnError OutgoingRecord Response SerializationOrigin dead_letter",
+            "millstream.streams.handlers": "ErrorContext OnError OnUncaughtError OutgoingRecord Response SerializationOrigin dead_letter",
             "millstream.streams.health_server": "HealthServer",
             "millstream.streams.options": "EmitStrategy Materialized OffsetReset RecordContext Retry StoreFormat StoreSupplier StoreType StreamJoined Suppressed WaitingRecord",
             "millstream.streams.processor": "ContextualProcessor Processor ProcessorContext ProcessorWrapper PunctuationType Record TableChange",

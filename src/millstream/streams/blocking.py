@@ -24,8 +24,8 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.live_partitions import LivePartitions
 from millstream.streams.application.processes.outer_application import OuterBlockingApplication
 from millstream.streams.application.states import ApplicationState
-from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
 from millstream.streams.config import StreamsConfig
+from millstream.streams.handlers import UncaughtErrorHandler, shut_down_client
 from millstream.streams.queries import StoreQueryParameters
 from millstream.streams.queries.remote_stores import remote_store
 from millstream.streams.restore_listener import StateRestoreListener

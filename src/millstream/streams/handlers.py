@@ -119,3 +119,19 @@ def dead_letter(topic: str, context: ErrorContext, error: BaseException) -> Outg
     return OutgoingRecord(
         topic, context.raw_key, context.raw_value, context.timestamp, context.headers + added
     )
+
+
+class OnUncaughtError(StrEnum):
+    """The answers to a failed stream thread (StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse)."""
+
+    REPLACE_THREAD = "REPLACE_THREAD"
+    SHUTDOWN_CLIENT = "SHUTDOWN_CLIENT"
+    SHUTDOWN_APPLICATION = "SHUTDOWN_APPLICATION"
+
+
+UncaughtErrorHandler = Callable[[Exception], OnUncaughtError]
+
+
+def shut_down_client(_error: Exception) -> OnUncaughtError:
+    """Ends this instance, as ERROR. The handler of an application that has none of its own."""
+    return OnUncaughtError.SHUTDOWN_CLIENT

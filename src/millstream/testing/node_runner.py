@@ -16,7 +16,7 @@ from typing import IO, NamedTuple, Protocol
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.errors import MillstreamError
-from millstream.net.event_loop import event_loop_factory
+from millstream.net.network import event_loop_factory
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
 STOP_TIMEOUT_S = 60.0

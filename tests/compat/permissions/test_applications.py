@@ -13,7 +13,7 @@ from millstream.clients.admin import Operation
 from millstream.streams import StreamsConfig
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from tests.compat.permissions.users import (
     Allowed,
     KafkaWithUsers,

@@ -16,6 +16,7 @@ from millstream.records.batch import (
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.compression import Codec
 from millstream.records.control import (
+    AbortedTransactionFilter,
     ControlType,
     build_control_batch,
     build_end_transaction_marker,
@@ -23,7 +24,6 @@ from millstream.records.control import (
     read_coordinator_epoch,
 )
 from millstream.records.record import Record, iterate_records
-from millstream.records.transactions import AbortedTransactionFilter
 
 DATA = Path(__file__).parent / "data"
 CODECS = {

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from millstream.coordinator.placement import partition_for
+from millstream.coordinator.record import partition_for
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest

@@ -48,8 +48,8 @@ from millstream.protocol.generated.write_txn_markers import (
 )
 from millstream.records.batch import iterate_batches
 from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.control import AbortedTransactionFilter
 from millstream.records.record import Record, iterate_records
-from millstream.records.transactions import AbortedTransactionFilter
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.clients.raw_client import RawClient

@@ -25,8 +25,8 @@ from millstream.errors import (
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
-from millstream.net.client.environment import system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope, WrongEventLoop
+from millstream.net.network import system_environment
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse

@@ -24,7 +24,7 @@ from millstream.clients import (
     SpoutMessage,
     TopicPartition,
 )
-from millstream.net.client.environment import system_environment
+from millstream.net.network import system_environment
 from millstream.runtime.clock import Instant
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until

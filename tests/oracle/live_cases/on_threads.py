@@ -19,8 +19,8 @@ from live_cases.end_of_input import EndOfInput
 from live_cases.found import TaskKey
 from live_cases.live import ApplicationFailed, LiveApplication
 from millstream.streams.application.kafka_streams import KafkaStreams
-from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee, TimeAcrossRepartitions
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.kernel import StreamTask, TaskOutput
 from millstream.streams.kernel.task.partition_group import PartitionGroup
 from millstream.streams.kernel.task.queues import TakenRows

@@ -22,7 +22,7 @@ from millstream.coordinator.group.config import (
 from millstream.coordinator.group.consumer.embedded_protocol import write_assignment
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
-from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted, TransactionalCommit
+from millstream.coordinator.group.context import TopicsChanged, TopicsDeleted, TransactionalCommit
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.requests import (

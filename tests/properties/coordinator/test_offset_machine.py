@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.requests import TopicsDeleted, TransactionalCommit
+from millstream.coordinator.group.context import TopicsDeleted, TransactionalCommit
 from millstream.errors import UnstableOffsetCommit
 from millstream.metadata.image import MetadataImage, TopicImage, TopicsImage, frozen_mapping
 from millstream.model import Offset, ProducerId, Uuid

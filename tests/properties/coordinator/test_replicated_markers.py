@@ -17,7 +17,7 @@ from millstream.broker.storage.durability import Durability
 from millstream.broker.transactions import completion
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.markers import TransactionMarkers
-from millstream.coordinator.transaction.requests import PreparedTransaction
+from millstream.coordinator.transaction.context import PreparedTransaction
 from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition

@@ -7,7 +7,7 @@ import contextlib
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from millstream.coordinator.share.requests import (
+from millstream.coordinator.share.context import (
     DeleteState,
     InitializeState,
     ReadState,

@@ -28,9 +28,8 @@ from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, TopicPartition
 from millstream.records.batch import iterate_batches, read_header
 from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.control import TransactionMarker
+from millstream.records.control import AbortedTransactionFilter, TransactionMarker
 from millstream.records.record import Record, iterate_records
-from millstream.records.transactions import AbortedTransactionFilter
 from millstream.replication.fetch_position import FetchPosition
 from millstream.replication.partition import Partition
 from millstream.testing.sim_random import SimRandom

@@ -19,13 +19,12 @@ from millstream.security.login.login import (
     TurnAway,
     WorkFirst,
 )
-from millstream.security.login.mechanism import SaslWork
+from millstream.security.login.mechanism import PlainServer, SaslWork
 from millstream.security.login.oauthbearer_server import (
     BearerIdentity,
     BearerTokenRefused,
     OAuthBearerServer,
 )
-from millstream.security.login.plain_server import PlainServer
 from millstream.security.login.scram_server import ScramServer
 from millstream.security.sasl_scram import ScramClient
 from millstream.security.scram import ScramMechanism

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
 
-from millstream.coordinator.placement import partition_for
+from millstream.coordinator.record import partition_for
 from millstream.testing.history import History
 from tests.sim.cluster.clients import EVENTS, Workload, all_end
 from tests.sim.cluster.group_clients import (

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from millstream.broker.share.persister import SharePersister
+from millstream.coordinator.group.context import GroupTimerKind
 from millstream.coordinator.group.streams import heartbeat, sessions
 from millstream.coordinator.group.streams.reconciliation import reconcile as true_reconcile
 from millstream.coordinator.group.streams.task_owners import TaskOwners
-from millstream.coordinator.group.timers import GroupTimerKind
 
 Patch = pytest.MonkeyPatch
 

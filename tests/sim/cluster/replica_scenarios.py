@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from millstream.clients import TopicPartition
-from millstream.coordinator.placement import partition_for
+from millstream.coordinator.record import partition_for
 from millstream.metadata.image import NO_LEADER, PartitionImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ElectionType

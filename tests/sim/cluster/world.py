@@ -23,7 +23,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.cli.storage.formatting import FormatOptions, Formatter, new_cluster
 from millstream.metadata.image import RECOVERED, MetadataImage, PartitionImage
 from millstream.model import BrokerId, uuid_text
-from millstream.net.client.environment import Environment
+from millstream.net.network import Environment
 from millstream.testing.sim_random import SimRandom
 from tests.sim.cluster.node import SimNode
 from tests.sim.cluster.observer import Observer, observed

@@ -19,9 +19,12 @@ from millstream.model import TopicPartition
 from millstream.records.batch import iterate_batches
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.compression import Codec
-from millstream.records.control import ControlType, build_end_transaction_marker
+from millstream.records.control import (
+    AbortedTransactionFilter,
+    ControlType,
+    build_end_transaction_marker,
+)
 from millstream.records.record import Record, iterate_records
-from millstream.records.transactions import AbortedTransactionFilter
 from millstream.runtime import Instant
 from millstream.testing.sim_random import SimRandom
 from tests.support.simulated_disk import PowerLost, SimFileSystem

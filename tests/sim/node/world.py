@@ -14,7 +14,7 @@ from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node.process import NodeProcess
 from millstream.clients import Admin, Consumer, Delivery, NewTopic, Producer, TopicPartition
 from millstream.errors import KafkaError, MillstreamError
-from millstream.net.client.environment import Environment
+from millstream.net.network import Environment
 from millstream.testing.sim_random import SimRandom
 from tests.sim.network import SimNetwork, Weather
 from tests.sim.virtual_time import VirtualClock

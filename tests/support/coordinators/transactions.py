@@ -13,8 +13,11 @@ from typing import Any, TypeVar
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import Caller, Token
 from millstream.coordinator.runtime import CoordinatorRuntime
-from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
-from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
+from millstream.coordinator.transaction.context import (
+    MarkersWritten,
+    PreparedTransaction,
+    TransactionCoordinatorConfig,
+)
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.context import GroupTimer
 from millstream.coordinator.group.group import Group
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.task_owners import TaskOwners
-from millstream.coordinator.group.timers import GroupTimer
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
 from millstream.errors import NotEnoughReplicas

@@ -9,7 +9,7 @@ from dataclasses import replace
 from millstream.model import TopicPartition
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.processes.pickling import ThreadProcessFailed
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from tests.patience import WAITS_FOR_CLUSTER
 from tests.support.kills.orders import PROCESSING, RESTORING, Orders, ThreadKilled
 from tests.support.kills.secured import login

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.context import GroupTimer, GroupTimerKind, TopicsDeleted
 from millstream.coordinator.group.offsets.records import offset_commit_record
-from millstream.coordinator.group.requests import TopicsDeleted
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
-from millstream.coordinator.share.requests import InitializeState, ReadState, WriteState
+from millstream.coordinator.share.context import InitializeState, ReadState, WriteState
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.metadata.image import MetadataImage

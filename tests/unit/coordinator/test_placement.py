@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.placement import java_string_hash, partition_for
+from millstream.coordinator.record import java_string_hash, partition_for
 
 
 @pytest.mark.parametrize(

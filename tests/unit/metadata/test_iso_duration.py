@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import ConfigError
+from millstream.metadata.config_validators import duration_ms
 from millstream.metadata.group_config import GROUP_CONFIGS
-from millstream.metadata.iso_duration import duration_ms
 
 TAKEN = {
     "PT0S": 0,

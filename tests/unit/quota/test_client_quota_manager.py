@@ -11,8 +11,8 @@ from millstream.quota.client_quota_manager import (
     ControllerMutationQuotaManager,
 )
 from millstream.quota.client_quotas import ClientQuotas, Counted
-from millstream.quota.mutation_charge import MutationCharge
 from millstream.quota.rate import QuotaWindows
+from millstream.quota.token_bucket import MutationCharge
 
 ALICE = (("user", "alice"),)
 HOUR_MS = 3_600_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from millstream.errors import FencedLeaderEpoch, NotLeaderOrFollower
 from millstream.model import Uuid
-from millstream.raft.discovery import peers_to_ask
 from millstream.raft.election_state import NOBODY, ElectionState
+from millstream.raft.fetching import peers_to_ask
 from millstream.raft.messages import (
     FetchRequest,
     FetchResponse,

@@ -20,10 +20,9 @@ from millstream.raft.messages import (
     Tick,
     Unanswered,
 )
-from millstream.raft.ready import Ready
+from millstream.raft.ready import Ready, SnapshotPiece, SnapshotTransfer
 from millstream.raft.roles import Follower
 from millstream.raft.snapshot import SnapshotId
-from millstream.raft.snapshot_transfer import SnapshotPiece, SnapshotTransfer
 from millstream.raft.voter_set import Voter, VoterSet
 from tests.sim.raft_log import MemoryLog
 from tests.unit.raft.replicas import KEYS, StubLog, at, replica

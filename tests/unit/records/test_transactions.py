@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from millstream.records.arrow import ReadOptions, to_arrow
 from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.control import ControlType, build_end_transaction_marker
+from millstream.records.control import (
+    AbortedTransactionFilter,
+    ControlType,
+    build_end_transaction_marker,
+)
 from millstream.records.record import Record
-from millstream.records.transactions import AbortedTransactionFilter
 
 
 def data(offset: int, producer_id: int, value: bytes, *, transactional: bool = True) -> bytearray:

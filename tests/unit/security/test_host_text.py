@@ -7,7 +7,7 @@ import pytest
 from millstream.net.server.admission import Admission
 from millstream.net.server.limits import ConnectionLimits, connection_overrides
 from millstream.security.acl import Operation, ResourceType
-from millstream.security.host_text import host_text
+from millstream.security.principal import host_text
 from tests.support.access_rules import authorizer, client, rule
 
 READ, TOPIC = Operation.READ, ResourceType.TOPIC

@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.spark.states.backing import MemoryBacking
-from millstream.spark.states.states import OpaqueState, StateUnusable, TransactionalState
+from millstream.spark.states.states import (
+    MemoryBacking,
+    OpaqueState,
+    StateUnusable,
+    TransactionalState,
+)
 
 Rows = list[str]
 keys = st.sampled_from("abc")

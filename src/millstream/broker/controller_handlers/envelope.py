@@ -29,7 +29,7 @@ from millstream.protocol.frames import decode_request_header, decode_response
 from millstream.protocol.generated.envelope import EnvelopeRequest, EnvelopeResponse
 from millstream.protocol.message_values import error_codes
 from millstream.security.acl import Operation
-from millstream.security.host_text import host_text
+from millstream.security.principal import host_text
 from millstream.security.principal_data import decode_principal
 
 API = ApiSpec(

@@ -20,7 +20,7 @@ from millstream.broker.coordination.coordinator_partition import (
     OnNotice,
 )
 from millstream.broker.services import BackgroundTasks, Partitions
-from millstream.coordinator.placement import partition_for
+from millstream.coordinator.record import partition_for
 from millstream.coordinator.result import Caller
 from millstream.coordinator.runtime import Shard
 from millstream.errors import KafkaError, MillstreamError, NotCoordinator

@@ -23,7 +23,7 @@ from millstream.broker.patterns.group_patterns import GroupPatterns
 from millstream.broker.services import BackgroundTasks, Metadata, Partitions
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
-from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
+from millstream.coordinator.group.context import TopicsChanged, TopicsDeleted
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.errors import (

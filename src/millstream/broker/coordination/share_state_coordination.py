@@ -22,8 +22,11 @@ from millstream.broker.coordination.coordinator_topic import (
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.coordinator.result import NODE_ITSELF
-from millstream.coordinator.share.context import ShareCoordinatorConfig
-from millstream.coordinator.share.requests import FirstNeededOffset, TopicIdsDeleted
+from millstream.coordinator.share.context import (
+    FirstNeededOffset,
+    ShareCoordinatorConfig,
+    TopicIdsDeleted,
+)
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator

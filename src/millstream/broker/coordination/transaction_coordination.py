@@ -21,8 +21,10 @@ from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.producer_ids import NoProducerIdAtHand, ProducerIds
 from millstream.coordinator.result import Caller
-from millstream.coordinator.transaction.context import TransactionCoordinatorConfig
-from millstream.coordinator.transaction.requests import PreparedTransaction
+from millstream.coordinator.transaction.context import (
+    PreparedTransaction,
+    TransactionCoordinatorConfig,
+)
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.transaction_version import (
     TRANSACTION_VERSION,

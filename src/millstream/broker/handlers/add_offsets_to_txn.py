@@ -17,7 +17,7 @@ from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import Metadata
 from millstream.broker.transactions.errors import error_code
-from millstream.coordinator.placement import partition_for
+from millstream.coordinator.record import partition_for
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey

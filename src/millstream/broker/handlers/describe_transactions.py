@@ -10,7 +10,7 @@ from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.transaction.requests import DescribeTransaction
+from millstream.coordinator.transaction.context import DescribeTransaction
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_transactions import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
-from millstream.coordinator.share.requests import InitializeState
+from millstream.coordinator.share.context import InitializeState
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

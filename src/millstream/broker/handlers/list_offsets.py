@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.fetch.time_search import first_found
 from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
 from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import Partitions
-from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.disk_pool import DiskPool, first_found
 from millstream.errors import (
     InvalidRequest,
     KafkaError,

@@ -32,8 +32,7 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.produce.produce_guard import handle_what_is_allowed
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
-from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.api_spec import ApiSpec, Lists, NoAnswer, Permission
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import LogFlusher, Metadata, Partitions

@@ -12,7 +12,7 @@ from millstream.broker.requests.api_spec import ApiSpec, Lists, cluster_permissi
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.coordinator.share.requests import ReadState
+from millstream.coordinator.share.context import ReadState
 from millstream.coordinator.share.shard import RANGES_AT_ONCE
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError

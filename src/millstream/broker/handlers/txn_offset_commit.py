@@ -25,7 +25,7 @@ from millstream.broker.transactions.verification import (
     TransactionalProducer,
     verify_partitions,
 )
-from millstream.coordinator.group.requests import TransactionalCommit
+from millstream.coordinator.group.context import TransactionalCommit
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import ControllerClient
-from millstream.controller.brokers.unregistration import UNREGISTER_BROKER
+from millstream.controller.brokers.registration import UNREGISTER_BROKER
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.unregister_broker import (
     UnregisterBrokerRequest,

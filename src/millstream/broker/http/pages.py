@@ -12,8 +12,8 @@ from typing import Final
 from millstream.broker.http.health import cluster_health, reasons_not_ready, replicas_to_tell
 from millstream.broker.metrics.catalogue import families
 from millstream.broker.metrics.exposition import CONTENT_TYPE, render
-from millstream.broker.metrics.loop_lag import watch_loop_idleness, watch_loop_lag
 from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.metrics.process_families import watch_loop_idleness, watch_loop_lag
 from millstream.broker.services import BackgroundTasks
 from millstream.net.server.http_server import (
     HttpResponse,

@@ -19,9 +19,8 @@ from millstream.net.server.login_gate import LoginRules, WorkerPool
 from millstream.runtime import Clock
 from millstream.runtime.extras import MissingExtra, explain_missing
 from millstream.security.login.login import Mechanism
-from millstream.security.login.mechanism import SaslServer
+from millstream.security.login.mechanism import PlainServer, SaslServer
 from millstream.security.login.oauthbearer_server import BearerIdentity, OAuthBearerServer
-from millstream.security.login.plain_server import PlainServer
 from millstream.security.login.scram_server import ScramServer
 from millstream.security.scram import ScramMechanism
 

@@ -19,7 +19,7 @@ from typing import Final, TypeVar, cast
 
 from millstream.broker.metadata_log.driver import MetadataDriver, QuorumDescription
 from millstream.broker.metadata_log.snapshots import image_of
-from millstream.broker.metrics.controller_metrics import ControllerMetrics
+from millstream.broker.metrics.quorum_metrics import ControllerMetrics
 from millstream.broker.quotas.node_quotas import NodeQuotas
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool

@@ -49,10 +49,9 @@ from millstream.raft.messages import (
     VoterChangeRequest,
 )
 from millstream.raft.quorum_description import ReplicaDescriptions, ReplicaState
-from millstream.raft.ready import LeaderAndEpoch, Ready
+from millstream.raft.ready import LeaderAndEpoch, Ready, SnapshotPiece
 from millstream.raft.replica import RaftReplica
 from millstream.raft.snapshot import Snapshot, SnapshotId
-from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
     KRAFT_VERSION_STATIC,

@@ -29,6 +29,7 @@ from millstream.metadata.snapshot_records import image_records
 from millstream.model import Offset
 from millstream.protocol.generated.metadata_records import MetadataRecord
 from millstream.protocol.record_frames import decode_metadata_record, encode_metadata_record
+from millstream.raft.ready import SnapshotPiece
 from millstream.raft.snapshot import (
     SNAPSHOT_DAMAGE,
     Snapshot,
@@ -36,7 +37,6 @@ from millstream.raft.snapshot import (
     decode_snapshot,
     encode_snapshot,
 )
-from millstream.raft.snapshot_transfer import SnapshotPiece
 from millstream.raft.voter_set import VoterSet
 from millstream.runtime import Clock, File, FileSystem
 

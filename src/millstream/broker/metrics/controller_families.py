@@ -9,9 +9,9 @@ from enum import IntEnum
 from typing import Final
 
 from millstream.broker.metadata_log.driver import QuorumDescription
-from millstream.broker.metrics.controller_metrics import ControllerMetrics
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample, counter, gauge
 from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.metrics.quorum_metrics import ControllerMetrics
 from millstream.broker.metrics.request_families import summary_ms
 from millstream.controller.partitions.replica_health import ReplicaHealth
 from millstream.metadata.broker_registration import BrokerRegistration

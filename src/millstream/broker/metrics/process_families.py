@@ -1,7 +1,11 @@
-"""The metric families of the process: version, processor time, memory, garbage, the event loop and waiting requests."""
+"""The metric families of the process: version, processor time, memory, garbage, the event loop and waiting requests;
+and the tasks that look at the event loop once a second: its lag, the time that every client has to wait on top of
+its own request, and how idle it is.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import platform
 import resource
@@ -10,10 +14,12 @@ from typing import Final
 
 from millstream import __version__
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample, gauge
+from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.node_view import BrokerView, NodeView
 from millstream.broker.metrics.request_families import summary_ms
 from millstream.broker.metrics.time_distribution import TimeDistribution
 from millstream.net.server.client_connection import LoginCounts
+from millstream.runtime import Clock
 
 _FSYNC_LIMITS_US: Final = tuple(base * 10**power for power in (2, 3, 4, 5, 6) for base in (1, 2, 5))
 """From a tenth of a millisecond to five seconds."""
@@ -153,3 +159,25 @@ def _histogram(name: str, doc: str, times: TimeDistribution) -> MetricFamily:
             Sample(times.count, {}, "_count"),
         ],
     )
+
+
+_INTERVAL_S: Final = 1
+_INTERVAL_NS: Final = _INTERVAL_S * 1_000_000_000
+
+
+async def watch_loop_lag(metrics: NodeMetrics) -> None:
+    """Wakes up once a second and notes how late that was. Runs until it is cancelled."""
+    while True:
+        begin_ns = metrics.now_ns()
+        await asyncio.sleep(_INTERVAL_S)
+        late_ns = metrics.now_ns() - begin_ns - _INTERVAL_NS
+        metrics.loop_lag.observe(max(late_ns, 0) // 1_000)
+
+
+async def watch_loop_idleness(metrics: NodeMetrics, clock: Clock) -> None:
+    """Looks at the thread once a second, until it is cancelled. It must run on the loop that is measured."""
+    while True:
+        begin_ns, busy_before_ns = metrics.now_ns(), metrics.busy_ns()
+        await asyncio.sleep(_INTERVAL_S)
+        passed_ns, busy_ns = metrics.now_ns() - begin_ns, metrics.busy_ns() - busy_before_ns
+        metrics.loop_idleness.observe(passed_ns, busy_ns, clock.now().monotonic_ms)

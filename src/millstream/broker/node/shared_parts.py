@@ -51,9 +51,8 @@ from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.dialer import dialer_for
-from millstream.net.client.environment import Environment
 from millstream.net.client.tasks import TaskScope
-from millstream.net.network import Network, SystemNetwork
+from millstream.net.network import Environment, Network, SystemNetwork
 from millstream.protocol.enums import ConfigResourceType
 from millstream.quota.rate import QuotaWindows
 from millstream.raft.quorum_state import RaftTimeouts

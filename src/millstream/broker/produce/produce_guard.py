@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeVar
 
 from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.failure import Failed
+from millstream.broker.requests.api_spec import Failed
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import Metadata
 from millstream.errors import TopicAuthorizationFailed, TransactionalIdAuthorizationFailed

@@ -17,7 +17,7 @@ from millstream.broker.quotas.throttled_clients import Held, QuotaKind, Throttle
 from millstream.quota.client_quotas import Counted
 from millstream.quota.rate import QuotaWindows, Rate, throttle_time_ms
 from millstream.quota.usages import Usages
-from millstream.security.host_text import host_text
+from millstream.security.principal import host_text
 
 _NO_CLIENT = Counted("", "")
 

@@ -26,8 +26,8 @@ from millstream.quota.client_quota_manager import (
     Mutations,
 )
 from millstream.quota.client_quotas import ClientQuotas, Counted
-from millstream.quota.mutation_charge import MutationCharge
 from millstream.quota.rate import QuotaWindows, Rate
+from millstream.quota.token_bucket import MutationCharge
 from millstream.runtime import Clock
 
 _EXEMPT: Final = frozenset(

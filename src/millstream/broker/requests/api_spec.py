@@ -1,7 +1,9 @@
-"""The declaration of an API in its handler module: key, versions served, the permissions that clients need, and which
-of its lists may be long.
+"""The declaration of an API in its handler module: key, versions served, the permissions that clients need, which of
+its lists may be long, and how a request that failed as a whole is answered.
 
-ApiVersions, dispatch and the compatibility page read it.
+ApiVersions, dispatch and the compatibility page read it. An API whose response has an error at its top needs nothing
+for the last; the others say the error in every item that they were asked for: their handler module has a function
+`failed`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from millstream.protocol.api import ApiKey
+from millstream.errors import KafkaError, ProtocolError
+from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.security.acl import Operation, ResourceType
 
 ELEMENTS_PER_PART: Final = 50
@@ -81,3 +84,25 @@ class ApiSpec:
     @property
     def highest(self) -> int:
         return self.versions.stop - 1
+
+
+Request = Any  # Any: the generated class of one API key; no type joins a key to its classes
+Failed = Callable[[Request, int, KafkaError], Message]
+"""From a request, its version and the error."""
+
+
+class NoAnswer(ProtocolError):
+    """Raised when a request failed and its client wants no answer: its connection is closed instead."""
+
+
+def error_at_the_top(key: ApiKey) -> Failed:
+    """Builds the response of API `key` that has nothing but `error_code` and, where there is one, `error_message`."""
+
+    def failed(_request: Message, _version: int, error: KafkaError) -> Message:
+        response: Any = response_class(key)()  # Any: every class that comes here has an error_code
+        response.error_code = error.code
+        if hasattr(response, "error_message"):
+            response.error_message = str(error)
+        return response  # type: ignore[no-any-return]  # it is an instance of response_class(key)
+
+    return failed

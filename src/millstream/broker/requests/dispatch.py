@@ -17,7 +17,7 @@ from millstream.broker.long_work import LongWork
 from millstream.broker.metrics.request_metrics import ApiMetrics
 from millstream.broker.produce.request_width import has_many_partitions
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.api_spec import NoAnswer
 from millstream.broker.requests.handler_services import BoundHandle, NodeServices, bound
 from millstream.broker.requests.long_requests import has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler

@@ -15,8 +15,7 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from millstream.broker import controller_handlers, handlers
-from millstream.broker.requests.api_spec import ApiSpec
-from millstream.broker.requests.failure import Failed, error_at_the_top
+from millstream.broker.requests.api_spec import ApiSpec, Failed, error_at_the_top
 from millstream.broker.requests.handler_services import Handle
 from millstream.errors import KafkaError
 from millstream.protocol.api import CONTROLLER_APIS, ApiKey, Message

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from millstream.broker.share.state_channel import ShareStateChannel
-from millstream.coordinator.share.requests import (
+from millstream.coordinator.share.context import (
     DeleteState,
     InitializeState,
     ReadState,

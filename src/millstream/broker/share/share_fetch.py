@@ -28,7 +28,7 @@ from millstream.log.file_range import FileRange
 from millstream.log.header_scan import scan_headers
 from millstream.model import TopicPartition
 from millstream.records.batch import BatchHeader, iterate_batches
-from millstream.records.transactions import AbortedTransactionFilter
+from millstream.records.control import AbortedTransactionFilter
 from millstream.replication.fetch_position import FetchPosition, FetchRead
 from millstream.runtime import Clock
 

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias, final
 
-from millstream.broker.fetch.time_search import first_found
 from millstream.broker.long_work import LongWork
 from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.share.group_settings import ShareGroupSettings
 from millstream.broker.share.persister import SharePersister, as_told_to_consumers
-from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.disk_pool import DiskPool, first_found
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.coordinator.share.state_batch import NO_START_OFFSET, StateBatch
 from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch
@@ -29,8 +28,8 @@ from millstream.coordinator.share_partition.acquisition import SharePartitionLim
 from millstream.coordinator.share_partition.in_flight import Transition
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import KafkaError, NotLeaderOrFollower, UnknownTopicOrPartition
+from millstream.metadata.config_validators import duration_ms
 from millstream.metadata.image import MetadataImage
-from millstream.metadata.iso_duration import duration_ms
 from millstream.model import TopicPartition
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock

@@ -12,7 +12,7 @@ from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
 from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.services import Metadata
-from millstream.coordinator.share.requests import (
+from millstream.coordinator.share.context import (
     DeleteState,
     InitializeState,
     ReadState,

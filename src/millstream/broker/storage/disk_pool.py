@@ -8,11 +8,13 @@ it may delay: expressions of clients (`match`) never stand in the way of a sync,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from millstream.net.client.uninterrupted import uninterrupted
+from millstream.errors import KafkaStorageError
+from millstream.log.timestamp_lookup import TimeSearch, TimestampedOffset
+from millstream.net.client.tasks import uninterrupted
 
 ResultT = TypeVar("ResultT")
 _DISK_THREADS: Final = 4
@@ -73,3 +75,18 @@ class DiskPool:
 
 def _threads(name: str, count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix=f"millstream-{name}")
+
+
+async def first_found(searches: Iterator[TimeSearch], pool: DiskPool) -> TimestampedOffset | None:
+    """Returns the result of the first search that finds a record.
+
+    Raises KafkaStorageError, and KafkaError for a damaged batch.
+    """
+    for search in searches:
+        try:
+            found = search.run() if search.is_small else await pool.unpack(search.run)
+        except OSError as error:
+            raise KafkaStorageError(f"cannot read the log: {error.strerror or error}") from error
+        if found is not None:
+            return found
+    return None

@@ -27,8 +27,11 @@ from millstream.net.tls_contexts import (
     load_stores,
     server_context,
 )
-from millstream.security.tls.store_changes import check_key_store_change, check_same_stores
-from millstream.security.tls.tls_settings import TlsSettings
+from millstream.security.tls.tls_settings import (
+    TlsSettings,
+    check_key_store_change,
+    check_same_stores,
+)
 
 _LOGGER: Final = logging.getLogger(__name__)
 ResultT = TypeVar("ResultT")

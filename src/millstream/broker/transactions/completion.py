@@ -17,7 +17,7 @@ from millstream.broker.long_work import LongWork
 from millstream.broker.services import Metadata
 from millstream.broker.transactions.marker_channel import TransactionMarkerChannel
 from millstream.coordinator.result import NODE_ITSELF
-from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
+from millstream.coordinator.transaction.context import MarkersWritten, PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidProducerEpoch,

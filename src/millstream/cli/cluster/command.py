@@ -6,12 +6,32 @@ The work is in the modules beside it.
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import click
 from click.core import ParameterSource
 
-from millstream.cli.cluster.subcommands import SUBCOMMANDS
+from millstream.cli.cluster.brokers import brokers
+from millstream.cli.cluster.features import features
+from millstream.cli.cluster.leader_elections import elect_leaders
+from millstream.cli.cluster.log_dirs import log_dirs
+from millstream.cli.cluster.quorum import quorum
+from millstream.cli.cluster.ready import ready
+from millstream.cli.cluster.reassignment.command import reassign
+from millstream.cli.cluster.status import status
 from millstream.cli.command import ClientGroup, fail
+
+SUBCOMMANDS: Final[tuple[click.Command, ...]] = (
+    status,
+    ready,
+    quorum,
+    brokers,
+    features,
+    reassign,
+    elect_leaders,
+    log_dirs,
+)
+
 
 _START_OPTIONS = ("nodes", "data", "port", "roles", "secure", "overrides")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from millstream.cli.cluster.given_values import file_text
+from millstream.cli.arguments import file_text
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.cluster.reassignment.files import read_partitions
 from millstream.cli.command import ClientCommand

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from millstream.cli.arguments import broker_ids
 from millstream.cli.cluster.brokers import ANSWER_MS
-from millstream.cli.cluster.given_values import broker_ids
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.command import ClientCommand
 from millstream.cli.near_names import with_near_topics

@@ -8,14 +8,16 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
-from millstream.cli.groups.kinds import current_offsets, described_groups, is_share_group
-from millstream.cli.groups.offsets import delete_offsets, reset_offsets
-from millstream.cli.groups.options import (
+from millstream.cli.groups.kinds import (
     all_groups_option,
+    current_offsets,
+    described_groups,
     group_argument,
     group_option,
+    is_share_group,
     wanted_groups,
 )
+from millstream.cli.groups.offsets import delete_offsets, reset_offsets
 from millstream.cli.near_names import with_near_groups
 from millstream.cli.rows import (
     confirm,

@@ -4,12 +4,14 @@ questions that verbs ask of each kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from millstream.cli.completion.names import group_names
 from millstream.cli.groups.streams_groups import as_group, source_topics
+from millstream.cli.rows import named
 from millstream.errors import GroupIdNotFound, UnsupportedVersion
 
 if TYPE_CHECKING:
@@ -128,3 +130,18 @@ def require_whole_topics(group_id: str, targets: Mapping[str, set[int] | None]) 
         raise click.UsageError(
             f"{group_id} is a share group: its offsets are deleted for whole topics; write --topic TOPIC"
         )
+
+
+group_argument = click.argument("names", nargs=-1, metavar="[GROUP]...", shell_complete=group_names)
+group_option = click.option(
+    "--group", "-G", "more", multiple=True, help="Same as the argument.", shell_complete=group_names
+)
+all_groups_option = click.option("--all-groups", is_flag=True, help="All groups of the cluster.")
+
+
+def wanted_groups(
+    admin: Admin, names: Sequence[str], more: Sequence[str], *, all_groups: bool
+) -> list[str]:
+    if all_groups:
+        return [each.group_id for each in admin.list_groups()]
+    return named(names, more, "GROUP")

@@ -12,17 +12,15 @@ from millstream.cli.cluster_options import ClusterOptions, Given, cluster_option
 from millstream.cli.command import ClientCommand, report_error
 from millstream.cli.completion.names import topic_names
 from millstream.cli.groups.kinds import (
+    all_groups_option,
     current_offsets,
     described_groups,
     forget_offsets,
+    group_argument,
+    group_option,
     is_share_group,
     move_offsets,
     require_whole_topics,
-)
-from millstream.cli.groups.options import (
-    all_groups_option,
-    group_argument,
-    group_option,
     wanted_groups,
 )
 from millstream.cli.near_names import or_near_group, with_near_groups, with_near_topics

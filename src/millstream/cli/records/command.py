@@ -173,7 +173,7 @@ def _planned(admin: Admin, named: tuple[str, ...], position: Position) -> Record
 
 
 def _from_file(admin: Admin, file: str) -> RecordDeletion:
-    from millstream.cli.cluster.given_values import file_text
+    from millstream.cli.arguments import file_text
     from millstream.cli.records.partition_choice import chosen_partitions
 
     ends = parse_offset_file(file_text(file))

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, Final, NamedTuple, TypeAlias
 
+import click
+
 from millstream.cli.arguments import typed_bytes
-from millstream.cli.records.properties import flag, require_known
 from millstream.cli.suggestions import or_near
 from millstream.clients.core.serialization import SerializationError
+
+
+def require_known(given: Collection[str], known: Collection[str]) -> None:
+    """Raises BadParameter for a name that is not among the `known` ones, with the nearest of these."""
+    for name in given:
+        if name not in known:
+            raise click.BadParameter(
+                f"there is no property {name}{or_near(name, known)}", param_hint="--property"
+            )
+
+
+def flag(given: Mapping[str, str], name: str, *, default: bool = False) -> bool:
+    """Returns whether a property is true. Raises BadParameter where it is neither true nor false."""
+    text = given.get(name, str(default)).strip().lower()
+    if text not in {"true", "false"}:
+        raise click.BadParameter(
+            f"{name} must be true or false, not {given[name]!r}", param_hint="--property"
+        )
+    return text == "true"
+
 
 Member: TypeAlias = Any  # Any: JSON of any type
 Headers = list[tuple[str, bytes | None]]

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import click
 
 from millstream.cli.arguments import typed_bytes
-from millstream.cli.records.properties import flag, require_known
+from millstream.cli.records.lines import flag, require_known
 from millstream.cli.records.windowed_keys import WindowedKey, as_object, as_text
 from millstream.cli.terminal import printable
 

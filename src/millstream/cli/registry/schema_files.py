@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import click
 
-from millstream.cli.cluster.given_values import file_text
+from millstream.cli.arguments import file_text
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
 

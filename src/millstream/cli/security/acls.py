@@ -23,13 +23,14 @@ from millstream.cli.rows import (
 from millstream.cli.security.explain import explain
 from millstream.cli.security.resource_options import NamedResources, resource_options
 from millstream.cli.security.rule_plans import WantedRules, What, Whom, filter_of, planned_rules
-from millstream.cli.security.rule_rows import RULE_COLUMNS, rule_row
 from millstream.cli.security.words import (
     OPERATION,
     PATTERN_TO_ADD,
     PATTERN_TO_FIND,
     PERMISSION,
     PRINCIPAL,
+    RULE_COLUMNS,
+    rule_row,
 )
 from millstream.quoting import counted
 from millstream.security.acl import Operation, PatternType, PermissionType

@@ -18,20 +18,20 @@ import click
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import FAILED, ClientCommand
 from millstream.cli.rows import for_people, output_option, print_rows
-from millstream.cli.security.rule_rows import rule_row, rule_words
 from millstream.cli.security.words import (
     OPERATION,
     check_supported,
     parse_resource,
     principal_of,
+    rule_row,
+    rule_words,
     spelled,
 )
 from millstream.cli.terminal import printable
 from millstream.errors import SecurityDisabled
 from millstream.security.acl import AccessControlRule, Operation, Resource
 from millstream.security.authorizer import DEFAULT_ALLOW, DEFAULT_DENY, SUPER_USER, Decision
-from millstream.security.host_text import host_text
-from millstream.security.principal import KafkaPrincipal
+from millstream.security.principal import KafkaPrincipal, host_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,6 +13,7 @@ import click
 from millstream.cli.suggestions import or_near
 from millstream.security.acl import (
     CLUSTER_NAME,
+    AccessControlRule,
     Operation,
     PatternType,
     PermissionType,
@@ -121,3 +122,34 @@ def check_supported(operation: Operation, resource_type: ResourceType) -> None:
         raise click.UsageError(
             f"{spelled(operation)} is no operation on a {spelled(resource_type)}: those are {known}"
         )
+
+
+RULE_COLUMNS: Final = (
+    "principal", "permission", "operation", "resource_type", "resource", "pattern", "host",
+)  # fmt: skip
+
+
+def rule_row(rule: AccessControlRule) -> dict[str, object]:
+    """Returns the fields of a rule, in Kafka's words."""
+    return {
+        "principal": rule.principal,
+        "permission": PermissionType(rule.permission_type).name,
+        "operation": Operation(rule.operation).name,
+        "resource_type": ResourceType(rule.resource_type).name,
+        "resource": rule.resource_name,
+        "pattern": PatternType(rule.pattern_type).name,
+        "host": rule.host,
+    }
+
+
+def rule_words(rule: AccessControlRule) -> str:
+    """Returns a rule as words: `ALLOW User:alice Read on Topic names that begin with orders, host *`."""
+    permission = PermissionType(rule.permission_type).name
+    operation, resource_type = spelled(Operation(rule.operation)), spelled(ResourceType(rule.resource_type))  # fmt: skip
+    name = rule.resource_name
+    resource = (
+        f"names that begin with {name}" if rule.pattern_type == PatternType.PREFIXED else name
+    )
+    return (
+        f"{permission} {rule.principal} {operation} on {resource_type} {resource}, host {rule.host}"
+    )

@@ -31,7 +31,7 @@ from millstream.cli.server.child_process import BROKER_STOPPED, wake_at_parent_d
 from millstream.cli.server.log_output import write_log
 from millstream.cli.server.settings import check_stays_secure, proves_clients, read_settings
 from millstream.errors import ConfigError, MillstreamError
-from millstream.net.event_loop import event_loop_factory
+from millstream.net.network import event_loop_factory
 from millstream.runtime.native import interpreted_note
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 

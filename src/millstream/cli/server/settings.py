@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.broker.config.sources import Settings, gathered_settings
-from millstream.cli.cluster.given_values import file_text
+from millstream.cli.arguments import file_text
 from millstream.errors import ConfigError
 from millstream.properties_text import parse_properties
 

@@ -29,8 +29,8 @@ from millstream.clients.config import AdminConfig, AdminSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.client_names import described, named
 from millstream.foreign_names.explanation import explain_construction, explain_misspellings
-from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import Environment, system_environment
 
 
 @explain_construction

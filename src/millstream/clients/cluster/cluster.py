@@ -45,8 +45,8 @@ from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.first_contact import FirstContact
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.dialer import canonical_addresses, dialer_for
-from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import Environment, system_environment
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.find_coordinator import (

@@ -54,8 +54,8 @@ from millstream.clients.core.values import (
 from millstream.clients.group.member import RebalanceListener
 from millstream.foreign_names.explanation import explain_construction
 from millstream.model import TopicPartition
-from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
+from millstream.net.network import Environment, system_environment
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -36,8 +36,8 @@ from millstream.errors import (
     error_for,
 )
 from millstream.model import ZERO_UUID, TopicPartition, Uuid
-from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import Environment, system_environment
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import (
     FetchPartition,

@@ -20,7 +20,7 @@ from millstream.model import TopicPartition
 from millstream.records.arrow import ReadOptions, from_arrow, to_arrow
 from millstream.records.batch import patch_offset_and_epoch
 from millstream.records.builder import BatchOptions
-from millstream.records.transactions import AbortedTransactionFilter
+from millstream.records.control import AbortedTransactionFilter
 from millstream.runtime.native import load_leaf
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.core.subscription import SubscriptionState, match_topics
 from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.values import ConsumerGroupMetadata
-from millstream.clients.group.assignors.racks import replica_racks
+from millstream.clients.group.assignors.assignment import replica_racks
 from millstream.clients.group.assignors.registry import chosen_assignors
 from millstream.clients.group.classic_requests import ClassicRequests
 from millstream.clients.group.core.classic_membership import (

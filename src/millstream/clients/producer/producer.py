@@ -46,8 +46,8 @@ from millstream.clients.producer.transaction.core.transaction import SharedTrans
 from millstream.clients.producer.transaction.transactions import Transactions
 from millstream.foreign_names.explanation import explain_construction
 from millstream.model import TopicPartition
-from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
+from millstream.net.network import Environment, system_environment
 from millstream.runtime import Random
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ from millstream.clients.share.member import ShareMember
 from millstream.errors import KafkaError, RequestTimedOut
 from millstream.foreign_names.explanation import explain_construction
 from millstream.model import uuid_from_random, uuid_text
-from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
+from millstream.net.network import Environment, system_environment
 from millstream.protocol.enums import AcknowledgeType
 
 _LOGGER = logging.getLogger(__name__)

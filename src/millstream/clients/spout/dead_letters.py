@@ -13,8 +13,8 @@ from millstream.clients.producer.delivery import Delivery
 from millstream.clients.producer.producer import Producer
 from millstream.clients.spout.core.attempts import GivenUp, RecordsGivenOut
 from millstream.clients.spout.message import SpoutHooks
-from millstream.net.client.environment import Environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import Environment
 from millstream.quoting import shortened
 
 TOPIC_HEADER = "dead_letter.topic"

@@ -20,8 +20,8 @@ from millstream.clients.spout.core.settings import RetryConfig
 from millstream.clients.spout.dead_letters import DeadLetters, Settlement
 from millstream.clients.spout.message import SpoutHooks, SpoutMessage, Translate
 from millstream.errors import ConfigError
-from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import Environment, system_environment
 
 _Deserializer = AnyDeserializer[Any] | None  # Any: whatever it makes
 Handler = Callable[[SpoutMessage], Awaitable[None] | None]

@@ -26,7 +26,7 @@ from millstream.clients.spout.message import SpoutHooks, Translate
 from millstream.clients.spout.record_spout import RecordSpout
 from millstream.clients.spout.share_pump import SharePump
 from millstream.errors import ConfigError
-from millstream.net.client.environment import Environment
+from millstream.net.network import Environment
 
 
 class ShareSpout(RecordSpout):

@@ -22,7 +22,7 @@ from millstream.clients.spout.pump import Pump
 from millstream.clients.spout.record_spout import RecordSpout
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
-from millstream.net.client.environment import Environment
+from millstream.net.network import Environment
 
 Topics = str | Iterable[str] | re.Pattern[str]
 

@@ -13,8 +13,7 @@ from starlette.routing import Route
 
 from millstream.console.entrance.forms import address_of, form_named
 from millstream.console.entrance.refusal_log import RefusalLog
-from millstream.console.entrance.visitor import Role, Visitor
-from millstream.console.pages import Pages
+from millstream.console.pages import Pages, Role, Visitor
 from millstream.console.rendering import Renderer
 from millstream.runtime.clock import Clock
 

@@ -29,10 +29,8 @@ from millstream.console.entrance.failed_logins import (
 )
 from millstream.console.entrance.forms import TOKEN, address_of, form_named, read_form
 from millstream.console.entrance.refusal_log import RefusalLog
-from millstream.console.entrance.sessions import Sessions, TooManySessions
-from millstream.console.entrance.signatures import Signatures, is_same
-from millstream.console.entrance.visitor import Role, Visitor
-from millstream.console.pages import Pages
+from millstream.console.entrance.sessions import Sessions, Signatures, TooManySessions, is_same
+from millstream.console.pages import Pages, Role, Visitor
 from millstream.console.rendering import Renderer, page_url
 from millstream.errors import BrokerNotAvailable, MillstreamError, SaslAuthenticationFailed
 from millstream.quoting import shortened

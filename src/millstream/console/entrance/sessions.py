@@ -1,16 +1,19 @@
-"""Keeps the users who are logged in. Pure: times are given, and what ends is returned, for the caller to close.
+"""Keeps the users who are logged in, and signs the ids of their browsers. Pure: times are given, and what ends is
+returned, for the caller to close.
 
-A session holds clients of the cluster, which are logged in as its user, so there are few: each is
-connections to every broker.
+A session holds clients of the cluster, which are logged in as its user, so there are few: each is connections to
+every broker. A cookie or a form of anybody else is known before anything is looked up: an id is chance, and its
+signature binds it to what it is for, so that the token of a form is none for a cookie.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.console.entrance.visitor import Role
-from millstream.console.pages import Pages
+from millstream.console.pages import Pages, Role
 from millstream.errors import MillstreamError
 
 SESSIONS_MAX: Final = 64
@@ -86,3 +89,43 @@ class Sessions:
         every = [each.pages for each in self._sessions.values()]
         self._sessions.clear()
         return every
+
+
+_COOKIE: Final = b"cookie:"
+_FORM: Final = b"form:"
+_LONGEST: Final = 200
+"""Characters of a cookie that is looked at; ours have half as many."""
+
+
+class Signatures:
+    """Those of one key, which is as old as the process."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def cookie_of(self, browser_id: str) -> str:
+        """Returns the cookie that has this id."""
+        return f"{browser_id}.{self._signed(_COOKIE, browser_id)}"
+
+    def id_of(self, cookie: str | None) -> str | None:
+        """Returns the id of a cookie; None where it is not ours."""
+        if cookie is None or len(cookie) > _LONGEST:
+            return None
+        browser_id, _, signature = cookie.partition(".")
+        return browser_id if is_same(self._signed(_COOKIE, browser_id), signature) else None
+
+    def form_token_of(self, browser_id: str) -> str:
+        """Returns what every form of this browser must bring back: no other site knows it."""
+        return self._signed(_FORM, browser_id)
+
+    def is_form_token(self, browser_id: str, shown: str) -> bool:
+        """Whether a form came from a page of ours that this browser was shown."""
+        return is_same(self.form_token_of(browser_id), shown)
+
+    def _signed(self, purpose: bytes, browser_id: str) -> str:
+        return hmac.new(self._key, purpose + browser_id.encode(), hashlib.sha256).hexdigest()
+
+
+def is_same(ours: str, shown: str) -> bool:
+    """Whether they are the same, in the same time wherever they differ."""
+    return hmac.compare_digest(ours.encode(), shown.encode())

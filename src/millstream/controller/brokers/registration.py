@@ -1,8 +1,9 @@
-"""BrokerRegistration: a new process of a broker takes the place of the one before (KIP-631).
+"""BrokerRegistration: a new process of a broker takes the place of the one before (KIP-631). UnregisterBroker: a broker
+that will not come back is forgotten.
 
-A broker's epoch is the offset at which its registration was planned. What its last process left behind is
-cleaned up first: its own record comes last. Whether that process was stopped cleanly decides whether its
-replicas still hold what they held (KIP-966).
+A broker's epoch is the offset at which its registration was planned. What its last process left behind is cleaned up
+first: its own record comes last. Whether that process was stopped cleanly decides whether its replicas still hold
+what they held (KIP-966).
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.controller.brokers.broker_sessions import BrokerSessions
-from millstream.controller.brokers.log_lines import registration_lines
+from millstream.controller.brokers.log_lines import registration_lines, unregistration_lines
 from millstream.controller.operation import (
     ControllerApi,
     ControllerContext,
     ControllerResult,
     every_partition,
 )
-from millstream.controller.partitions.leadership import plan_broker_restarted
+from millstream.controller.partitions.leadership import plan_broker_forgotten, plan_broker_restarted
 from millstream.errors import (
+    BrokerIdNotRegistered,
     DuplicateBrokerRegistration,
     InconsistentClusterId,
     InvalidRegistration,
+    InvalidRequest,
     UnsupportedVersion,
 )
 from millstream.metadata.broker_registration import BrokerRegistration, SupportedVersionRange
@@ -40,6 +43,11 @@ from millstream.protocol.generated.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
     RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+)
+from millstream.protocol.generated.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
 )
 
 
@@ -147,3 +155,29 @@ def _check_features(request: BrokerRegistrationRequest, levels: Mapping[str, int
             raise UnsupportedVersion(
                 f"The cluster runs {name} at level {level}, the broker supports {lowest} to {highest}"
             )
+
+
+def plan_unregister_broker(
+    context: ControllerContext, request: UnregisterBrokerRequest
+) -> ControllerResult[UnregisterBrokerResponse]:
+    """Removes a broker's registration.
+
+    Raises BrokerIdNotRegistered, and InvalidRequest for a broker that is alive, which Kafka would cut off.
+    """
+    broker = context.image.brokers.get(BrokerId(request.broker_id))
+    if broker is None:
+        raise BrokerIdNotRegistered(f"Broker ID {request.broker_id} is not currently registered")
+    if not broker.fenced:
+        raise InvalidRequest(f"Broker {request.broker_id} is alive: stop it before it is forgotten")
+    record = UnregisterBrokerRecord(broker_id=broker.broker_id, broker_epoch=broker.broker_epoch)
+    partitions = plan_broker_forgotten(context.partition_changes(), broker.broker_id)
+    return ControllerResult(
+        (*partitions, record),
+        UnregisterBrokerResponse(error_message=None),
+        log_lines=unregistration_lines(broker.broker_id),
+    )
+
+
+UNREGISTER_BROKER: Final = ControllerApi(
+    ApiKey.UNREGISTER_BROKER, plan_unregister_broker, every_partition
+)

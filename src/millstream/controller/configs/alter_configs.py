@@ -21,7 +21,6 @@ from millstream.controller.configs.config_changes import (
 )
 from millstream.controller.operation import ControllerApi, ControllerContext, ControllerResult
 from millstream.controller.partitions.partition_changes import MIN_INSYNC_REPLICAS
-from millstream.controller.topics.topic_overrides import check_topic_overrides
 from millstream.errors import (
     ConfigError,
     InvalidConfig,
@@ -37,7 +36,7 @@ from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.features import ELIGIBLE_LEADER_REPLICAS
 from millstream.metadata.group_config import check_group_config
 from millstream.metadata.image import MetadataImage
-from millstream.metadata.topic_config import TOPIC_CONFIGS
+from millstream.metadata.topic_config import TOPIC_CONFIGS, check_topic_overrides
 from millstream.metadata.topic_names import check_topic_name
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ConfigResourceType

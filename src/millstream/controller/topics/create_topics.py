@@ -16,7 +16,6 @@ from millstream.controller.topics.new_partitions import (
     partition_record,
     placed_partitions,
 )
-from millstream.controller.topics.topic_overrides import check_topic_overrides
 from millstream.errors import (
     InvalidConfig,
     InvalidPartitions,
@@ -31,6 +30,7 @@ from millstream.errors import (
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.effective_config import BrokerSettings, topic_entries
 from millstream.metadata.image import MetadataImage
+from millstream.metadata.topic_config import check_topic_overrides
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, check_topic_name, colliding_name
 from millstream.model import (
     METADATA_TOPIC_ID,

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import BYTES_OF_A_MEMBER, protocol_bytes
+from millstream.coordinator.group.context import TransactionalCommit
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets.store import OffsetStore
-from millstream.coordinator.group.requests import TransactionalCommit
 from millstream.errors import GroupMaxSizeReached, PolicyViolation
 from millstream.protocol.generated.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

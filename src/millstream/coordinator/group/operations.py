@@ -10,15 +10,20 @@ from millstream.coordinator.context import Operations
 from millstream.coordinator.group import administration
 from millstream.coordinator.group.classic.operations import HANDLERS as CLASSIC
 from millstream.coordinator.group.consumer.operations import HANDLERS as CONSUMER
-from millstream.coordinator.group.context import GroupContext, GroupHandlers
+from millstream.coordinator.group.context import (
+    GroupContext,
+    GroupHandlers,
+    GroupTimer,
+    GroupTimerKind,
+    TopicsDeleted,
+    TransactionalCommit,
+)
 from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets import commit, delete, expiry, fetch, transactional_commit
-from millstream.coordinator.group.requests import TopicsDeleted, TransactionalCommit
 from millstream.coordinator.group.share.operations import HANDLERS as SHARE
 from millstream.coordinator.group.streams import target_assignment as streams_assignment
 from millstream.coordinator.group.streams.operations import HANDLERS as STREAMS
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest
 from millstream.protocol.generated.list_groups import ListGroupsRequest

@@ -12,14 +12,13 @@ from typing import Final
 from millstream.coordinator.group import operations
 from millstream.coordinator.group.bounds import GroupBounds
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, GroupTimer
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets import delete as offset_delete
 from millstream.coordinator.group.offsets import expiry as offset_expiry
 from millstream.coordinator.group.offsets import records as offset_replay
 from millstream.coordinator.group.offsets.store import OffsetStore
 from millstream.coordinator.group.size import GroupSizes
-from millstream.coordinator.group.timers import GroupTimer
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
 from millstream.metadata.image import MetadataImage

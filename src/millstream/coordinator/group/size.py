@@ -11,13 +11,12 @@ from typing import Any, Final, final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.consumer.group import ConsumerGroup
+from millstream.coordinator.group.context import GroupTimer, GroupTimerKind, TopicsDeleted
 from millstream.coordinator.group.group import Group
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets.store import OffsetStore
-from millstream.coordinator.group.requests import TopicsDeleted
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.metadata.image import TopicsImage
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest

@@ -1,13 +1,18 @@
-"""The context of one operation on share states, and the settings of the share coordinator."""
+"""The context of one operation on share states, the settings of the share coordinator, and the requests to it, one
+share partition at a time. Names are those of Kafka's share state APIs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from millstream.config_fields import from_keys
 from millstream.coordinator.context import OperationContext
+from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.states import ShareStates
 from millstream.metadata.image import MetadataImage
+from millstream.model import Uuid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +36,61 @@ class ShareContext(OperationContext):
     config: ShareCoordinatorConfig
     image: MetadataImage
     """The newest there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class InitializeState:
+    """Answered with None."""
+
+    key: SharePartitionKey
+    state_epoch: int
+    start_offset: int
+    """-1: the first leader that reads the state decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """Answered with a ShareState."""
+
+    key: SharePartitionKey
+    leader_epoch: int
+    """-1: the asker does not lead the partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStateSummary:
+    """Answered with a ShareState."""
+
+    key: SharePartitionKey
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteState:
+    """Answered with None."""
+
+    key: SharePartitionKey
+    state_epoch: int
+    change: StateChange
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteState:
+    """Answered with None."""
+
+    key: SharePartitionKey
+
+
+@dataclass(frozen=True, slots=True)
+class FirstNeededOffset:
+    """From which offset on the log is needed.
+
+    Answered with an int, once the snapshots that make the rest redundant are committed.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class TopicIdsDeleted:
+    """The topics of these ids are gone. Answered with None."""
+
+    topic_ids: Collection[Uuid]

@@ -10,13 +10,13 @@ from typing import Final
 
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorResult
-from millstream.coordinator.share.context import ShareContext
-from millstream.coordinator.share.requests import (
+from millstream.coordinator.share.context import (
     DeleteState,
     FirstNeededOffset,
     InitializeState,
     ReadState,
     ReadStateSummary,
+    ShareContext,
     TopicIdsDeleted,
     WriteState,
 )

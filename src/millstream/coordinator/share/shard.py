@@ -13,12 +13,16 @@ from typing import Final
 from millstream.coordinator.context import Operations
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
-from millstream.coordinator.share import persistence, requests
-from millstream.coordinator.share.context import ShareContext, ShareCoordinatorConfig
-from millstream.coordinator.share.requests import (
+from millstream.coordinator.share import persistence
+from millstream.coordinator.share.context import (
+    DeleteState,
+    FirstNeededOffset,
     InitializeState,
     ReadState,
     ReadStateSummary,
+    ShareContext,
+    ShareCoordinatorConfig,
+    TopicIdsDeleted,
     WriteState,
 )
 from millstream.coordinator.share.state import SharePartitionKey, ShareState, change_of, state_of
@@ -35,13 +39,13 @@ from millstream.runtime import Instant
 
 OPERATIONS: Final[Operations[ShareContext]] = MappingProxyType(
     {
-        requests.InitializeState: persistence.initialize_state,
-        requests.ReadState: persistence.read_state,
-        requests.ReadStateSummary: persistence.read_state_summary,
-        requests.WriteState: persistence.write_state,
-        requests.DeleteState: persistence.delete_state,
-        requests.FirstNeededOffset: persistence.first_needed_offset,
-        requests.TopicIdsDeleted: persistence.forget_topics,
+        InitializeState: persistence.initialize_state,
+        ReadState: persistence.read_state,
+        ReadStateSummary: persistence.read_state_summary,
+        WriteState: persistence.write_state,
+        DeleteState: persistence.delete_state,
+        FirstNeededOffset: persistence.first_needed_offset,
+        TopicIdsDeleted: persistence.forget_topics,
     }
 )
 

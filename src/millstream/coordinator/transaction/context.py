@@ -1,4 +1,6 @@
-"""The context of one operation on transactions: settings, timers by what they mean, and what a record sets off."""
+"""The context of one operation on transactions: settings, timers by what they mean, and what a record sets off; and the
+messages between the transaction coordinator and this node, besides the requests of clients.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,32 @@ from typing import NamedTuple
 
 from millstream.coordinator.context import OperationContext
 from millstream.coordinator.transaction.records import transaction_record
-from millstream.coordinator.transaction.requests import PreparedTransaction
 from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import ProducerId
 from millstream.protocol.enums import TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTransaction:
+    """Notice to the edge: this is decided and in the log, so write its markers and then tell the shard so."""
+
+    transaction: TransactionMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class MarkersWritten:
+    """Every partition of a prepared transaction has its marker, for good. Answered with None."""
+
+    transaction: TransactionMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTransaction:
+    """One of the ids of a DescribeTransactions. Answered with the transaction as that response has it."""
+
+    transactional_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from millstream.coordinator.result import CoordinatorResult
-from millstream.coordinator.transaction.context import TransactionContext
-from millstream.coordinator.transaction.requests import DescribeTransaction
+from millstream.coordinator.transaction.context import DescribeTransaction, TransactionContext
 from millstream.coordinator.transaction.state import TRANSITIONS
 from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.errors import InvalidRequest, TransactionalIdNotFound

@@ -21,6 +21,8 @@ from millstream.coordinator.transaction import (
     upkeep,
 )
 from millstream.coordinator.transaction.context import (
+    DescribeTransaction,
+    MarkersWritten,
     TakeProducerId,
     TransactionContext,
     TransactionCoordinatorConfig,
@@ -28,7 +30,6 @@ from millstream.coordinator.transaction.context import (
     TransactionTimerKind,
 )
 from millstream.coordinator.transaction.records import transaction_from_value
-from millstream.coordinator.transaction.requests import DescribeTransaction, MarkersWritten
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import Offset, ProducerId

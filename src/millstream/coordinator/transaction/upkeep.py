@@ -8,13 +8,13 @@ from typing import Final
 
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import (
+    MarkersWritten,
     TransactionContext,
     TransactionTimer,
     TransactionTimerKind,
 )
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.records import transaction_tombstone
-from millstream.coordinator.transaction.requests import MarkersWritten
 from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.errors import CoordinatorLoadInProgress
 from millstream.protocol.enums import TransactionState

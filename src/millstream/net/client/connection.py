@@ -29,8 +29,12 @@ from millstream.net.client.core.api_versions import (
     next_api_versions_attempt,
 )
 from millstream.net.client.core.connection_state import ConnectionState
-from millstream.net.client.core.first_contact import FirstContact, ListenerMismatch
-from millstream.net.client.core.foreign_protocols import early_end, unexpected_size
+from millstream.net.client.core.first_contact import (
+    FirstContact,
+    ListenerMismatch,
+    early_end,
+    unexpected_size,
+)
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.frame_receiver import (
     RECEIVE_BUFFER_BYTES,

@@ -12,8 +12,7 @@ from millstream.net.client.connection import Authenticator, Connection, Connecti
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.first_contact import FirstContact
 from millstream.net.client.core.traffic import Traffic
-from millstream.net.client.environment import Environment
-from millstream.net.network import Network, ResolvedAddress, SocketBuffers
+from millstream.net.network import Environment, Network, ResolvedAddress, SocketBuffers
 
 if TYPE_CHECKING:
     import socket

@@ -8,6 +8,7 @@ raised by every later use of the client.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Coroutine
 from typing import TypeVar
@@ -137,3 +138,15 @@ class TaskScope:
         for other in self._tasks:
             other.cancel()
         self._failure_observer()
+
+
+async def uninterrupted(work: asyncio.Future[_Result]) -> _Result:
+    """Returns the result. A caller that is cancelled is so once the work has ended: nobody else meets it under way."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        while not work.done():
+            # Cancelled again, as when its client has hung up and now the node ends, it has as little to give back.
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({work})
+        raise

@@ -9,7 +9,7 @@ from typing import Final
 
 from millstream.config_fields import from_keys
 from millstream.errors import ConfigError
-from millstream.security.host_text import host_text
+from millstream.security.principal import host_text
 
 _UNLIMITED: Final = (1 << 63) - 1
 """More bytes than there are: `queued.max.request.bytes` of -1, which is Kafka's default."""

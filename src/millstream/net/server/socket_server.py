@@ -34,7 +34,7 @@ from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.turns import TURN_S, Turns
 from millstream.runtime import Clock
-from millstream.security.host_text import host_text
+from millstream.security.principal import host_text
 
 if TYPE_CHECKING:
     from millstream.net.server.handshakes import Handshakes, TlsListener

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from millstream.clients.serdes.registry import Limits, RegisteredSchema, SchemaRegistry
 from millstream.errors import ConfigError
 from millstream.runtime.extras import library
+from millstream.spark.format_options import function_named
 from millstream.spark.formats.column_formats import ColumnFormat, Registry
-from millstream.spark.named_functions import function_named
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

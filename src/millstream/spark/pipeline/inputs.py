@@ -21,13 +21,13 @@ from millstream.model import TopicPartition, uuid_text
 from millstream.quoting import some_of
 from millstream.spark.data_source import register
 from millstream.spark.kafka_settings import KafkaSettings
-from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.hosted_application import EXECUTOR_PLACEHOLDER
 from millstream.spark.pipeline.markers import await_ends
 from millstream.spark.pipeline.micro_batches import ATTEMPTS_MAX, RETRY_FIRST_MS, PipelineFailed
 from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.spark.sink.options import TRANSACTION_TIMEOUT_MS, parse_sink_options
 from millstream.spark.sink.time_order import TIMESTAMP, in_time_order
+from millstream.spark.told_errors import cause
 from millstream.streams.topology.topology import fed_topic
 
 if TYPE_CHECKING:

@@ -27,13 +27,13 @@ from millstream.spark import admission
 from millstream.spark.connections import Connections
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.backlog import Backlog, DueTask
-from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.markers import await_markers
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.pipeline.upstreams import NOTHING_REACHED, TimeOrder, UpstreamTasks
 from millstream.spark.source.positions import LATEST
+from millstream.spark.told_errors import cause
 from millstream.streams.dropped_log import DroppedLog
 from millstream.streams.dropped_records import DroppedRecords, together
 from millstream.streams.metrics import MetricName

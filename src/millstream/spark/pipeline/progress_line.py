@@ -13,8 +13,7 @@ from typing import TextIO
 
 from millstream.runtime import Clock
 from millstream.spark.pipeline.micro_batches import Progress
-from millstream.streams.progress.course import LONG_MS, Course
-from millstream.streams.progress.terminal_line import TerminalLine
+from millstream.streams.progress.terminal_line import LONG_MS, Course, TerminalLine
 
 
 @dataclass(frozen=True, slots=True)

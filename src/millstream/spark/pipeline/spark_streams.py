@@ -20,7 +20,6 @@ from millstream.runtime.system import SystemClock
 from millstream.spark.data_source import FORMAT, register
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline import explanation
-from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.inputs import (
     DataFrameInput,
@@ -44,6 +43,7 @@ from millstream.spark.pipeline.queries.store_queries import StoreQueries
 from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.spark.pipeline.signalled_driver import SignalledDriver
 from millstream.spark.pipeline.upstreams import TimeOrder
+from millstream.spark.told_errors import cause
 from millstream.streams.application.ending_signals import cut_short, of_process
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig

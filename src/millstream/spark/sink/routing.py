@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemRandom
-from millstream.spark.named_functions import function_named
+from millstream.spark.format_options import function_named
 
 if TYPE_CHECKING:
     import pyarrow as pa

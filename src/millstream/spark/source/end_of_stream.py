@@ -19,8 +19,7 @@ from millstream.clients import ConsumerRecord
 from millstream.errors import ConfigError, MillstreamError
 from millstream.model import Offset, TopicPartition
 from millstream.spark import offsets as plan
-from millstream.spark.format_options import choice
-from millstream.spark.named_functions import function_named
+from millstream.spark.format_options import choice, function_named
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.whole_records import reason_of
 

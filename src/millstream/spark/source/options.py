@@ -11,9 +11,15 @@ from enum import Enum
 from typing import Final
 
 from millstream.errors import ConfigError
-from millstream.spark.format_options import choice, divided, flag, number, optional_number
+from millstream.spark.format_options import (
+    choice,
+    divided,
+    flag,
+    function_named,
+    number,
+    optional_number,
+)
 from millstream.spark.kafka_settings import KafkaSettings, for_reading
-from millstream.spark.named_functions import function_named
 from millstream.spark.source.combinations import START_OPTIONS, refuse_without_effect
 from millstream.spark.source.data_loss import DataLossPolicy, parse_data_loss
 from millstream.spark.source.end_of_stream import OPTIONS as END_OF_STREAM

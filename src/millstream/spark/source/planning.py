@@ -13,7 +13,7 @@ from millstream.clients.admin import ConfigResource, ConfigResourceType, OffsetS
 from millstream.errors import ConfigError, KafkaError, MillstreamError, RetriableError
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import Connections, connections
-from millstream.spark.named_functions import function_named
+from millstream.spark.format_options import function_named
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.data_loss import (
     DataLossPolicy,

@@ -16,7 +16,7 @@ from millstream.clients import TopicDeleted
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import close_reading
-from millstream.spark.named_functions import function_named
+from millstream.spark.format_options import function_named
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.end_of_stream import (
     OPTION,

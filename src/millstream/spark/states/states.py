@@ -13,11 +13,34 @@ import json
 import logging
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from millstream.errors import MillstreamError
-from millstream.spark.states.backing import Backing
+
+
+class Backing(Protocol):
+    """Bytes by key. `multi_put` returns when all of it is safe.
+
+    Where it fails half-way, any of the keys may be written.
+    """
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes | None]: ...
+    def multi_put(self, values: Mapping[str, bytes]) -> None: ...
+
+
+class MemoryBacking:
+    """For tests, and for what may be lost with its process."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes | None]:
+        return [self.values.get(key) for key in keys]
+
+    def multi_put(self, values: Mapping[str, bytes]) -> None:
+        self.values.update(values)
+
 
 _Value = TypeVar("_Value")
 Update = Callable[[_Value | None], _Value]

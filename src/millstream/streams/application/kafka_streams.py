@@ -19,8 +19,7 @@ from millstream.clients.config import ConsumerConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.foreign_names.explanation import explain_construction
-from millstream.net.client.tasks import TaskScope
-from millstream.net.client.uninterrupted import uninterrupted
+from millstream.net.client.tasks import TaskScope, uninterrupted
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.streams.application.application_environment import (
@@ -55,15 +54,15 @@ from millstream.streams.application.states import (
 from millstream.streams.application.stream_thread import StreamThread
 from millstream.streams.application.stream_threads import AnyStreamThread, StreamThreads
 from millstream.streams.application.thread_metadata import ThreadMetadata, thread_metadata
-from millstream.streams.application.uncaught_errors import (
-    OnUncaughtError,
-    UncaughtErrorHandler,
-    shut_down_client,
-)
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import TopologyError
 from millstream.streams.failure_reports import without_causes
+from millstream.streams.handlers import (
+    OnUncaughtError,
+    UncaughtErrorHandler,
+    shut_down_client,
+)
 from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (

@@ -36,7 +36,7 @@ from millstream.streams.application.task_executor import TaskExecutor
 from millstream.streams.application.task_reconciler import TaskReconciler, ThreadMember
 from millstream.streams.application.task_specs import TaskSpecs
 from millstream.streams.application.thread_metadata import ThreadClientIds
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients

@@ -8,8 +8,12 @@ from typing import TextIO
 from millstream.model import TopicPartition
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
-from millstream.streams.progress.course import LONG_MS, Course
-from millstream.streams.progress.terminal_line import TerminalLine, stream_of_a_person
+from millstream.streams.progress.terminal_line import (
+    LONG_MS,
+    Course,
+    TerminalLine,
+    stream_of_a_person,
+)
 
 
 class RestoreProgress:

@@ -1,4 +1,5 @@
-"""The places of the stores of an application: Kafka Streams' KeyQueryMetadata and StreamsMetadata. Pure data.
+"""The places of the stores of an application: Kafka Streams' KeyQueryMetadata and StreamsMetadata, and the partition of
+a key. Pure.
 
 A runner has its own way to name a host: an address, or a process of Spark.
 """
@@ -9,7 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.model import TopicPartition
+from millstream.streams.errors import InvalidStoreError, SerializationError
+from millstream.streams.serdes.serde import Serde
 
 Host = TypeVar("Host")
 
@@ -40,3 +44,27 @@ class StreamsMetadata(Generic[Host]):
     topic_partitions: frozenset[TopicPartition]
     standby_state_store_names: frozenset[str] = frozenset()
     standby_topic_partitions: frozenset[TopicPartition] = frozenset()
+
+
+def partition_of_key(
+    store: str,
+    key: object,
+    partitions: int,
+    serde: Serde[Any] | None,  # Any: keys of any type
+    partitioner: Partitioner | None = None,
+) -> int:
+    """Returns the partition that Kafka's default partitioner gives a key as its serde
+    writes it, or another partitioner.
+
+    Raises InvalidStoreError where neither is known, and SerializationError for a key that the serde cannot write.
+    """
+    if partitioner is not None:
+        return partitioner(key, partitions)
+    if serde is None:
+        raise InvalidStoreError(f"store {store} has no serde of keys: give one")
+    try:
+        return partition_for_key(serde.encode(key), partitions)
+    except Exception as error:
+        raise SerializationError(
+            f"store {store} cannot be asked for key {type(key).__name__} with serde {serde.name}"
+        ) from error

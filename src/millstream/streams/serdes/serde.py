@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 from millstream.clients.serdes.avro_data import avro
-from millstream.clients.serdes.json_text import json
+from millstream.clients.serdes.json_text import json, msgpack
 from millstream.clients.serdes.lists import list_of
-from millstream.clients.serdes.message_pack import msgpack
 from millstream.clients.serdes.primitives import (
     boolean,
     bytes_,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,8 +13,20 @@ from millstream.foreign_names.explanation import explain_construction, explain_m
 from millstream.streams.errors import TopologyError
 from millstream.streams.topology.java_order import copy_order, hash_order
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
-from millstream.streams.topology.patterns import source_matching
 from millstream.streams.topology.stores import StoreSpec
+
+
+def source_matching(patterns: Mapping[str, str], topic: str) -> str | None:
+    """Returns the source whose pattern matches a topic; `patterns` are by source.
+
+    Raises TopologyError where two match it.
+    """
+    matching = [name for name, pattern in patterns.items() if re.fullmatch(pattern, topic)]
+    if len(matching) > 1:
+        first, second = (f"pattern {patterns[name]} of {name}" for name in matching[:2])
+        raise TopologyError(f"topic {topic} matches {first} and {second}: narrow one of them")
+    return matching[0] if matching else None
+
 
 REPARTITION_TOPIC_CONFIG: Mapping[str, str] = MappingProxyType(
     {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final, Protocol, cast
 
-from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.api_spec import NoAnswer
 from millstream.broker.requests.registry import error_response
 from millstream.errors import ProtocolError, error_for
 from millstream.model import TopicPartition

@@ -20,7 +20,7 @@ from millstream.streams import (
 )
 from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.kafka_streams import KafkaStreams
-from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
+from millstream.streams.handlers import UncaughtErrorHandler, shut_down_client
 from millstream.streams.runtime.steps import Observer, observe_nothing
 from millstream.streams.serdes import long, string
 from tests.patience import eventually

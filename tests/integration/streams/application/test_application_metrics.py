@@ -8,7 +8,7 @@ import pytest
 
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.metrics.client_metrics import MetricValue
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.metrics import RecordingLevel
 from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.integration.streams.application.test_failures import POISON, copying

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from millstream.streams import StreamsBuilder
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.serdes import string
 from tests.integration.streams.application.instances import Instances
 

@@ -12,7 +12,7 @@ from millstream.clients.core.illegal_state import IllegalState
 from millstream.streams import StreamsBuilder, StreamsConfig, Topology, blocking
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.serdes import string
 from tests.integration.streams.application.instances import Instances
 

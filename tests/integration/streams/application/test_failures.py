@@ -22,8 +22,8 @@ from millstream.streams import StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import StreamsError, TopologyError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.serdes import string
 from millstream.testing.broker import Broker

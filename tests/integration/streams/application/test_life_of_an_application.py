@@ -24,7 +24,7 @@ from millstream.streams.application.states import (
     ApplicationState,
     ThreadState,
 )
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.processor import ProcessorContext, PunctuationType, Record
 from millstream.streams.serdes import long, string
 from millstream.testing.broker import Broker

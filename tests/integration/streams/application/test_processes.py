@@ -19,8 +19,8 @@ from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.processes.pickling import ThreadProcessFailed
 from millstream.streams.application.processes.process_stream_thread import ProcessStreamThread
 from millstream.streams.application.states import ApplicationState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import ProcessingError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.queries import KeyQuery, StateQueryRequest
 from millstream.streams.runtime.upstreams.progress import TaskKey
 from millstream.streams.runtime.upstreams.watch import LocalTask

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from millstream.streams import Retry, StreamsBuilder
 from millstream.streams.application.states import ApplicationState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.queries import StoreQueryParameters, key_value_store
 from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import Instances

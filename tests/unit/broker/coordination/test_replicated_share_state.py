@@ -14,8 +14,12 @@ from millstream.broker.long_work import LongWork
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
-from millstream.coordinator.share.context import ShareCoordinatorConfig
-from millstream.coordinator.share.requests import InitializeState, ReadState, WriteState
+from millstream.coordinator.share.context import (
+    InitializeState,
+    ReadState,
+    ShareCoordinatorConfig,
+    WriteState,
+)
 from millstream.coordinator.share.state import SharePartitionKey, ShareState, StateChange
 from millstream.errors import CoordinatorNotAvailable, FencedLeaderEpoch, NotCoordinator
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage, TopicsImage

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from millstream.broker.handlers import produce
-from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.api_spec import NoAnswer
 from millstream.errors import (
     CorruptMessage,
     InvalidProducerIdMapping,

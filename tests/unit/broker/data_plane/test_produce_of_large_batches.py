@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from millstream.broker.handlers import produce
-from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.api_spec import NoAnswer
 from millstream.errors import InvalidRecord
 from millstream.log import LogEnvironment, PartitionLog
 from millstream.log.append_check import AT_ONCE_BYTES, NEW_LOG_COST_BYTES, PART_COST_BYTES

@@ -9,7 +9,7 @@ import pytest
 
 from millstream.broker.forwarding.controller_channel import ControllerChannel
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
-from millstream.controller.brokers.unregistration import UNREGISTER_BROKER
+from millstream.controller.brokers.registration import UNREGISTER_BROKER
 from millstream.controller.operation import ControllerApi
 from millstream.controller.topics.create_topics import CREATE_TOPICS
 from millstream.errors import (

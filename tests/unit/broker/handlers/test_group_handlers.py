@@ -41,7 +41,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator import runtime
 from millstream.coordinator.group.config import ClassicGroupConfig, GroupCoordinatorConfig
-from millstream.coordinator.placement import partition_for
+from millstream.coordinator.record import partition_for
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import (

@@ -9,9 +9,8 @@ import time
 import pytest
 
 from millstream.broker.metrics.controller_families import controller_families
-from millstream.broker.metrics.loop_lag import watch_loop_idleness
 from millstream.broker.metrics.node_metrics import LoopIdleness, NodeMetrics
-from millstream.broker.metrics.process_families import process_families
+from millstream.broker.metrics.process_families import process_families, watch_loop_idleness
 from millstream.broker.metrics.quorum_families import metadata_families, quorum_families
 from millstream.runtime.thread_time import thread_busy_ns
 from tests.sim.virtual_time import VirtualClock, run_in_virtual_time

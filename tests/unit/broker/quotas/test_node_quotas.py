@@ -19,8 +19,8 @@ from millstream.protocol.generated.headers import RequestHeader
 from millstream.protocol.generated.heartbeat import HeartbeatRequest
 from millstream.protocol.generated.produce import ProduceRequest
 from millstream.protocol.generated.vote import VoteRequest
-from millstream.quota.mutation_charge import MutationCharge
 from millstream.quota.rate import QuotaWindows
+from millstream.quota.token_bucket import MutationCharge
 from millstream.runtime import Instant
 
 EVERYBODY = quota_entity([("user", None)])

@@ -15,9 +15,8 @@ from millstream.broker.handlers.metadata import failed as failed_metadata
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.quotas.node_quotas import NodeClocks, NodeQuotas
 from millstream.broker.quotas.throttled_clients import QuotaKind
-from millstream.broker.requests.api_spec import ApiSpec, Lists
+from millstream.broker.requests.api_spec import ApiSpec, Lists, NoAnswer, error_at_the_top
 from millstream.broker.requests.dispatch import Dispatcher
-from millstream.broker.requests.failure import NoAnswer, error_at_the_top
 from millstream.broker.requests.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
 from millstream.metadata.image import MetadataImage

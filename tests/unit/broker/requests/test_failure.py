@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.api_spec import NoAnswer
 from millstream.broker.requests.registry import HANDLERS, error_response
 from millstream.errors import ClusterAuthorizationFailed, InvalidTopic
 from millstream.protocol.api import ApiKey, request_class, response_class

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.broker.share.persister import SharePersister
-from millstream.coordinator.share.requests import WriteState
+from millstream.coordinator.share.context import WriteState
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.errors import CoordinatorLoadInProgress
 from millstream.model import ZERO_UUID

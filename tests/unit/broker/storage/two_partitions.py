@@ -47,9 +47,8 @@ from millstream.protocol.generated.produce import (
 )
 from millstream.records.batch import iterate_batches, validate_batch
 from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.control import TransactionMarker
+from millstream.records.control import AbortedTransactionFilter, TransactionMarker
 from millstream.records.record import Record, iterate_records
-from millstream.records.transactions import AbortedTransactionFilter
 from millstream.replication.partition import Partition
 from millstream.runtime import Instant
 from tests.support.handler_services import request_context

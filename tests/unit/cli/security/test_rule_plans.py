@@ -7,7 +7,7 @@ from click import UsageError
 
 from millstream.cli.security.resource_options import NamedResources
 from millstream.cli.security.rule_plans import WantedRules, What, Whom, filter_of, planned_rules
-from millstream.cli.security.rule_rows import rule_row, rule_words
+from millstream.cli.security.words import rule_row, rule_words
 from millstream.errors import ConfigError
 from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
 

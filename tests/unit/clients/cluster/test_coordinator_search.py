@@ -10,8 +10,8 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ClientConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.errors import CoordinatorNotAvailable
-from millstream.net.client.environment import system_environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import system_environment
 from millstream.protocol.generated.find_coordinator import Coordinator, FindCoordinatorResponse
 
 

@@ -24,9 +24,8 @@ from millstream.errors import (
     RetriableError,
 )
 from millstream.net.client.connections import AllRefused
-from millstream.net.client.environment import Environment
 from millstream.net.client.tasks import TaskScope
-from millstream.net.network import ResolvedAddress, SocketBuffers
+from millstream.net.network import Environment, ResolvedAddress, SocketBuffers
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from millstream.runtime import Instant
 from millstream.runtime.system import SystemRandom

@@ -6,10 +6,9 @@ import itertools
 from dataclasses import dataclass, field
 
 from millstream.clients.admin import ClusterDescription
-from millstream.console.application import PATHS, create_application
+from millstream.console.application import PATHS, SecurityHeaders, create_application
 from millstream.console.entrance.door import ANY_HOST, Door
 from millstream.console.entrance.logins import Logins
-from millstream.console.security_headers import SecurityHeaders
 from millstream.console.views.brokers import BrokersView
 from millstream.console.views.groups import GroupsView, GroupView
 from millstream.console.views.overview import OverviewView, overview_view

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.controller.brokers.unregistration import plan_unregister_broker
+from millstream.controller.brokers.registration import plan_unregister_broker
 from millstream.controller.partitions.elect_leaders import plan_elect_leaders
 from millstream.controller.partitions.reassignments import plan_alter_reassignments
 from millstream.controller.topics.create_topics import plan_create_topics

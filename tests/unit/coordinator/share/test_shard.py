@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.share.persistence import UNINITIALIZED
-from millstream.coordinator.share.requests import (
+from millstream.coordinator.share.context import (
     DeleteState,
     InitializeState,
     ReadState,
@@ -13,6 +12,7 @@ from millstream.coordinator.share.requests import (
     TopicIdsDeleted,
     WriteState,
 )
+from millstream.coordinator.share.persistence import UNINITIALIZED
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.transaction.requests import DescribeTransaction
+from millstream.coordinator.transaction.context import DescribeTransaction
 from millstream.errors import InvalidRequest, TransactionalIdNotFound
 from millstream.protocol.generated.describe_transactions import TopicData
 from millstream.protocol.generated.list_transactions import ListTransactionsRequest

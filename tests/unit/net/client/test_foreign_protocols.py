@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from millstream.net.client.core.foreign_protocols import early_end, unexpected_size
+from millstream.net.client.core.first_contact import early_end, unexpected_size
 
 
 @pytest.mark.parametrize(

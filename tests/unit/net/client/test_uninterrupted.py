@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from millstream.net.client.uninterrupted import uninterrupted
+from millstream.net.client.tasks import uninterrupted
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])

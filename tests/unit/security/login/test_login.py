@@ -40,7 +40,7 @@ from millstream.security.login.login import (
     has_ended,
     may_log_in_again,
 )
-from millstream.security.login.plain_server import PlainServer
+from millstream.security.login.mechanism import PlainServer
 from millstream.security.login.scram_server import ScramServer
 from millstream.security.sasl_scram import ScramClient
 from millstream.security.scram import ScramMechanism

@@ -7,6 +7,7 @@ import base64
 import pytest
 
 from millstream.security.login.mechanism import (
+    PlainServer,
     SaslAccepted,
     SaslChallenge,
     SaslRefused,
@@ -18,7 +19,6 @@ from millstream.security.login.oauthbearer_server import (
     BearerTokenRefused,
     OAuthBearerServer,
 )
-from millstream.security.login.plain_server import PlainServer
 from millstream.security.login.scram_server import ScramServer, ScramVerifier
 from millstream.security.sasl_client import PlainClient
 from millstream.security.sasl_oauthbearer import OAuthBearerClient, OAuthBearerToken

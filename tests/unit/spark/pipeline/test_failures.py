@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.spark.pipeline.failures import cause
+from millstream.spark.told_errors import cause
 from tests.support.late_workers import is_worth_another_start
 
 FAILED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0: org.apache.spark.api.python.PythonException: Traceback (most recent call last):

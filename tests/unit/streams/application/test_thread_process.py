@@ -28,7 +28,7 @@ from millstream.streams.application.processes.pickling import pickled
 from millstream.streams.application.processes.process_stream_thread import ProcessStreamThread
 from millstream.streams.application.processes.thread_process import ThreadProcess
 from millstream.streams.application.states import ThreadState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.serdes import string
 
 

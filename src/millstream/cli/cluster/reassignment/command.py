@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from millstream.cli.cluster.given_values import broker_ids, file_text
+from millstream.cli.arguments import broker_ids, file_text
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.cluster.reassignment.balance import balanced
 from millstream.cli.cluster.reassignment.files import (

@@ -15,8 +15,8 @@ from millstream.clients.core.values import ConsumerRecord, TimestampType
 from millstream.errors import CorruptMessage, KafkaError, error_for
 from millstream.model import NO_LEADER_EPOCH, TopicPartition
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
+from millstream.records.control import AbortedTransactionFilter
 from millstream.records.record import read_headers, records_section
-from millstream.records.transactions import AbortedTransactionFilter
 from millstream.runtime.native import load_leaf
 
 if TYPE_CHECKING:

@@ -14,10 +14,12 @@ from millstream.clients.group.assignors.assignment import (
     LastAssignment,
     MemberSubscription,
     TopicRacks,
+    is_near,
+    member_racks,
     members_in_order,
+    racks_matter,
     subscribed_topics,
 )
-from millstream.clients.group.assignors.racks import is_near, member_racks, racks_matter
 from millstream.model import TopicPartition
 
 

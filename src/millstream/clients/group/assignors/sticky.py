@@ -17,10 +17,11 @@ from millstream.clients.group.assignors.assignment import (
     LastAssignment,
     MemberSubscription,
     TopicRacks,
+    member_racks,
+    racks_matter,
     subscribed_topics,
 )
 from millstream.clients.group.assignors.claimed_partitions import ClaimedPartitions
-from millstream.clients.group.assignors.racks import member_racks, racks_matter
 from millstream.clients.group.assignors.sticky_alike import assign_alike
 from millstream.clients.group.assignors.sticky_mixed import assign_mixed
 from millstream.clients.group.assignors.sticky_user_data import (

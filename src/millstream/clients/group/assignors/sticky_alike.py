@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millstream.clients.group.assignors.assignment import Assignment
+from millstream.clients.group.assignors.assignment import Assignment, is_near
 from millstream.clients.group.assignors.claimed_partitions import ClaimedPartitions
-from millstream.clients.group.assignors.racks import is_near
 from millstream.model import TopicPartition
 
 Topics = Mapping[str, Sequence[frozenset[str]]]

@@ -18,9 +18,8 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millstream.clients.group.assignors.assignment import Assignment, MemberSubscription
+from millstream.clients.group.assignors.assignment import Assignment, MemberSubscription, is_near
 from millstream.clients.group.assignors.claimed_partitions import ClaimedPartitions
-from millstream.clients.group.assignors.racks import is_near
 from millstream.model import TopicPartition
 
 _FEW = 32

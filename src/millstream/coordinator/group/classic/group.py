@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from millstream.coordinator.group.classic.member import (
@@ -19,7 +20,6 @@ from millstream.coordinator.group.classic.member import (
     JoinSettings,
     topics_in,
 )
-from millstream.coordinator.group.classic.state import TRANSITIONS
 from millstream.coordinator.group.group import (
     BaseTimestamp,
     Committer,
@@ -37,6 +37,39 @@ from millstream.errors import (
 )
 from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import GroupMetadataKey
+
+_S = GroupState
+_REMOVED: Final = "the group is deleted, or holds nothing any more"
+
+TRANSITIONS: Final[Mapping[GroupState, Mapping[GroupState, str]]] = MappingProxyType(
+    {
+        _S.EMPTY: {
+            _S.PREPARING_REBALANCE: "a member joins",
+            _S.DEAD: _REMOVED,
+        },
+        _S.PREPARING_REBALANCE: {
+            _S.COMPLETING_REBALANCE: "all members have joined, or their time to join is over",
+            _S.EMPTY: "the time to join is over and no member has joined",
+            _S.DEAD: _REMOVED,
+        },
+        _S.COMPLETING_REBALANCE: {
+            _S.STABLE: "the assignment of the leader is stored",
+            _S.PREPARING_REBALANCE: "a member joins, leaves or falls silent, or the assignment cannot be stored",
+            _S.DEAD: _REMOVED,
+        },
+        _S.STABLE: {
+            _S.PREPARING_REBALANCE: "a member joins, leaves or falls silent, or its leader joins again",
+            _S.DEAD: _REMOVED,
+        },
+        _S.DEAD: {_S.DEAD: _REMOVED},
+    }
+)
+"""What leads from each state to each that may follow."""
+
+
+def can_prepare_rebalance(state: GroupState) -> bool:
+    return _S.PREPARING_REBALANCE in TRANSITIONS[state]
+
 
 _BYTES_OF_AN_ID: Final = 500
 """With the timer of its session."""

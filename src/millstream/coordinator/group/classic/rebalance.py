@@ -10,12 +10,15 @@ import logging
 from collections.abc import Mapping
 
 from millstream.coordinator.group.classic import sessions
-from millstream.coordinator.group.classic.group import ClassicGroup, InitialDelay
+from millstream.coordinator.group.classic.group import (
+    ClassicGroup,
+    InitialDelay,
+    can_prepare_rebalance,
+)
 from millstream.coordinator.group.classic.member import ClassicGroupMember
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.removal import remove_member
 from millstream.coordinator.group.classic.responses import generation_response
-from millstream.coordinator.group.classic.state import can_prepare_rebalance
 from millstream.coordinator.group.context import GroupContext
 from millstream.errors import KafkaError, RebalanceInProgress
 from millstream.protocol.enums import GroupState

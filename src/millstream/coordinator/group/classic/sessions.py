@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import ClassicGroupMember
-from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
+from millstream.coordinator.group.context import GroupContext, GroupTimer, GroupTimerKind
 
 
 def start_session(

@@ -36,8 +36,7 @@ from millstream.coordinator.group.consumer.member import (
 )
 from millstream.coordinator.group.consumer.replay import apply
 from millstream.coordinator.group.consumer.sessions import restart_session
-from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
+from millstream.coordinator.group.context import GroupContext, GroupTimer, GroupTimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgress

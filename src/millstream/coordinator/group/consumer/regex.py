@@ -25,8 +25,7 @@ from millstream.coordinator.group.consumer.records import (
     regex_record,
     regex_tombstone,
 )
-from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
+from millstream.coordinator.group.context import GroupContext, GroupTimer, GroupTimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.result import NO_TOKEN, Caller, CoordinatorResult
 from millstream.errors import InvalidRegularExpression

@@ -1,4 +1,4 @@
-"""The timers of the members of a consumer group. Owns how long each runs; what happens when one fires is `expiry`."""
+"""The timers of the members of a consumer group. Owns how long each runs; what happens when one fires is in `operations`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from millstream.coordinator.group.consumer.member import (
     ConsumerGroupMember,
     ConsumerGroupMemberState,
 )
-from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
+from millstream.coordinator.group.context import GroupContext, GroupTimer, GroupTimerKind
 
 
 def heartbeat_interval_ms(context: GroupContext, group: ConsumerGroup) -> int:

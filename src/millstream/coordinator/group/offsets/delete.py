@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import (
+    GroupContext,
+    GroupTimer,
+    GroupTimerKind,
+    TopicsDeleted,
+)
 from millstream.coordinator.group.offsets.records import offset_commit_tombstone
-from millstream.coordinator.group.requests import TopicsDeleted
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupSubscribedToTopic, InvalidGroupId
 from millstream.model import ZERO_UUID, Uuid

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, GroupTimer, GroupTimerKind
 from millstream.coordinator.group.group import BaseTimestamp, Group
 from millstream.coordinator.group.offsets.records import (
     NO_EXPIRY_TIMESTAMP,
     offset_commit_tombstone,
 )
 from millstream.coordinator.group.offsets.store import StoredOffset
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 TOMBSTONES_MAX: Final = 1_000
 """Ours: in one append, so that others get their turn."""

@@ -7,11 +7,10 @@ those of Kafka 4.3 do not: an offset that outlives its topic is known by it.
 
 from __future__ import annotations
 
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, TransactionalCommit
 from millstream.coordinator.group.group import Committer
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
-from millstream.coordinator.group.requests import TransactionalCommit
 from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import (
     IllegalGeneration,

@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.requests import TopicsChanged
+from millstream.coordinator.group.context import GroupContext, TopicsChanged
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.records import state_partitions_record
 from millstream.coordinator.group.share.requests import (

@@ -1,11 +1,10 @@
-"""The timers of the members of a share group. Owns how long each runs; what happens when one fires is `expiry`."""
+"""The timers of the members of a share group. Owns how long each runs; what happens when one fires is in `operations`."""
 
 from __future__ import annotations
 
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, GroupTimer, GroupTimerKind
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.member import ShareGroupMember
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def heartbeat_interval_ms(context: GroupContext, group: ShareGroup) -> int:

@@ -1,11 +1,10 @@
-"""The timers of a streams group and its members. Owns how long each runs; what happens when one fires is `expiry`."""
+"""The timers of a streams group and its members. Owns how long each runs; what happens when one fires is in `operations`."""
 
 from __future__ import annotations
 
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, GroupTimer, GroupTimerKind
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsGroupMember, StreamsGroupMemberState
-from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def heartbeat_interval_ms(context: GroupContext, group: StreamsGroup) -> int:

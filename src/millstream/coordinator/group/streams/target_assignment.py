@@ -10,12 +10,11 @@ from typing import Final
 
 from millstream.coordinator.assignors.sticky_task_assignor import TaskMember, assign_tasks
 from millstream.coordinator.assignors.task import Tasks
-from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.context import GroupContext, GroupTimer
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsGroupMember
-from millstream.coordinator.group.timers import GroupTimer
 
 NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
 """As record 17 names it."""

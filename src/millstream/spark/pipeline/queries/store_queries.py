@@ -44,11 +44,11 @@ from millstream.streams.queries import (
     StateQueryResult,
     StoreQueryParameters,
 )
-from millstream.streams.queries.keys import partition_of_key
 from millstream.streams.queries.metadata import (
     KeyQueryMetadata,
     Partitioner,
     StreamsMetadata,
+    partition_of_key,
 )
 from millstream.streams.queries.remote_stores import RemoteStore, remote_store, type_of
 from millstream.streams.runtime.task_names import sub_topology_name, task_name

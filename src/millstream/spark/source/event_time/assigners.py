@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from millstream.clients import ConsumerRecord
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
-from millstream.spark.named_functions import function_named
+from millstream.spark.format_options import function_named
 from millstream.spark.source.event_time.header_times import times_of_rows
 from millstream.spark.source.event_time.options import (
     WATERMARK_FUNCTION,

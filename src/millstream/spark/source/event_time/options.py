@@ -8,8 +8,13 @@ from enum import Enum
 from typing import Final
 
 from millstream.errors import ConfigError
-from millstream.spark.format_options import choice, duration_ms, flag, optional_number
-from millstream.spark.named_functions import function_named
+from millstream.spark.format_options import (
+    choice,
+    duration_ms,
+    flag,
+    function_named,
+    optional_number,
+)
 from millstream.spark.source.event_time.header_times import OPTION as EVENT_TIME_HEADER
 from millstream.spark.source.event_time.record_times import OPTION as BAD_TIMESTAMPS
 from millstream.spark.source.event_time.record_times import BadTimestamps

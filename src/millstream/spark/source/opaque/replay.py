@@ -22,7 +22,7 @@ from millstream.spark.source.opaque.documents import (
     opaque_batch_in,
     unseen_in,
 )
-from millstream.spark.states.backing import Backing
+from millstream.spark.states.states import Backing
 
 _KEY: Final = "held-back"
 

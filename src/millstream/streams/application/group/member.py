@@ -21,8 +21,8 @@ from millstream.clients.group.core.heartbeat_request_manager import HeartbeatReq
 from millstream.clients.group.heartbeats import Heartbeats, heartbeat_sender
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
-from millstream.net.client.environment import system_environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import system_environment
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,

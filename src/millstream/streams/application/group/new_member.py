@@ -10,7 +10,7 @@ from pathlib import Path
 from millstream.clients import Admin
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.config.settings import parse_settings
-from millstream.net.client.uninterrupted import uninterrupted
+from millstream.net.client.tasks import uninterrupted
 from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.application.clients import PATIENT
 from millstream.streams.application.group.classic.leader import TaskLeader

@@ -12,11 +12,14 @@ from millstream.model import TopicPartition
 from millstream.streams.application.group.known_hosts import KnownHosts
 from millstream.streams.errors import UnknownStore
 from millstream.streams.host_info import HostInfo
-from millstream.streams.queries.keys import partition_of_key
-from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
+from millstream.streams.queries.metadata import (
+    KeyQueryMetadata,
+    Partitioner,
+    StreamsMetadata,
+    partition_of_key,
+)
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology.patterns import source_matching
-from millstream.streams.topology.topology import SubTopology, Topology
+from millstream.streams.topology.topology import SubTopology, Topology, source_matching
 
 NOT_AVAILABLE: Final[KeyQueryMetadata[HostInfo]] = KeyQueryMetadata(-1, None)
 """No hosts are known yet."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from millstream.streams.application.group.known_hosts import KnownHosts
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.states import ThreadState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.report import TaskReport
 

@@ -19,8 +19,7 @@ from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any, Final
 
-from millstream.net.client.tasks import TaskScope
-from millstream.net.client.uninterrupted import uninterrupted
+from millstream.net.client.tasks import TaskScope, uninterrupted
 from millstream.streams.application.ending_signals import HEARD
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.membership import StreamsTaskId
@@ -52,7 +51,7 @@ from millstream.streams.application.processes.pickling import (
     unpickled_error,
 )
 from millstream.streams.application.states import ThreadState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport

@@ -54,8 +54,8 @@ from millstream.streams.application.processes.pickling import (
     unpickled,
 )
 from millstream.streams.application.stream_thread import StreamThread
-from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.failure_reports import keep_place
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.queries import StateQueryRequest
 from millstream.streams.runtime.process import loop_factory, prepare
 from millstream.streams.runtime.report import TaskReport

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from millstream.streams.dsl.graph.table_definitions import JoinDefinition, store_names
 from millstream.streams.topology import SinkNode, SourceNode, StoreSpec, TopologyWriter
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.names import REPARTITION_SUFFIX, NameGenerator, is_generated
 from millstream.streams.topology.nodes import ProcessorNode
 from millstream.streams.topology.operators import NullKeyFilter, OperatorSpec, TableJoin
 
@@ -223,3 +224,23 @@ class GlobalStoreGraphNode(GraphNode):
         assert self.operator is not None, "a global store is built with its operator"
         processor = ProcessorNode(self.name, self.operator, (self.source.name,))
         topology.add_global_store(replace(self.store, logging=False), self.source, processor)
+
+
+def repartition_node(names: NameGenerator, prefix: str, sink: SinkNode) -> RepartitionGraphNode:
+    """Returns the nodes behind one repartition topic. Three numbers are burned even when the user named it.
+
+    `sink` brings serdes and partitioner; its name, topic and parents are filled in here.
+    """
+    topic = prefix if prefix.endswith(REPARTITION_SUFFIX) else prefix + REPARTITION_SUFFIX
+    sink_name = names.processor_name("KSTREAM-SINK-")
+    filter_name = names.processor_name("KSTREAM-FILTER-")
+    source_name = names.processor_name("KSTREAM-SOURCE-")
+    if not is_generated(prefix):
+        sink_name, filter_name, source_name = f"{topic}-sink", f"{topic}-filter", f"{topic}-source"
+    return RepartitionGraphNode(
+        name=source_name,
+        topic=topic,
+        filter_name=filter_name,
+        sink=replace(sink, name=sink_name, topic=topic),
+        source=SourceNode(source_name, (topic,), key=sink.key, value=sink.value),
+    )

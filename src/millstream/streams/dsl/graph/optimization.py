@@ -14,8 +14,8 @@ from millstream.streams.dsl.graph.nodes import (
     RepartitionGraphNode,
     StreamJoinGraphNode,
     TableSourceGraphNode,
+    repartition_node,
 )
-from millstream.streams.dsl.graph.repartition import repartition_node
 from millstream.streams.dsl.graph.stream_graph import StreamGraph, nearest
 from millstream.streams.errors import StreamsError
 from millstream.streams.topology import SinkNode

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millstream.streams.dsl.graph.nodes import GraphNode, ProcessorGraphNode
-from millstream.streams.dsl.graph.repartition import repartition_node
+from millstream.streams.dsl.graph.nodes import GraphNode, ProcessorGraphNode, repartition_node
 from millstream.streams.dsl.graph.stream_graph import StreamGraph
 from millstream.streams.dsl.graph.table_definitions import TableDefinition
 from millstream.streams.serdes.serde import Serde

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from millstream.streams.aggregates import Aggregate
-from millstream.streams.dsl.graph.nodes import GraphNode, ProcessorGraphNode
-from millstream.streams.dsl.graph.repartition import repartition_node
+from millstream.streams.dsl.graph.nodes import GraphNode, ProcessorGraphNode, repartition_node
 from millstream.streams.dsl.graph.streams import AnySerde, GraphTable
 from millstream.streams.dsl.graph.table_definitions import CogroupDefinition
 from millstream.streams.dsl.operations.grouping import StreamGrouping

@@ -13,8 +13,8 @@ from millstream.streams.dsl.graph.nodes import (
     GraphNode,
     ProcessorGraphNode,
     RepartitionGraphNode,
+    repartition_node,
 )
-from millstream.streams.dsl.graph.repartition import repartition_node
 from millstream.streams.dsl.graph.streams import AnySerde, GraphStream, GraphTable
 from millstream.streams.dsl.graph.table_definitions import AggregateDefinition
 from millstream.streams.dsl.operations.materialize import (

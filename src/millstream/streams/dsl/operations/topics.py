@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.streams.arguments import check_kind, check_serdes
-from millstream.streams.dsl.graph.nodes import SinkGraphNode
-from millstream.streams.dsl.graph.repartition import repartition_node
+from millstream.streams.dsl.graph.nodes import SinkGraphNode, repartition_node
 from millstream.streams.dsl.graph.streams import AnySerde, GraphStream
 from millstream.streams.options import Partitioner, TopicExtractor
 from millstream.streams.topology import SinkNode

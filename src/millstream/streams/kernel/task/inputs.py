@@ -18,8 +18,7 @@ from millstream.streams.kernel.task.upstreams import DoneBehind, UpstreamMerge
 from millstream.streams.queries.result import Position
 from millstream.streams.topology.alignment import NOTHING_ALIGNED, AlignedTopics
 from millstream.streams.topology.nodes import SourceNode
-from millstream.streams.topology.patterns import source_matching
-from millstream.streams.topology.topology import Topology
+from millstream.streams.topology.topology import Topology, source_matching
 
 
 @dataclass(frozen=True, slots=True)

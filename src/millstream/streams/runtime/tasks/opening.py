@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
-from millstream.net.client.uninterrupted import uninterrupted
+from millstream.net.client.tasks import uninterrupted
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.stored_state import KeptStores, StoreMarker

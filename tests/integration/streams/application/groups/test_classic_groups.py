@@ -17,8 +17,8 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
-from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import StreamsError, TopologyError
+from millstream.streams.handlers import OnUncaughtError
 from millstream.streams.host_info import HostInfo
 from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.requests import TopicsDeleted, TransactionalCommit
+from millstream.coordinator.group.context import TopicsDeleted, TransactionalCommit
 from millstream.errors import NotEnoughReplicas
 from millstream.metadata.image import MetadataImage, TopicImage, TopicsImage, frozen_mapping
 from millstream.model import Offset, ProducerId, Uuid

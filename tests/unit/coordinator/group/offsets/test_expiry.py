@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from millstream.coordinator.group.context import TopicsDeleted
 from millstream.coordinator.group.offsets import expiry as offset_expiry
-from millstream.coordinator.group.requests import TopicsDeleted
 from millstream.protocol.generated.consumer_protocol import ConsumerProtocolSubscription
 from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from millstream.coordinator.group.requests import TransactionalCommit
+from millstream.coordinator.group.context import TransactionalCommit
 from millstream.errors import (
     FencedInstanceId,
     IllegalGeneration,

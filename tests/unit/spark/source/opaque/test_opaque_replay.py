@@ -16,7 +16,7 @@ from millstream.spark.source.opaque.documents import (
     unseen_in,
 )
 from millstream.spark.source.opaque.replay import OpaqueReplay
-from millstream.spark.states.backing import MemoryBacking
+from millstream.spark.states.states import MemoryBacking
 from tests.support.opaque_world import ONE, PARTITIONS, ZERO, Died, DriverGone, World
 
 

@@ -22,8 +22,8 @@ from millstream.clients.group.classic_requests import ClassicRequests
 from millstream.clients.group.core.consumer_protocol import encode_assignment
 from millstream.errors import FencedInstanceId, InconsistentGroupProtocol, MillstreamError
 from millstream.model import TopicPartition
-from millstream.net.client.environment import system_environment
 from millstream.net.client.tasks import TaskScope
+from millstream.net.network import system_environment
 from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment
 from millstream.streams.application.group.classic.leader import TaskLeader

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.streams.errors import TopologyError
-from millstream.streams.topology.patterns import source_matching
 from millstream.streams.topology.plan import internal_names
-from millstream.streams.topology.topology import Topology
+from millstream.streams.topology.topology import Topology, source_matching
 
 
 class SourceTopics:
