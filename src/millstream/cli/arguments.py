@@ -4,6 +4,8 @@ lone surrogates (PEP 383).
 A key, a value or a separator may be any bytes: its option has the type ANY_BYTES, and `typed_bytes` gives the
 bytes back. Everything else is text: names of topics and groups, addresses, settings. `refuse_bytes` says so
 before anything is asked.
+
+And files and lists of broker ids as they are given to verbs: text in UTF-8, of a size that somebody may have written.
 """
 
 from __future__ import annotations
@@ -11,14 +13,18 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
 from millstream.errors import ConfigError
 
+_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of a file. A plan for all replicas of the largest clusters (200,000 partitions) is a third of it; a device has no end."""
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     _TextType = click.ParamType[str]
 else:
     _TextType = click.ParamType  # older releases of click have no generic type
@@ -101,10 +107,6 @@ def _is_text(text: str) -> bool:
     return True
 
 
-_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A plan for all replicas of the largest clusters (200,000 partitions) is a third of it; a device has no end."""
-
-
 def broker_ids(text: str, option: str) -> list[int]:
     """Returns the ids of a list like 1,2,3. Raises BadParameter."""
     parts = text.split(",")
@@ -116,13 +118,21 @@ def broker_ids(text: str, option: str) -> list[int]:
     return ids
 
 
-def file_text(file: str) -> str:
+def file_text(file: str | Path) -> str:
+    """Returns what is in a file. Raises ConfigError, OSError."""
+    from pathlib import Path  # few verbs are given files, and the others need not load it
+
+    with Path(file).open("rb") as opened:
+        return _text_of(opened, file)
+
+
+def given_text(file: str) -> str:
     """Returns what is in a file; in standard input for `-`. Raises ConfigError, OSError."""
-    if file == "-":
-        data = sys.stdin.buffer.read(_BYTES_MAX + 1)
-    else:
-        with Path(file).open("rb") as opened:
-            data = opened.read(_BYTES_MAX + 1)
+    return _text_of(sys.stdin.buffer, file) if file == "-" else file_text(file)
+
+
+def _text_of(opened: BinaryIO, file: str | Path) -> str:
+    data = opened.read(_BYTES_MAX + 1)
     if len(data) > _BYTES_MAX:
         raise ConfigError(
             f"{file} is no file that somebody wrote: it has more than {_BYTES_MAX:,} bytes"

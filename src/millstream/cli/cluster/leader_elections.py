@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from millstream.cli.arguments import file_text
+from millstream.cli.arguments import given_text
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.cluster.reassignment.files import read_partitions
 from millstream.cli.command import ClientCommand
@@ -70,7 +70,7 @@ def elect_leaders(
         raise click.UsageError("--partition goes with one TOPIC")
     if asked.asks_controllers:
         raise click.UsageError("controllers do not tell who leads: give --bootstrap-server")
-    named = None if file is None else read_partitions(file_text(file), file)
+    named = None if file is None else read_partitions(given_text(file), file)
     if kind == _UNCLEAN and not dry_run:
         confirm("Elect leaders that may lack acknowledged records, which are lost then", yes=yes)
     with asked.admin() as admin:

@@ -173,10 +173,10 @@ def _planned(admin: Admin, named: tuple[str, ...], position: Position) -> Record
 
 
 def _from_file(admin: Admin, file: str) -> RecordDeletion:
-    from millstream.cli.arguments import file_text
+    from millstream.cli.arguments import given_text
     from millstream.cli.records.partition_choice import chosen_partitions
 
-    ends = parse_offset_file(file_text(file))
+    ends = parse_offset_file(given_text(file))
     chosen_partitions(admin, [f"{key.topic}:{key.partition}" for key in ends])
     return plan_deletion(ends, admin.list_offsets)
 

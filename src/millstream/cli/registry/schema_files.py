@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import click
 
-from millstream.cli.arguments import file_text
+from millstream.cli.arguments import given_text
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
 
@@ -46,7 +46,7 @@ def given_schema(file: str, kind: str | None, references: Iterable[str]) -> Sche
     """Returns the schema of a file, `-` for standard input. Raises ConfigError, OSError, BadParameter."""
     from millstream.clients.serdes.registry import Schema
 
-    text = file_text(file).strip()
+    text = given_text(file).strip()
     if not text:
         raise ConfigError(f"{file} is empty: a schema was to stand in it")
     chosen = kind or _BY_SUFFIX.get(PurePath(file).suffix, "avro")

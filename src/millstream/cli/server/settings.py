@@ -29,7 +29,7 @@ def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
 
 def read_properties(file: str | Path) -> dict[str, str]:
     """Reads a file, in UTF-8 whatever the system's encoding is. Raises ConfigError and OSError."""
-    text = file_text(str(file))
+    text = file_text(file)
     try:
         return parse_properties(text)
     except ConfigError as error:

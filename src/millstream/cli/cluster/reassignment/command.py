@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from millstream.cli.arguments import broker_ids, file_text
+from millstream.cli.arguments import broker_ids, given_text
 from millstream.cli.cluster.options import AskedNodes, whom_to_ask
 from millstream.cli.cluster.reassignment.balance import balanced
 from millstream.cli.cluster.reassignment.files import (
@@ -94,7 +94,7 @@ def plan(
     """Print where replicas would be if they were spread evenly, with as few moves as that takes. Changes nothing."""
     named = [
         *topics,
-        *([] if topics_file is None else read_topics(file_text(topics_file), topics_file)),
+        *([] if topics_file is None else read_topics(given_text(topics_file), topics_file)),
     ]
     if bool(named) == everything:
         raise click.UsageError("name TOPICs, or give --all")
@@ -136,7 +136,7 @@ def execute(
     dry_run: bool,
 ) -> None:
     """Begin the moves of FILE. Prints the replicas until now, which take the partitions back when they are executed."""
-    target = read_target(file_text(file), file)
+    target = read_target(given_text(file), file)
     with _moves(asked) as moves:
         before = moves.check(target, file, additional=additional)
         click.echo(target_text(before))
@@ -184,7 +184,7 @@ def verify(file: str, *, asked: AskedNodes, output: str, preserve_throttles: boo
 
     Takes throttles away when nothing moves any more.
     """
-    target = read_target(file_text(file), file)
+    target = read_target(given_text(file), file)
     with _moves(asked) as moves:
         ongoing = moves.ongoing()
         rows = progress_rows(target, moves.replicas(target.topics, or_none=True), ongoing)
@@ -236,7 +236,7 @@ def cancel(
     """Call moves off: those of FILE that are under way, or all. Partitions go on with the replicas that they had."""
     if (file is None) != everything:
         raise click.UsageError("give FILE, or --all")
-    target = None if file is None else read_target(file_text(file), file)
+    target = None if file is None else read_target(given_text(file), file)
     with _moves(asked) as moves:
         ongoing = moves.ongoing()
         wanted = [key for key in ongoing if target is None or key in target.replicas]
