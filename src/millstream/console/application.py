@@ -7,7 +7,6 @@ Every page has a JSON twin: the same address with `.json` before the query, or w
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from millstream.console.rendering import STYLESHEET, Renderer, render_json, styl
 from millstream.console.views.paging import Selection
 from millstream.console.views.problem import Problem, problem_of, problem_of_status
 from millstream.errors import MillstreamError, SaslAuthenticationFailed
-from millstream.net.client.tasks import ClientClosed
+from millstream.net.client.tasks import ClientClosed, WatchedGroup
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -142,7 +141,7 @@ def create_application(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with asyncio.TaskGroup() as tasks:
+        async with WatchedGroup() as tasks:
             keeping = tasks.create_task(entrance.keep())
             try:
                 yield

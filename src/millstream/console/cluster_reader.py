@@ -6,7 +6,6 @@ page; what the whole page lacks is raised as a typed error.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -51,6 +50,7 @@ from millstream.errors import (
     UnsupportedVersion,
 )
 from millstream.model import TopicPartition
+from millstream.net.client.tasks import WatchedGroup
 
 LATEST_RECORDS: Final = 20
 DEFAULT_TIMEOUT_MS: Final = 5_000
@@ -281,7 +281,7 @@ async def together(calls: Iterable[Coroutine[object, object, _Result]]) -> list[
     The first that fails ends the others; its error is raised as it is, not as a group.
     """
     try:
-        async with asyncio.TaskGroup() as group:
+        async with WatchedGroup() as group:
             tasks = [group.create_task(call) for call in calls]
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from errors

@@ -37,3 +37,15 @@ async def test_the_first_error_ends_the_others_and_is_raised_as_it_is() -> None:
     with pytest.raises(RequestTimedOut, match="late"):
         await together([waits(), fails()])
     assert ended == ["waits"]
+
+
+async def test_a_call_whose_answer_was_cancelled_has_failed() -> None:
+    """CancelledError would say that the browser has gone."""
+
+    async def lost() -> None:
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        answer.cancel()
+        await answer
+
+    with pytest.raises(RuntimeError, match="waited for was cancelled"):
+        await together([lost()])

@@ -1,8 +1,11 @@
-"""Background tasks with an owner. The one place in the clients that starts tasks.
+"""Background tasks with an owner. The one place in the clients that starts tasks; elsewhere those of a `with` block are in a WatchedGroup.
 
 A client lives longer than any call into it, so `asyncio.TaskGroup`, which binds tasks to a `with` block, does not fit.
 A TaskScope has the same promises: no task outlives it, and a failure is never lost: it ends the other tasks and is
 raised by every later use of the client.
+
+A task that ends because what it waited for was cancelled, though nobody has cancelled the task, has failed: for asyncio it
+was cancelled, and nobody would hear of it.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
 from typing import TypeVar
 
 from millstream.errors import MillstreamError
@@ -76,7 +80,12 @@ class TaskScope:
         except MillstreamError:
             coroutine.close()
             raise
-        task = asyncio.get_running_loop().create_task(coroutine, name=f"{self._owner}: {name}")
+        name = f"{self._owner}: {name}"
+        work = uncancelled(coroutine, name) if awaited else coroutine
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        task.add_done_callback(
+            lambda _: coroutine.close()
+        )  # one that was cancelled before its first step
         self._tasks.add(task)
         task.add_done_callback(self._on_awaited_done if awaited else self._on_done)
         return task
@@ -138,6 +147,36 @@ class TaskScope:
         for other in self._tasks:
             other.cancel()
         self._failure_observer()
+
+
+class WatchedGroup(asyncio.TaskGroup):
+    """A TaskGroup in which a task fails, too, when what it waited for was cancelled."""
+
+    def create_task(
+        self,
+        coro: Coroutine[object, object, _Result],
+        *,
+        name: str | None = None,
+        context: Context | None = None,
+    ) -> asyncio.Task[_Result]:
+        what = name or coro.__qualname__
+        task = super().create_task(uncancelled(coro, what), name=name, context=context)
+        task.add_done_callback(
+            lambda _: coro.close()
+        )  # one that was cancelled before its first step
+        return task
+
+
+async def uncancelled(work: Awaitable[_Result], name: str) -> _Result:
+    """Returns the result of `work`. CancelledError is for whoever was cancelled: that what `work` waited for was is a failure."""
+    try:
+        return await work
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        assert task is not None, "it is awaited in a task"
+        if task.cancelling():
+            raise
+        raise RuntimeError(f"what {name!r} waited for was cancelled") from error
 
 
 async def uninterrupted(work: asyncio.Future[_Result]) -> _Result:

@@ -19,6 +19,7 @@ from typing import Final
 
 from millstream.clients import Producer, RangeReader
 from millstream.clients.admin import Admin
+from millstream.net.client.tasks import WatchedGroup, uncancelled
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.host_standbys import HostStandbys, Key
@@ -223,7 +224,7 @@ class TaskHost:
 
         Never raises what a task, a store or a broker raises: that is the reply.
         """
-        async with asyncio.TaskGroup() as tasks:
+        async with WatchedGroup() as tasks:
             running = [tasks.create_task(self._run(request, each)) for each in request.runs]
         return tuple(each.result() for each in running)
 
@@ -241,9 +242,8 @@ class TaskHost:
             try:
                 digest = request.application_digest
                 active = await self._active(key, digest, application, spec, run.partition)
-                report = await active.run(
-                    run.ends, lags=run.lags, reached=run.reached, renew=run.renew
-                )
+                running = active.run(run.ends, lags=run.lags, reached=run.reached, renew=run.renew)
+                report = await uncancelled(running, spec.task_name(run.partition))
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
                 await self._close(key)
                 return _failed(spec.task_id(run.partition), error)

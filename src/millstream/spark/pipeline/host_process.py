@@ -21,6 +21,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Final, TypeVar
 
+from millstream.net.client.tasks import WatchedGroup
 from millstream.runtime.system import SystemClock
 from millstream.spark.pipeline.claims import claim, may_stand_by
 from millstream.spark.pipeline.driver_secret import (
@@ -121,7 +122,7 @@ class _Connection:
 
     async def _while_working(self, work: Coroutine[object, object, _Result]) -> _Result:
         """Says that the host works until the work has ended."""
-        async with asyncio.TaskGroup() as tasks:
+        async with WatchedGroup() as tasks:
             running = tasks.create_task(work)
             with contextlib.suppress(ConnectionError):
                 while not (await asyncio.wait((running,), timeout=WORKING_EVERY_S))[0]:
@@ -163,7 +164,7 @@ async def serve(path: Path, executor_pid: int, secret: bytes, observe: Observer)
         lambda reader, writer: _Connection(host, secret, reader, writer).serve(),
         sock=_listening(path),
     )
-    async with asyncio.TaskGroup() as tasks:
+    async with WatchedGroup() as tasks:
         chores = [
             tasks.create_task(_end_with(executor_pid, ending)),
             tasks.create_task(_close_idle(host)),

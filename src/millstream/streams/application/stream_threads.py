@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.net.client.tasks import TaskScope
+from millstream.net.client.tasks import TaskScope, uncancelled
 from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.group.remarks import ShutdownRequested
@@ -147,7 +147,7 @@ class StreamThreads:
 
     async def _run(self, thread: AnyStreamThread) -> None:
         try:
-            await thread.run()
+            await uncancelled(thread.run(), thread.name)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is logged and told
             log_failure(_LOGGER, f"stream-thread [{thread.name}] has failed", error)
             self.failed_count += not isinstance(error, ShutdownRequested)

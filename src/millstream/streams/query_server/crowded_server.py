@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
+from millstream.net.client.tasks import uncancelled
 from millstream.net.listening_socket import accepted
 
 if TYPE_CHECKING:
@@ -59,16 +60,19 @@ class CrowdedServer(uvicorn.Server):
 
     async def _accept(self) -> None:
         try:
-            async with asyncio.TaskGroup() as tasks:
-                async for connection in accepted(self._listening):
-                    task = tasks.create_task(self._open(connection))
-                    self._opening[task] = None
-                    task.add_done_callback(lambda done: self._opening.pop(done, None))
-                    if len(self._opening) > self._connection_type.connections_max:
-                        next(iter(self._opening)).cancel()
+            await uncancelled(self._accept_all(), "accepting")
         except Exception:
             _LOGGER.exception("no more connections are accepted")
             self.should_exit = True
+
+    async def _accept_all(self) -> None:
+        async with asyncio.TaskGroup() as tasks:  # a handshake that is cancelled ends alone
+            async for connection in accepted(self._listening):
+                task = tasks.create_task(self._open(connection))
+                self._opening[task] = None
+                task.add_done_callback(lambda done: self._opening.pop(done, None))
+                if len(self._opening) > self._connection_type.connections_max:
+                    next(iter(self._opening)).cancel()
 
     async def _open(self, connection: socket.socket) -> None:
         loop = asyncio.get_running_loop()

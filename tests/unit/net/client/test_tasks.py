@@ -8,7 +8,13 @@ import os
 import pytest
 
 from millstream.errors import NetworkException
-from millstream.net.client.tasks import ClientClosed, ForkedClient, TaskScope, WrongEventLoop
+from millstream.net.client.tasks import (
+    ClientClosed,
+    ForkedClient,
+    TaskScope,
+    WatchedGroup,
+    WrongEventLoop,
+)
 from tests.support.patched_library import patch_library
 
 
@@ -77,6 +83,42 @@ async def test_a_task_that_waits_for_what_is_cancelled_has_failed() -> None:
         scope.check()
     assert str(caught.value.__cause__) == "what 'client: fetcher' waited for was cancelled"
     await scope.close()
+
+
+async def test_whoever_awaits_a_task_hears_that_what_it_waited_for_was_cancelled() -> None:
+    """As an error: CancelledError would say that the awaiter was cancelled, and end it in silence."""
+    scope = TaskScope("client")
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = scope.start(wait_for(answer), "join", awaited=True)
+    await asyncio.sleep(0)
+    answer.cancel()
+    with pytest.raises(RuntimeError, match="what 'client: join' waited for was cancelled"):
+        await task
+    scope.check()
+    await scope.close()
+
+
+async def test_a_group_ends_with_a_task_whose_answer_was_cancelled() -> None:
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(answer.cancel)
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(RuntimeError, match="what 'wait_for' waited for was cancelled")
+    ):
+        async with WatchedGroup() as tasks:
+            tasks.create_task(wait_for(answer))
+            tasks.create_task(forever())
+
+
+async def test_a_task_of_a_group_that_was_cancelled_has_not_failed() -> None:
+    """Neither one that waits, nor one that has not begun."""
+    async with WatchedGroup() as tasks:
+        waiting = tasks.create_task(forever())
+        await asyncio.sleep(0)
+        unborn = tasks.create_task(forever())
+        waiting.cancel()
+        unborn.cancel()
+    assert waiting.cancelled()
+    assert unborn.cancelled()
 
 
 async def test_a_task_that_was_cancelled_has_not_failed() -> None:

@@ -80,3 +80,24 @@ async def test_a_thread_that_was_told_to_go_goes_although_the_caller_waits_no_mo
     assert [each.cache_bytes for each in threads.all] == [900]
     await threads.stop()
     await scope.close()
+
+
+async def test_a_thread_whose_wait_was_cancelled_has_failed() -> None:
+    """Nobody has told it to go: the application would go on without it, and say nothing."""
+    failed: list[Exception] = []
+    scope = TaskScope("threads")
+
+    class Waiting(Thread):
+        async def run(self) -> None:
+            answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            answer.cancel()
+            await answer
+
+    made: Any = Waiting  # Any: stands for a stream thread
+    threads = StreamThreads(made, scope, lambda _, error: failed.append(error), lambda _: 0)
+    name = threads.add("mine")
+    await asyncio.sleep(0.0)
+    await asyncio.sleep(0.0)
+    assert [str(error) for error in failed] == [f"what {name!r} waited for was cancelled"]
+    assert threads.failed_count == 1
+    await scope.close()
