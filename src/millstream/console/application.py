@@ -142,7 +142,7 @@ def create_application(
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with WatchedGroup() as tasks:
-            keeping = tasks.create_task(entrance.keep())
+            keeping = tasks.start(entrance.keep(), "keep sessions")
             try:
                 yield
             finally:

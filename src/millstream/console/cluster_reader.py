@@ -282,7 +282,7 @@ async def together(calls: Iterable[Coroutine[object, object, _Result]]) -> list[
     """
     try:
         async with WatchedGroup() as group:
-            tasks = [group.create_task(call) for call in calls]
+            tasks = [group.start(call, "call") for call in calls]
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from errors
     return [task.result() for task in tasks]

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from millstream.net.client.web_request import AnswerTooLong, WebRequest, ask
+from millstream.net.client.core.http_answer import AnswerTooLong
+from millstream.net.client.web_request import WebRequest, ask
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -55,6 +56,19 @@ async def test_the_request_names_its_host_and_an_answer_in_chunks_is_one_body() 
     lines = made.heads[0].decode().splitlines()
     assert lines[0] == "GET /a?b=c HTTP/1.1"
     assert {f"Host: {request.url.netloc}", "Accept: text/plain", "Connection: close"} <= {*lines}
+
+
+async def test_a_server_that_leaves_its_connection_open_is_not_waited_for() -> None:
+    """`Connection: close` is a wish; the answer says where it ends."""
+    heard = asyncio.Event()
+
+    async def stay(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + b"Content-Length: 3\r\n\r\nabc")
+        await heard.wait()
+
+    async with server(stay) as (_, request):
+        assert await ask(request, LONG_ENOUGH_MS, LONG_ENOUGH_MS) == (200, b"abc")
+        heard.set()
 
 
 async def test_an_answer_that_is_cut_off_is_none() -> None:

@@ -21,6 +21,7 @@ from millstream.clients.core.deserialization import (
 )
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import ConsumerRecord, Key, Value
+from millstream.clients.look_up import LookUp
 from millstream.net.client.tasks import TaskScope
 
 if TYPE_CHECKING:
@@ -52,14 +53,11 @@ class FetchCollector(Generic[Key, Value]):
         interceptors: ConsumerInterceptors[Key, Value],
         reader: RecordReader[Key, Value] | None,
     ) -> None:
-        self._cluster = cluster
         self._fetcher = fetcher
         self._subscription = subscription
-        self._scope = scope
         self._interceptors = interceptors
         self._reader = reader
-        self._look_up_task: asyncio.Task[None] | None = None
-        self._look_up_of: ConsumerRecord | None = None
+        self._look_up = LookUp(scope, cluster.now_ms)
         self.undelivered: Undelivered[Key, Value] = Undelivered(subscription)
 
     async def take(self, count_max: int, deadline_ms: int) -> list[ConsumerRecord[Key, Value]]:
@@ -70,7 +68,7 @@ class FetchCollector(Generic[Key, Value]):
             try:
                 records = self._fetcher.records.take(count_max, self._reader)
             except LookupNeeded as needed:
-                if not await self._look_up(needed, deadline_ms):
+                if not await self._has_looked_up(needed, deadline_ms):
                     return []
             else:
                 if not records:
@@ -138,28 +136,16 @@ class FetchCollector(Generic[Key, Value]):
             fetched.finish_chunk(state)
         return batches
 
-    async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
-        """Looks up what a deserializer must first learn. Goes on behind a poll() that is too short for it."""
+    async def _has_looked_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
+        """Looks up what a deserializer must first learn. Raises that the record cannot be read without."""
         assert self._reader is not None, "deserializers ask for look-ups"
         record = self._reader.asked_about
-        if self._look_up_task is None:
-            self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)
-            self._look_up_of = record
-        remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
-        done, _ = await asyncio.wait((self._look_up_task,), timeout=remaining_ms / 1000)
-        if not done:
+        ended = await self._look_up.wait(needed, record, deadline_ms)
+        if ended is None:
             return False
-        task, self._look_up_task = self._look_up_task, None
-        self._scope.check()
         try:
-            task.result()
+            ended.result()
         except Exception as error:
-            # Between two calls a seek or a rebalance may have brought another record to the front, which is not to
-            # blame: it is read again, and looks up what it needs itself.
-            if record is not None and is_same_record(record, self._look_up_of):
+            if record is not None and is_same_record(record, self._look_up.record):
                 raise look_up_failed(record, error) from error
         return True
-
-
-async def _learn(needed: LookupNeeded) -> None:
-    await needed.look_up()

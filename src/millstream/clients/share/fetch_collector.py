@@ -19,6 +19,7 @@ from millstream.clients.core.deserialization import (
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import LookupNeeded, LookupUnavailable
 from millstream.clients.core.values import ConsumerRecord, Key, Value
+from millstream.clients.look_up import LookUp
 from millstream.clients.share.core.in_flight_records import RecordPosition, ShareInFlightRecords
 from millstream.clients.share.core.values import NodeAcknowledgements
 from millstream.clients.share.fetcher import ShareFetcher
@@ -45,14 +46,11 @@ class ShareFetchCollector(Generic[Key, Value]):
         is_holding: bool,
     ) -> None:
         """`is_holding`: records may stay without an acknowledgement over many polls."""
-        self._cluster = cluster
         self._fetcher = fetcher
-        self._scope = scope
         self._reader = reader
         self._is_implicit = is_implicit
         self._is_holding = is_holding
-        self._look_up_task: asyncio.Task[None] | None = None
-        self._look_up_of: ConsumerRecord | None = None
+        self._look_up = LookUp(scope, cluster.now_ms)
         self._look_up_error: Exception | None = None
         """Why the look-up of that record has failed, until the record is read again."""
         self.in_hand: ShareInFlightRecords[Key, Value] = ShareInFlightRecords()
@@ -120,18 +118,12 @@ class ShareFetchCollector(Generic[Key, Value]):
         return Next(self.in_hand.records(), needed)
 
     async def look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
-        """Performs the look-up that a deserializer needs. Goes on behind a poll() that is too short for it."""
+        """Performs the look-up that a deserializer needs. Whether it has ended."""
         assert self._reader is not None, "deserializers ask for look-ups"
-        if self._look_up_task is None:
-            self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)
-            self._look_up_of = self._reader.asked_about
-        remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
-        done, _ = await asyncio.wait((self._look_up_task,), timeout=remaining_ms / 1000)
-        if not done:
+        ended = await self._look_up.wait(needed, self._reader.asked_about, deadline_ms)
+        if ended is None:
             return False
-        task, self._look_up_task = self._look_up_task, None
-        self._scope.check()
-        self._look_up_error = None if task.cancelled() else _failure_of(task)
+        self._look_up_error = None if ended.cancelled() else _failure_of(ended)
         return True
 
     def _read_one(self, record: ConsumerRecord) -> ConsumerRecord[Key, Value]:
@@ -140,7 +132,7 @@ class ShareFetchCollector(Generic[Key, Value]):
         """
         assert self._reader is not None, "without a reader records stay bytes"
         error, self._look_up_error = self._look_up_error, None
-        if error is not None and is_same_record(record, self._look_up_of):
+        if error is not None and is_same_record(record, self._look_up.record):
             raise look_up_failed(record, error) from error
         return self._reader.read_one(record)
 
@@ -151,11 +143,9 @@ def _failure_of(task: asyncio.Task[None]) -> Exception | None:
     """
     error = task.exception()
     if error is not None and (
-        isinstance(error, LookupUnavailable) or not isinstance(error, Exception)
+        isinstance(error, LookupUnavailable)
+        or isinstance(error.__cause__, asyncio.CancelledError)  # what it waited for was cancelled
+        or not isinstance(error, Exception)
     ):
         raise error
     return error
-
-
-async def _learn(needed: LookupNeeded) -> None:
-    await needed.look_up()

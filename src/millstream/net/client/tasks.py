@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import Context
 from typing import TypeVar
 
 from millstream.errors import MillstreamError
@@ -150,19 +149,14 @@ class TaskScope:
 
 
 class WatchedGroup(asyncio.TaskGroup):
-    """A TaskGroup in which a task fails, too, when what it waited for was cancelled."""
+    """A TaskGroup whose tasks fail, too, when what they waited for was cancelled."""
 
-    def create_task(
-        self,
-        coro: Coroutine[object, object, _Result],
-        *,
-        name: str | None = None,
-        context: Context | None = None,
+    def start(
+        self, coroutine: Coroutine[object, object, _Result], name: str
     ) -> asyncio.Task[_Result]:
-        what = name or coro.__qualname__
-        task = super().create_task(uncancelled(coro, what), name=name, context=context)
+        task = self.create_task(uncancelled(coroutine, name), name=name)
         task.add_done_callback(
-            lambda _: coro.close()
+            lambda _: coroutine.close()
         )  # one that was cancelled before its first step
         return task
 

@@ -1,20 +1,20 @@
 """One request to a web server, within one limit of time and of bytes for the whole answer.
 
-`http.client` writes the request and reads the answer, from memory; the connection is the event loop's. So a server that
-sends a byte a second is left when the time is over, and a caller that is cancelled waits for nothing.
+`http.client` writes the request into memory, `AnswerReader` reads the answer; the connection is the event loop's. So a
+server that sends a byte a second is left when the time is over, and a caller that is cancelled waits for nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import http.client
-import io
 import ssl
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from millstream.net.client.core.http_answer import PIECE_BYTES, AnswerReader, HttpAnswer
 from millstream.net.network import Network, SocketBuffers, SystemNetwork
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 ANSWER_BYTES_MAX: Final = 1024 * 1024
 """Ours, of an answer with its header: tokens and sets of keys have some kilobytes, and an address that was mistyped may
 have a film."""
-_PIECE_BYTES: Final = 64 * 1024
-
-
-class AnswerTooLong(http.client.HTTPException):
-    """The server has sent more than anything that is asked for here has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +43,8 @@ async def ask(
 
     Raises OSError, of which TimeoutError is one, HTTPException, or ValueError for what is no URL.
     """
-    exchange = _Exchange()
-    connection = _connection(request, exchange)
+    sent = _Sent()
+    connection = _connection(request, sent)
     target = urllib.parse.urlunsplit(("", "", request.url.path or "/", request.url.query, ""))
     headers = {**request.headers, "Connection": "close"}
     connection.request(request.method, target, request.body, headers)
@@ -60,34 +55,26 @@ async def ask(
         raise TimeoutError(f"no connection within {connect_ms} ms") from error
     try:
         async with asyncio.timeout(answer_ms / 1000):
-            writer.write(exchange.sent)
-            exchange.received = await _read(reader)
+            writer.write(sent.data)
+            answer = await _read(reader, AnswerReader(request.method, ANSWER_BYTES_MAX))
     except TimeoutError as error:
         raise TimeoutError(f"no whole answer within {answer_ms} ms") from error
     finally:
         writer.transport.abort()
-    answer = connection.getresponse()
-    return answer.status, answer.read()
+    return answer.status, answer.body
 
 
-class _Exchange:
-    """Stands in for the socket of `http.client`: keeps what is sent, gives what was received."""
+class _Sent:
+    """Stands in for the socket of `http.client`, which only writes the request."""
 
     def __init__(self) -> None:
-        self.sent = bytearray()
-        self.received = b""
+        self.data = bytearray()
 
     def sendall(self, data: bytes) -> None:
-        self.sent += data
-
-    def makefile(self, _mode: str) -> io.BytesIO:
-        return io.BytesIO(self.received)
-
-    def close(self) -> None:
-        """Leaves the connection to whoever made it."""
+        self.data += data
 
 
-def _connection(request: WebRequest, exchange: _Exchange) -> http.client.HTTPConnection:
+def _connection(request: WebRequest, sent: _Sent) -> http.client.HTTPConnection:
     host, port = request.url.hostname, request.url.port
     if not host:
         raise ValueError("it names no host")
@@ -96,7 +83,7 @@ def _connection(request: WebRequest, exchange: _Exchange) -> http.client.HTTPCon
         if request.tls is None
         else http.client.HTTPSConnection(host, port, context=request.tls)
     )
-    connection.sock = cast("socket.socket", exchange)
+    connection.sock = cast("socket.socket", sent)
     return connection
 
 
@@ -122,10 +109,8 @@ async def _open(
     raise failure
 
 
-async def _read(reader: asyncio.StreamReader) -> bytes:
-    received = bytearray()
-    while piece := await reader.read(_PIECE_BYTES):
-        received += piece
-        if len(received) > ANSWER_BYTES_MAX:
-            raise AnswerTooLong(f"it has more than {ANSWER_BYTES_MAX} bytes")
-    return bytes(received)
+async def _read(reader: asyncio.StreamReader, answer: AnswerReader) -> HttpAnswer:
+    while piece := await reader.read(PIECE_BYTES):
+        if answer.receive_data(piece):
+            break
+    return answer.answer()

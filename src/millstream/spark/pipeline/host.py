@@ -225,7 +225,7 @@ class TaskHost:
         Never raises what a task, a store or a broker raises: that is the reply.
         """
         async with WatchedGroup() as tasks:
-            running = [tasks.create_task(self._run(request, each)) for each in request.runs]
+            running = [tasks.start(self._run(request, each), "run") for each in request.runs]
         return tuple(each.result() for each in running)
 
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:

@@ -123,7 +123,7 @@ class _Connection:
     async def _while_working(self, work: Coroutine[object, object, _Result]) -> _Result:
         """Says that the host works until the work has ended."""
         async with WatchedGroup() as tasks:
-            running = tasks.create_task(work)
+            running = tasks.start(work, "work")
             with contextlib.suppress(ConnectionError):
                 while not (await asyncio.wait((running,), timeout=WORKING_EVERY_S))[0]:
                     await self._send(Working())
@@ -166,9 +166,9 @@ async def serve(path: Path, executor_pid: int, secret: bytes, observe: Observer)
     )
     async with WatchedGroup() as tasks:
         chores = [
-            tasks.create_task(_end_with(executor_pid, ending)),
-            tasks.create_task(_close_idle(host)),
-            tasks.create_task(_catch_up_standbys(host)),
+            tasks.start(_end_with(executor_pid, ending), "end with the executor"),
+            tasks.start(_close_idle(host), "close idle tasks"),
+            tasks.start(_catch_up_standbys(host), "catch up standbys"),
         ]
         await ending.wait()
         for chore in chores:

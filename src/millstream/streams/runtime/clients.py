@@ -296,7 +296,7 @@ class TaskClients:
         """
         try:
             async with WatchedGroup() as tasks:
-                working = tasks.create_task(work)
+                working = tasks.start(work, "a look at topics")
                 while not (await asyncio.wait((working,), timeout=LOOK_S))[0]:
                     await self._require_there(topics)
         except ExceptionGroup as failed:

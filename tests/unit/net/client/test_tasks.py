@@ -102,19 +102,19 @@ async def test_a_group_ends_with_a_task_whose_answer_was_cancelled() -> None:
     answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(answer.cancel)
     with pytest.RaisesGroup(
-        pytest.RaisesExc(RuntimeError, match="what 'wait_for' waited for was cancelled")
+        pytest.RaisesExc(RuntimeError, match="what 'driver' waited for was cancelled")
     ):
         async with WatchedGroup() as tasks:
-            tasks.create_task(wait_for(answer))
-            tasks.create_task(forever())
+            tasks.start(wait_for(answer), "driver")
+            tasks.start(forever(), "other")
 
 
 async def test_a_task_of_a_group_that_was_cancelled_has_not_failed() -> None:
     """Neither one that waits, nor one that has not begun."""
     async with WatchedGroup() as tasks:
-        waiting = tasks.create_task(forever())
+        waiting = tasks.start(forever(), "other")
         await asyncio.sleep(0)
-        unborn = tasks.create_task(forever())
+        unborn = tasks.start(forever(), "other")
         waiting.cancel()
         unborn.cancel()
     assert waiting.cancelled()

@@ -9,33 +9,26 @@ from http.client import (
     BadStatusLine,
     HTTPConnection,
     HTTPException,
-    HTTPResponse,
     IncompleteRead,
     RemoteDisconnected,
     UnknownProtocol,
 )
-from io import BufferedReader, RawIOBase
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
+from millstream.net.client.core.http_answer import (
+    PIECE_BYTES,
+    AnswerReader,
+    AnswerTooLong,
+    HttpAnswer,
+)
 from millstream.quoting import shortened
 from millstream.runtime.system import SystemClock
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 _BYTES_MAX: Final = 16 * 1024 * 1024
 """Ours: schemas have some kilobytes, and lists of subjects some megabytes at the most."""
 NoAnswer: TypeAlias = OSError | HTTPException | ValueError
 """What `exchange` raises. The last one is of text that is no name of a host, and of a length that is none."""
 NO_ANSWER: Final = (OSError, HTTPException, ValueError)
-
-
-class HttpAnswer(NamedTuple):
-    """`location` is where it sends the caller instead."""
-
-    status: int
-    body: bytes
-    location: str | None
 
 
 def exchange(
@@ -50,14 +43,11 @@ def exchange(
     """Returns the answer, and closes the connection. Raises NoAnswer."""
     try:
         connection.request(method, path, question, headers)
-        response = _TimedResponse(connection.sock, method, timeout_ms)
-        response.begin()
-        body = response.read(_BYTES_MAX + 1)
+        return _read(connection.sock, AnswerReader(method, _BYTES_MAX), timeout_ms)
+    except AnswerTooLong as error:
+        raise OSError(f"the answer is longer than {_BYTES_MAX} bytes") from error
     finally:
         connection.close()
-    if len(body) > _BYTES_MAX:
-        raise OSError(f"the answer is longer than {_BYTES_MAX} bytes")
-    return HttpAnswer(response.status, body, response.getheader("Location"))
 
 
 def reason(error: NoAnswer) -> str:
@@ -79,33 +69,15 @@ def reason(error: NoAnswer) -> str:
             return shortened(str(error)) or type(error).__name__
 
 
-class _TimedResponse(HTTPResponse):
-    """An answer that is there in time as a whole: with a time limit of each read alone, one that drips has no end."""
-
-    def __init__(self, connection: socket.socket, method: str, timeout_ms: int) -> None:
-        super().__init__(connection, method=method)
-        until_ms = SystemClock().now().monotonic_ms + timeout_ms
-        self.fp = BufferedReader(_TimedReads(connection, self.fp.detach(), until_ms))
-
-
-class _TimedReads(RawIOBase):
-    """Reads of a connection, each with what is left of the time."""
-
-    def __init__(self, connection: socket.socket, reads: RawIOBase, until_ms: int) -> None:
-        self._connection = connection
-        self._reads = reads
-        self._until_ms = until_ms
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
-        left_ms = self._until_ms - SystemClock().now().monotonic_ms
+def _read(connection: socket.socket, answer: AnswerReader, timeout_ms: int) -> HttpAnswer:
+    """Reads an answer that is there in time as a whole: with a time limit of each read alone, one that drips has no end."""
+    clock = SystemClock()
+    until_ms = clock.now().monotonic_ms + timeout_ms
+    while True:
+        left_ms = until_ms - clock.now().monotonic_ms
         if left_ms <= 0:
             raise TimeoutError("timed out")
-        self._connection.settimeout(left_ms / 1000)
-        return self._reads.readinto(buffer)
-
-    def close(self) -> None:
-        self._reads.close()
-        super().close()
+        connection.settimeout(left_ms / 1000)
+        piece = connection.recv(PIECE_BYTES)
+        if not piece or answer.receive_data(piece):
+            return answer.answer()

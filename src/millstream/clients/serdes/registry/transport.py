@@ -26,9 +26,10 @@ from millstream.clients.serdes.registry.errors import (
     SchemaRegistryUnavailable,
     error_for_answer,
 )
-from millstream.clients.serdes.registry.exchange import NO_ANSWER, HttpAnswer, exchange, reason
+from millstream.clients.serdes.registry.exchange import NO_ANSWER, exchange, reason
 from millstream.errors import ConfigError
 from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.http_answer import HttpAnswer
 from millstream.quoting import shortened
 from millstream.runtime.system import SystemRandom
 
