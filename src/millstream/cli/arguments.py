@@ -20,7 +20,9 @@ import click
 from millstream.errors import ConfigError
 
 _BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of a file. A plan for all replicas of the largest clusters (200,000 partitions) is a third of it; a device has no end."""
+"""Of a file. A plan for all replicas of the largest clusters (200,000 partitions) is a third of it; a device has no
+end.
+"""
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,11 +1,12 @@
-"""Background tasks with an owner. The one place in the clients that starts tasks; elsewhere those of a `with` block are in a WatchedGroup.
+"""Background tasks with an owner. The one place in the clients that starts tasks; elsewhere those of a `with` block are
+in a WatchedGroup.
 
 A client lives longer than any call into it, so `asyncio.TaskGroup`, which binds tasks to a `with` block, does not fit.
 A TaskScope has the same promises: no task outlives it, and a failure is never lost: it ends the other tasks and is
 raised by every later use of the client.
 
-A task that ends because what it waited for was cancelled, though nobody has cancelled the task, has failed: for asyncio it
-was cancelled, and nobody would hear of it.
+A task that ends because what it waited for was cancelled, though nobody has cancelled the task, has failed: for asyncio
+it was cancelled, and nobody would hear of it.
 """
 
 from __future__ import annotations
@@ -162,7 +163,9 @@ class WatchedGroup(asyncio.TaskGroup):
 
 
 async def uncancelled(work: Awaitable[_Result], name: str) -> _Result:
-    """Returns the result of `work`. CancelledError is for whoever was cancelled: that what `work` waited for was is a failure."""
+    """Returns the result of `work`. CancelledError is for whoever was cancelled: that what `work` waited for was is a
+    failure.
+    """
     try:
         return await work
     except asyncio.CancelledError as error:

@@ -70,7 +70,9 @@ def reason(error: NoAnswer) -> str:
 
 
 def _read(connection: socket.socket, answer: AnswerReader, timeout_ms: int) -> HttpAnswer:
-    """Reads an answer that is there in time as a whole: with a time limit of each read alone, one that drips has no end."""
+    """Reads an answer that is there in time as a whole: with a time limit of each read alone, one that drips has no
+    end.
+    """
     clock = SystemClock()
     until_ms = clock.now().monotonic_ms + timeout_ms
     while True:

@@ -1,4 +1,6 @@
-"""The timers of the members of a consumer group. Owns how long each runs; what happens when one fires is in `operations`."""
+"""The timers of the members of a consumer group. Owns how long each runs; what happens when one fires is in
+`operations`.
+"""
 
 from __future__ import annotations
 

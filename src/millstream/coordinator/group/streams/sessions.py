@@ -1,4 +1,6 @@
-"""The timers of a streams group and its members. Owns how long each runs; what happens when one fires is in `operations`."""
+"""The timers of a streams group and its members. Owns how long each runs; what happens when one fires is in
+`operations`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """An HTTP answer out of the bytes that come, and when it is whole. No I/O; `http.client` reads the parts, from memory.
 
-The edges stop reading at the end that the answer itself says (Content-Length, chunks): a server may leave the connection
-open behind it, whatever it was asked for.
+The edges stop reading at the end that the answer itself says (Content-Length, chunks): a server may leave the
+connection open behind it, whatever it was asked for.
 """
 
 from __future__ import annotations
@@ -9,10 +9,7 @@ from __future__ import annotations
 import io
 import re
 from http.client import HTTPException, HTTPResponse
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
-
-if TYPE_CHECKING:
-    import socket
+from typing import Any, Final, NamedTuple
 
 PIECE_BYTES: Final = 64 * 1024
 """What an edge reads at once."""
@@ -62,12 +59,15 @@ class AnswerReader:
         return self._end is not None and len(self._data) >= self._end
 
     def answer(self) -> HttpAnswer:
-        """Returns the answer once it is whole, or nothing more comes. Raises HTTPException for what is none, or cut off."""
+        """Returns the answer once it is whole, or nothing more comes. Raises HTTPException for what is none, or cut
+        off.
+        """
         response = self._response()
         return HttpAnswer(response.status, response.read(), response.getheader("Location"))
 
     def _response(self) -> HTTPResponse:
-        response = HTTPResponse(cast("socket.socket", _Received(self._data)), method=self._method)
+        received: Any = _Received(self._data)  # Any: http.client asks no more of a socket
+        response = HTTPResponse(received, method=self._method)
         response.begin()
         return response
 
