@@ -31,7 +31,7 @@ from millstream.streams.runtime.tasks.active_task import ActiveTask
 from millstream.streams.runtime.tasks.task import Task
 from millstream.streams.runtime.tasks.task_manager import TaskManager
 from millstream.streams.runtime.upstreams.followed_tasks import FollowedTasks
-from millstream.streams.runtime.upstreams.progress import Reached
+from millstream.streams.runtime.upstreams.progress import Reached, ReachedForOthers
 from millstream.streams.runtime.upstreams.watch import LocalTask
 
 WATCHED_COMMIT_INTERVAL_MS: Final = 1_000
@@ -79,7 +79,7 @@ class _Running:
     queued_bytes: dict[str, QueuedBytes] = field(default_factory=dict)
     has_news: bool = False
     """Something was processed since the last commit."""
-    held_up_at: tuple[Reached, Mapping[str, int]] | None = None
+    held_up_at: tuple[Reached, ReachedForOthers, Mapping[str, int]] | None = None
     """How far upstream tasks had come, and how much there was to read, when none of the records
     that are queued could go on."""
     ends: dict[str, int] = field(default_factory=dict)
@@ -203,7 +203,7 @@ class TaskExecutor:
             if self._running.get(task) is not each:
                 continue  # it has failed on this batch or on one before
             each.active.note_read_to(batch.topic, batch.next_offset)
-            each.others.note_read(each.active, batch.topic)
+            each.others.note_read(each.active)
             each.has_news = True
             each.held_up_at = None
             read += batch.records.num_rows
@@ -249,8 +249,8 @@ class TaskExecutor:
                 self.waits_for_upstreams |= is_ahead
                 if is_ahead and not _is_due(due_ms, now_ms):
                     continue
-                lags, reached = self._lags(task, each), self._reached(each)
-                if each.held_up_at == (reached, lags) and not _is_due(due_ms, now_ms):
+                lags, (reached, for_others) = self._lags(task, each), self._reached(each)
+                if each.held_up_at == (reached, for_others, lags) and not _is_due(due_ms, now_ms):
                     self.waits_for_upstreams = True
                     continue
                 each.has_news = True
@@ -258,6 +258,7 @@ class TaskExecutor:
                 processing = each.active.process(
                     lags=lags,
                     reached=reached,
+                    for_others=for_others,
                     records_max=0 if is_ahead else each.rounds.records_max,
                 )
                 work = await self._guarded(task, processing)
@@ -265,10 +266,14 @@ class TaskExecutor:
                     self._upstreams.tell_news()
                 if work is not None:
                     is_held_up = not (work.records or is_ahead) and each.active.has_queued
-                    each.held_up_at = (reached, lags) if is_held_up and self._waits_alone else None
+                    each.held_up_at = (
+                        (reached, for_others, lags) if is_held_up and self._waits_alone else None
+                    )
                     origin_time = each.active.progress.origin_time
                     each.others.note(work.records, origin_time, is_held_up=is_held_up)
-                    self.waits_for_upstreams |= any(each.active.held.values())
+                    # Records of any topic may wait for them.
+                    is_behind = bool(each.active.aligned.read)
+                    self.waits_for_upstreams |= is_behind and each.active.has_queued
                     elapsed_ms = self._now_ms - began_ms
                     each.measures.record_work(work, elapsed_ms)
                     # Brokers answer after as long whatever a round has: small ones would not be faster.
@@ -378,7 +383,7 @@ class TaskExecutor:
         if is_read:
             self._upstreams.tell_news()
 
-    def _reached(self, each: _Running) -> Reached:
+    def _reached(self, each: _Running) -> tuple[Reached, ReachedForOthers]:
         """Returns how far the tasks have come that write the repartition topics of a task."""
         reached = each.others.reached(each.active, self._now_ms)
         for overdue in each.others.take_overdue():

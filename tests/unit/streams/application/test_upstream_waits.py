@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -51,16 +51,15 @@ class Task:
         self.id = spec.task_id(0)
         self.aligned = spec.alignment.of(spec.sub_topology)
         self.position = self.queued = {topic: 0}
-        self.held: Mapping[str, int] = {}
         self.progress = TaskProgress()
         self.processes = 0
         self.told: list[Reached] = []
         self.records_max: list[int | None] = []
 
     async def process(
-        self, *, lags: object, reached: Reached, records_max: int | None
+        self, *, lags: object, reached: Reached, for_others: object, records_max: int | None
     ) -> ProcessedWork:
-        assert lags == {}
+        assert (lags, for_others) == ({}, {})
         self.told.append(reached)
         self.records_max.append(records_max)
         return ProcessedWork(self.processes)
@@ -221,7 +220,6 @@ async def test_a_thread_that_waits_goes_on_as_soon_as_an_upstream_task_comes_for
 ) -> None:
     async with running(monkeypatch, READER, R) as world:
         world.others = {(0, 0): other(1, 9, 50), (0, 1): other(4, 4, 70)}
-        world.task.held = {R: 1}
         await world.turn()
         reading = asyncio.create_task(world.tasks.read(1_000))
         await asyncio.sleep(0)

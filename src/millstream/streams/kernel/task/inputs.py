@@ -138,4 +138,5 @@ class Inputs:
             self._failures,
             upstreams=UpstreamMerge() if topic in aligned.read else None,
             knows_origins=bool(aligned.read or aligned.written),
+            tells_newest=bool(aligned.read),
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from millstream.streams.kernel.columns.batch import RawBatch
 from millstream.streams.kernel.columns.origins import OriginBatch
 from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.kernel.task.queues import RecordQueue, TakenRows
+from millstream.streams.kernel.task.upstreams import AT_ITS_END
 
 _ORDERED_ALONE_MAX: Final = 2
 """Among so few others, taking and offering a queue again leaves them in their order."""
@@ -91,18 +92,15 @@ class AlignedGroup:
         an upstream task.
         """
         heads: list[tuple[int, str]] = []
-        limits: list[tuple[int, str]] = []
         for topic, queue in self.queues.items():
             time = queue.head_origin_time() if self._by_origin else queue.head_timestamp()
             if time is not None:
                 heads.append((time, topic))
-            elif queue.waits_for_upstreams:
-                assert queue.upstreams is not None, "it waits for them"
-                limits.append((queue.upstreams.bound[0], topic))
         if not heads:
             return None
         first = min(heads)
         heads.remove(first)
+        limits = self._limits(first[1], {topic for _, topic in heads}) if self._by_origin else []
         limit = min([*heads, *limits], default=None)
         if limit is not None and limit < first:
             return None
@@ -112,6 +110,19 @@ class AlignedGroup:
         if self._by_origin:
             return queue.take_by_origin(rows_max, before)
         return queue.take(rows_max, before)
+
+    def _limits(self, topic: str, have_heads: Collection[str]) -> list[tuple[int, str]]:
+        """Returns the times before which the other topics can get no records that those of a topic have to wait for."""
+        limits = []
+        for other, queue in self.queues.items():
+            if other == topic or queue.upstreams is None:
+                continue
+            bound = queue.upstreams.bound_for(topic)
+            if bound is None and other not in have_heads:
+                bound = queue.upstreams.bound[0]
+            if bound is not None and bound != AT_ITS_END:
+                limits.append((bound, other))
+        return limits
 
     @property
     def stream_time(self) -> int:

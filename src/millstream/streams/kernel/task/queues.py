@@ -74,14 +74,17 @@ class RecordQueue:
         *,
         upstreams: UpstreamMerge | None = None,
         knows_origins: bool = False,
+        tells_newest: bool = False,
     ) -> None:
-        """`knows_origins`: runs have origin times."""
+        """`knows_origins`: runs have origin times. `tells_newest`: it is asked for the newest origin time."""
         self.reader = reader
         self._failures = failures
         self.upstreams: Final = upstreams
         self._knows_origins = knows_origins
+        self._tells_newest = tells_newest and reader.timestamps in OWN_TIMESTAMP
         self._origin_times: Numbers | None = None
         self._done_to: int | None = None
+        self._newest_added = -1
         self.partition_time = -1
         """The largest timestamp that was read; rows are read before they are taken."""
         self.taken = 0
@@ -127,7 +130,21 @@ class RecordQueue:
         if self.upstreams is not None:
             self.upstreams.add(records)
         elif len(records):
-            self._raw.append(records if isinstance(records, RawBatch) else records.raw())
+            raw = records if isinstance(records, RawBatch) else records.raw()
+            self._raw.append(raw)
+            if self._tells_newest:
+                newest = max(raw.timestamps)
+                self._newest_added = max(self._newest_added, newest)
+
+    @property
+    def newest_origin_time(self) -> int:
+        """The largest origin time that was added since the start, as far as it is known.
+
+        What an extractor says is known once the record is decoded.
+        """
+        if self.upstreams is not None:
+            return self.upstreams.newest
+        return max(self._newest_added, self.partition_time)
 
     def head_timestamp(self) -> int | None:
         """The timestamp of the next row, or None if there is none; raises what keeps it from being read."""
@@ -226,6 +243,7 @@ class RecordQueue:
     def clear(self) -> None:
         """Forget everything that was added, and how far it was taken since the last commit."""
         self._done_to = None
+        self._newest_added = -1
         if self.upstreams is not None:
             self.upstreams.clear()
         self.partition_time = self.taken_time = self._committed_time

@@ -64,6 +64,9 @@ class UpstreamMerge:
         """The number of records that have not gone on."""
         self._upstreams: dict[int, _Upstream] = {}
         self._reached: Mapping[int, int] = {}
+        self._for_others: Mapping[str, Mapping[int, int]] = {}
+        self._bounds: dict[str, int] = {}
+        """By other topic, what `bound_for` has found, until something changes."""
         self._read_to: int | None = None
         self._begin: tuple[int, DoneBehind] | None = None
         self._committed: tuple[int, DoneBehind] | None = None
@@ -77,19 +80,27 @@ class UpstreamMerge:
         """Goes on at a committed position, behind which some records are done."""
         self._begin = self._committed = None if held is None else (position, held)
 
-    def expect(self, reached: Mapping[int, int]) -> None:
+    def expect(
+        self,
+        reached: Mapping[int, int],
+        for_others: Mapping[str, Mapping[int, int]] | None = None,
+    ) -> None:
         """Says what is still to come: no record of an upstream task that has not been added has an origin
         time before the one here.
 
-        Upstream tasks that are not among them hold nobody up.
+        Upstream tasks that are not among them hold nobody up. `for_others`: by topic, what records of that one have to
+        wait for instead.
         """
         self.is_told = True
         self._reached = reached
+        self._for_others = for_others or {}
+        self._bounds.clear()
 
     def add(self, records: RawBatch | OriginBatch) -> None:
         """Takes records in the order of offsets."""
         if not len(records):
             return
+        self._bounds.clear()
         if isinstance(records, RawBatch):
             records = of_unknown_upstream(records)
         for number, rows in _by_upstream(records):
@@ -101,14 +112,26 @@ class UpstreamMerge:
     @property
     def bound(self) -> tuple[int, int]:
         """The origin time and the upstream task before which, and at which, nothing can come any more."""
-        if not self.is_told:
-            return NOT_BEGUN, NOT_BEGUN
-        found = [
-            (max(reached, self._read_of(number)), number)
-            for number, reached in self._reached.items()
-            if reached != AT_ITS_END
-        ]
-        return min(found, default=(AT_ITS_END, AT_ITS_END))
+        return self._bound(self._reached)
+
+    def bound_for(self, topic: str) -> int | None:
+        """Returns the origin time before which no record is that records of another topic have to wait for: of those that
+        are to come and of those that wait.
+
+        None where these wait for the same as the records of this topic.
+        """
+        reached = self._for_others.get(topic)
+        if reached is None:
+            return None
+        # Asked for with each run, which may be a single record.
+        if topic not in self._bounds:
+            waiting = (
+                int(each.waiting[0].origin_times[0])
+                for each in self._upstreams.values()
+                if each.waiting
+            )
+            self._bounds[topic] = min([self._bound(reached)[0], *waiting])
+        return self._bounds[topic]
 
     @property
     def newest(self) -> int:
@@ -169,8 +192,19 @@ class UpstreamMerge:
         self.is_told = False
         self.waiting = 0
         self._upstreams.clear()
+        self._bounds.clear()
         self._ready.clear()
         self._read_to = self._released = None
+
+    def _bound(self, reached: Mapping[int, int]) -> tuple[int, int]:
+        if not self.is_told:
+            return NOT_BEGUN, NOT_BEGUN
+        found = [
+            (max(time, self._read_of(number)), number)
+            for number, time in reached.items()
+            if time != AT_ITS_END
+        ]
+        return min(found, default=(AT_ITS_END, AT_ITS_END))
 
     def _read_of(self, number: int) -> int:
         upstream = self._upstreams.get(number)
@@ -195,6 +229,7 @@ class UpstreamMerge:
 
     def _put_in_order(self) -> None:
         """Finds what may go on now."""
+        self._bounds.clear()
         time, last = self.bound
         parts = [
             part

@@ -47,7 +47,12 @@ from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.stored_state import StoreMarker
 from millstream.streams.runtime.tasks.opening import mark
 from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
-from millstream.streams.runtime.upstreams.progress import FollowedWrites, Reached, TaskProgress
+from millstream.streams.runtime.upstreams.progress import (
+    FollowedWrites,
+    Reached,
+    ReachedForOthers,
+    TaskProgress,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -190,12 +195,13 @@ class ActiveTask:
         *,
         lags: Mapping[str, int] | None = None,
         reached: Reached | None = None,
+        for_others: ReachedForOthers | None = None,
         records_max: int | None = None,
     ) -> ProcessedWork:
         """Processes what is queued, or `records_max` of it, and punctuations that are due. Returns how much it was.
 
-        With exactly once the outputs wait for the commit; at least once they are written now. `lags` and
-        `reached` as `run` has them.
+        With exactly once the outputs wait for the commit; at least once they are written now. `lags` and `reached` as
+        `run` has them; where that holds for what was read of one input alone, `for_others` says it of the others.
         """
         task = self._open_task
         now_ms = self._environment.clock.now().wall_ms
@@ -203,7 +209,15 @@ class ActiveTask:
         if reached is None:  # nobody is waited for
             reached = dict.fromkeys(self.aligned.read & self._read_to.keys(), _NO_UPSTREAMS)
         output = await self._environment.in_kernel(
-            partial(_process, task, now_ms, 0 if is_idle else records_max, lags, reached)
+            partial(
+                _process,
+                task,
+                now_ms,
+                0 if is_idle else records_max,
+                lags,
+                reached,
+                for_others=for_others or {},
+            )
         )
         self._done.processed += output.processed
         writing_ms = 0
@@ -264,8 +278,11 @@ class ActiveTask:
         return self._read_to[topic]
 
     def newest_origin_time(self, topic: str) -> int:
-        """Returns the largest origin time of the records of an aligned topic that have been added, -1 at first."""
-        return self._open_task.inputs.upstreams_of(topic).newest
+        """Returns the largest origin time of the records of an input topic that have been added, as far as it is known.
+
+        It is -1 at first.
+        """
+        return self._open_task.inputs.group.queues[topic].newest_origin_time
 
     @property
     def position(self) -> Mapping[str, int]:
@@ -478,9 +495,11 @@ def _process(
     records_max: int | None,
     lags: Mapping[str, int] | None,
     reached: Reached,
+    *,
+    for_others: ReachedForOthers,
 ) -> TaskOutput:
     for topic, of_upstreams in reached.items():
-        task.inputs.upstreams_of(topic).expect(of_upstreams)
+        task.inputs.upstreams_of(topic).expect(of_upstreams, for_others.get(topic))
     return task.process(now_ms, records_max, lags=lags)
 
 

@@ -7,19 +7,23 @@ watch that all threads share.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from millstream.model import TopicPartition
 from millstream.streams.runtime.spec import TaskSpec
-from millstream.streams.runtime.upstreams.progress import Reached
+from millstream.streams.runtime.upstreams.progress import Reached, ReachedForOthers
 from millstream.streams.runtime.upstreams.run_ahead import RUN_AHEAD_RECORDS, RunAhead
 from millstream.streams.runtime.upstreams.timeouts import OverdueUpstream, UpstreamTimeouts
-from millstream.streams.runtime.upstreams.watch import UpstreamWatch, WaitingInput
+from millstream.streams.runtime.upstreams.watch import ReadInput, UpstreamWatch, WaitingInput
 
 
 class Following(Protocol):
     """The task that follows others, by what it has read."""
+
+    @property
+    def position(self) -> Mapping[str, int]:
+        """By input topic, an offset."""
 
     def has_read(self, topic: str) -> int:
         """Returns the offset before which it has read everything."""
@@ -56,22 +60,27 @@ class FollowedTasks:
         self._is_held_up = is_held_up
         self._run_ahead.note(records, origin_time)
 
-    def note_read(self, task: Following, topic: str) -> None:
+    def note_read(self, task: Following) -> None:
         """Notes that records of an input have been read: others are asked at once how far they are, not only when the
         task comes to these records.
         """
-        if topic in self._inputs:
-            read_to, newest = task.has_read(topic), task.newest_origin_time(topic)
-            self._watch.note_read(self._inputs[topic], self._sub_topology, read_to, newest)
-
-    def reached(self, task: Following, now_ms: int) -> Reached:
-        """Returns, by aligned topic, how far the tasks have come that write it."""
-        reached = {}
         for topic, waiting in self._inputs.items():
-            read_to, newest = task.has_read(topic), task.newest_origin_time(topic)
-            told = self._watch.reached(waiting, self._sub_topology, read_to, newest)
+            mine, others = _read_inputs(task, topic)
+            self._watch.note_read(waiting, self._sub_topology, mine.to, mine.newest, others)
+
+    def reached(self, task: Following, now_ms: int) -> tuple[Reached, ReachedForOthers]:
+        """Returns how far the tasks have come that write the aligned topics which the task reads."""
+        reached, for_others = {}, {}
+        for topic, waiting in self._inputs.items():
+            mine, others = _read_inputs(task, topic)
+            told = self._watch.reached(waiting, self._sub_topology, mine.to, mine.newest, others)
             reached[topic] = self._upstream.judge(topic, told, now_ms, is_waiting=self._is_held_up)
-        return reached
+            if waiting.for_others:
+                for_others[topic] = {
+                    other: self._upstream.without_overdue(topic, each)
+                    for other, each in waiting.for_others.items()
+                }
+        return reached, for_others
 
     def take_overdue(self) -> Sequence[OverdueUpstream]:
         """Returns those that have not come forward in time since the last call; they are not waited for."""
@@ -102,3 +111,12 @@ class FollowedTasks:
         moving = self._beside.judge("", others, now_ms, is_waiting=True)
         self._beside.take_overdue()  # told by those that wait for what it writes
         return self._run_ahead.beyond(min(moving.values())) > RUN_AHEAD_RECORDS
+
+
+def _read_inputs(task: Following, topic: str) -> tuple[ReadInput, dict[str, ReadInput]]:
+    """Returns how far a task has read a topic, and its other inputs."""
+    read = {
+        each: ReadInput(task.has_read(each), task.newest_origin_time(each))
+        for each in task.position
+    }
+    return read.pop(topic), read

@@ -21,7 +21,10 @@ TaskKey = tuple[int, int]
 """A sub-topology and a partition."""
 Reached = Mapping[str, Mapping[int, int]]
 """By aligned repartition topic, how far its upstream tasks have come by their partitions, as
-`StreamTask.expect` takes it."""
+`UpstreamMerge.expect` takes it."""
+ReachedForOthers = Mapping[str, Reached]
+"""By aligned repartition topic, and then by other input of the task that reads it, how far its upstream tasks have come
+for the records of that input."""
 _WRITES_MAX: Final = 16
 """Of one partition. Whoever is that many writes behind has to read before it matters how far exactly."""
 

@@ -75,6 +75,11 @@ class UpstreamTimeouts:
             del clocks[gone]
         if is_waiting:
             self._find_overdue(topic, clocks, now_ms)
+        return self.without_overdue(topic, reached)
+
+    def without_overdue(self, topic: str, reached: Mapping[int, int]) -> Mapping[int, int]:
+        """Returns as `judge` how far upstream tasks are to be taken to have come, by the last judgement."""
+        clocks = self._clocks[topic]
         return {
             partition: AT_ITS_END if clocks[partition].is_overdue else time
             for partition, time in reached.items()

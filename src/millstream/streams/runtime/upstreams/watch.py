@@ -96,12 +96,25 @@ class _Told:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """How far a partition was read when so many looks had been begun, and the largest origin time up to there."""
+class ReadInput:
+    """An input of a task: how far it is read, and the largest origin time up to there."""
 
-    looks: int
     to: int
     newest: int
+
+
+OtherInputs = Mapping[str, ReadInput]
+"""The inputs of a task but the one that is asked for, by their topics."""
+NO_OTHER_INPUTS: Final[OtherInputs] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """How far a task had read when so many looks had been begun: the partition that waits, and the others."""
+
+    looks: int
+    mine: ReadInput
+    others: OtherInputs
 
 
 @dataclass(slots=True)
@@ -115,6 +128,10 @@ class WaitingInput:
     """The last ones, the first of them before the look that has told."""
     told: _Told | None = None
     next: _Told | None = None
+    for_others: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """By other input of the task, how far the upstream tasks had come at the last call of `UpstreamWatch.reached`, for
+    the records of that input: some of them may have been read after the look that has told. Of one that is not among
+    them what has been returned holds."""
 
     def heed(self, flow: TaskFlow) -> None:
         """Forgets what is not of these tasks."""
@@ -235,22 +252,34 @@ class UpstreamWatch:
             self._ask()
 
     def reached(
-        self, waiting: WaitingInput, sub_topology: int, read_to: int, newest: int = NOT_BEGUN
+        self,
+        waiting: WaitingInput,
+        sub_topology: int,
+        read_to: int,
+        newest: int = NOT_BEGUN,
+        others: OtherInputs = NO_OTHER_INPUTS,
     ) -> dict[int, int]:
-        """Returns how far the upstream tasks of a partition have come.
+        """Returns how far the upstream tasks of a partition have come, for its records.
 
         `read_to`: the offset before which its task has read everything, `newest`: the largest
-        origin time that it has read there.
+        origin time that it has read there, `others`: the same of its other inputs.
         """
         flow, tp = self._flow, waiting.topic_partition
+        waiting.for_others = {}
         if flow is None or tp.topic not in flow.alignment.writers:
             return {}
         if self.is_here(sub_topology):
             return self._reached_here(flow, tp, read_to)
-        return self._reached_elsewhere(flow, waiting, _Read(self._looks, read_to, newest))
+        read = _Read(self._looks, ReadInput(read_to, newest), others)
+        return self._reached_elsewhere(flow, waiting, read)
 
     def note_read(
-        self, waiting: WaitingInput, sub_topology: int, read_to: int, newest: int
+        self,
+        waiting: WaitingInput,
+        sub_topology: int,
+        read_to: int,
+        newest: int,
+        others: OtherInputs = NO_OTHER_INPUTS,
     ) -> None:
         """Notes what a task has read of a partition, with the arguments of `reached`, and has the look begin for which
         these records wait: by the time that the task comes to them it may be over.
@@ -263,7 +292,7 @@ class UpstreamWatch:
         ):
             return
         waiting.heed(flow)
-        _note(waiting.reads, _Read(self._looks, read_to, newest))
+        _note(waiting.reads, _Read(self._looks, ReadInput(read_to, newest), others))
         self._ask()
 
     def _reached_here(self, flow: TaskFlow, tp: TopicPartition, read_to: int) -> dict[int, int]:
@@ -280,7 +309,7 @@ class UpstreamWatch:
     ) -> dict[int, int]:
         waiting.heed(flow)
         _note(waiting.reads, read)
-        self._hear(waiting, read.to)
+        self._hear(waiting, read.mine.to)
         if waiting.next is None:
             self._ask()
         told = waiting.told
@@ -289,14 +318,11 @@ class UpstreamWatch:
                 flow.tasks[flow.alignment.writers[waiting.topic_partition.topic]], NOT_BEGUN
             )
         before = _before_look(waiting.reads, told.number)
-        if before.to == read.to:
-            return dict(told.reached)
-        # An upstream task that had nothing to read then may have got what belongs before the records that have been read since. It holds
-        # up those alone, or whoever reads all the time would wait for it all the time.
-        return {
-            partition: max(told.surely[partition], min(reached, before.newest + 1))
-            for partition, reached in told.reached.items()
+        waiting.for_others = {
+            topic: _reached_for(told, before.others.get(topic, _NOT_READ), now)
+            for topic, now in read.others.items()
         }
+        return _reached_for(told, before.mine, read.mine)
 
     def _hear(self, waiting: WaitingInput, read_to: int) -> None:
         """Takes what the last look has told, or one before it, as soon as the partition was read so far.
@@ -425,4 +451,23 @@ def _before_look(reads: deque[_Read], number: int) -> _Read:
     """Returns how far was read before a look was begun, and forgets what was before that."""
     while len(reads) > 1 and reads[1].looks < number:
         reads.popleft()
-    return reads[0] if reads[0].looks < number else _Read(0, -1, NOT_BEGUN)
+    return reads[0] if reads[0].looks < number else _NOTHING_READ
+
+
+def _reached_for(told: _Told, before: ReadInput, now: ReadInput) -> dict[int, int]:
+    """Returns how far upstream tasks have come for the records of an input.
+
+    `before`: how far it was read when the look was begun.
+    """
+    if before.to == now.to:
+        return dict(told.reached)
+    # An upstream task that had nothing to read then may have got what belongs before the records that have been read since. It holds
+    # up those alone, or whoever reads all the time would wait for it all the time.
+    return {
+        partition: max(told.surely[partition], min(reached, before.newest + 1))
+        for partition, reached in told.reached.items()
+    }
+
+
+_NOT_READ: Final = ReadInput(-1, NOT_BEGUN)
+_NOTHING_READ: Final = _Read(0, _NOT_READ, NO_OTHER_INPUTS)

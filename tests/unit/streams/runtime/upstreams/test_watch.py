@@ -22,7 +22,12 @@ from millstream.streams.runtime.upstreams.progress import (
     TaskKey,
     TaskProgress,
 )
-from millstream.streams.runtime.upstreams.watch import LocalTask, UpstreamWatch, WaitingInput
+from millstream.streams.runtime.upstreams.watch import (
+    LocalTask,
+    ReadInput,
+    UpstreamWatch,
+    WaitingInput,
+)
 from millstream.streams.topology.alignment import Alignment
 
 X0, X1, R0 = TopicPartition("x", 0), TopicPartition("x", 1), TopicPartition("r", 0)
@@ -258,6 +263,28 @@ async def test_a_look_that_is_under_way_does_not_hold_for_what_is_read_meanwhile
         await thread.begun(2)
         await thread.answer(at_ends, written=6)
         assert watch.reached(waiting, 1, 6, 95) == {0: AT_ITS_END, 1: AT_ITS_END}
+
+
+async def test_records_of_another_input_wait_for_a_look_that_was_begun_when_they_had_been_read() -> (
+    None
+):
+    thread, at_ends = Thread(), {0: (3, 9, 50), 1: (4, 4, 60)}
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.note_read(waiting, 1, 5, 45, {"y": ReadInput(7, 70), "z": ReadInput(0, -1)})
+        await thread.begun(1)
+        await thread.answer(at_ends, written=5)
+        now = {"y": ReadInput(8, 90), "z": ReadInput(0, -1)}
+        assert watch.reached(waiting, 1, 5, 45, now) == {0: 50, 1: AT_ITS_END}
+        assert waiting.for_others == {"y": {0: 50, 1: 71}, "z": {0: 50, 1: AT_ITS_END}}
+        await thread.begun(2)
+        await thread.answer(at_ends, written=5)
+        watch.reached(waiting, 1, 5, 45, now)
+        assert waiting.for_others["y"] == {0: 50, 1: AT_ITS_END}
+        thread.tasks = {(0, 0): local(3, 9, 50), (0, 1): local(4, 4, 60)}
+        watch.tell_news()
+        watch.reached(waiting, 1, 5, 45, now)
+        assert waiting.for_others == {}, "all are here: for all inputs the same holds"
 
 
 async def test_what_one_has_reached_itself_holds_whatever_was_read_since() -> None:
