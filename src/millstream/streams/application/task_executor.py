@@ -276,9 +276,8 @@ class TaskExecutor:
                     self.waits_for_upstreams |= is_behind and each.active.has_queued
                     elapsed_ms = self._now_ms - began_ms
                     each.measures.record_work(work, elapsed_ms)
-                    # Brokers answer after as long whatever a round has: small ones would not be faster.
-                    records_ms = elapsed_ms - work.punctuation_ms - work.writing_ms
-                    self.has_more |= each.rounds.end(work.records, records_ms, target_ms)
+                    # Smaller rounds would wait as long for brokers, and longer for processors.
+                    self.has_more |= each.rounds.end(work.records, work.records_ms, target_ms)
                     self.has_more |= _is_due(each.active.next_punctuation_ms, now_ms)
                     done = done.plus(work)
         TaskMeasures.end_turn(each.measures for each in self._running.values())

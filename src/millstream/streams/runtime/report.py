@@ -42,14 +42,15 @@ class TaskReport:
 
 
 class ProcessedWork(NamedTuple):
-    """Records and punctuations, how long the punctuations took, and how long it was waited until
-    outputs were written.
+    """Records and punctuations, and how long the punctuations took.
+
+    `records_ms`: how long the records took, without waits for a processor or for brokers.
     """
 
     records: int = 0
     punctuations: int = 0
     punctuation_ms: int = 0
-    writing_ms: int = 0
+    records_ms: int = 0
 
     def plus(self, other: ProcessedWork) -> ProcessedWork:
         """Returns both together."""
@@ -57,7 +58,7 @@ class ProcessedWork(NamedTuple):
             self.records + other.records,
             self.punctuations + other.punctuations,
             self.punctuation_ms + other.punctuation_ms,
-            self.writing_ms + other.writing_ms,
+            self.records_ms + other.records_ms,
         )
 
 

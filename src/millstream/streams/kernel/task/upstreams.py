@@ -115,8 +115,8 @@ class UpstreamMerge:
         return self._bound(self._reached)
 
     def bound_for(self, topic: str) -> int | None:
-        """Returns the origin time before which no record is that records of another topic have to wait for: of those that
-        are to come and of those that wait.
+        """Returns the origin time before which no record is that records of another topic have to wait for: of those
+        that are to come and of those that wait.
 
         None where these wait for the same as the records of this topic.
         """

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
+from millstream.runtime.thread_time import thread_waited_ns
 from millstream.streams.kernel.task.output import PreparedCommit, TaskOutput
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.kernel.task.upstreams import AT_ITS_END, NOT_BEGUN
@@ -46,6 +47,7 @@ from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.stored_state import StoreMarker
 from millstream.streams.runtime.tasks.opening import mark
+from millstream.streams.runtime.tasks.own_time import OwnTime
 from millstream.streams.runtime.tasks.processor_state_manager import ProcessorStateManager
 from millstream.streams.runtime.upstreams.progress import (
     FollowedWrites,
@@ -106,6 +108,7 @@ class ActiveTask:
         self._producer = producer
         self._commits = TaskCommits(spec, partition, environment, producer)
         self._task: StreamTask | None = started.task
+        self._own_time = OwnTime(environment.clock, thread_waited_ns)
         started.task.measure_with(lambda: environment.clock.now().monotonic_ms)
         self._global_stores = started.stores.global_stores
         self._position = started.position
@@ -208,28 +211,28 @@ class ActiveTask:
         is_idle = not any(task.inputs.queued.values())
         if reached is None:  # nobody is waited for
             reached = dict.fromkeys(self.aligned.read & self._read_to.keys(), _NO_UPSTREAMS)
-        output = await self._environment.in_kernel(
-            partial(
-                _process,
-                task,
-                now_ms,
-                0 if is_idle else records_max,
-                lags,
-                reached,
-                for_others=for_others or {},
-            )
+        work = partial(
+            _process,
+            task,
+            now_ms,
+            0 if is_idle else records_max,
+            lags,
+            reached,
+            for_others=for_others or {},
+        )
+        output, own_ms, whole_ms = await self._environment.in_kernel(
+            partial(self._own_time.measure, work)
         )
         self._done.processed += output.processed
-        writing_ms = 0
         if self._spec.is_exact:
             self._output.append(output)
             self._unwritten = min(self._unwritten, self._first_origin_time(output))
         else:
-            began_ms = self._environment.clock.now().monotonic_ms
             self._count(await self._commits.write(task, output))
-            writing_ms = self._environment.clock.now().monotonic_ms - began_ms
         self.progress = self._progress_by_now(task)
-        return ProcessedWork(output.processed, output.punctuated, output.punctuation_ms, writing_ms)
+        # Whoever waits for a processor does so in punctuations as among records.
+        records_ms = own_ms * max(0, whole_ms - output.punctuation_ms) // max(1, whole_ms)
+        return ProcessedWork(output.processed, output.punctuated, output.punctuation_ms, records_ms)
 
     async def commit(self, *, renew: bool = False) -> TaskReport:
         """Makes everything processed so far durable, with its position. `renew` as `run` has it."""
