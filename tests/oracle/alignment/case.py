@@ -55,12 +55,15 @@ class Case:
         return replace(self.config, application_id=application_id)
 
 
-def random_case(seed: int, number: int, *, live: bool = False) -> Case:
-    """`live`: its input comes in slices of time, and its results do not depend on the order of records that are in time."""
+def random_case(seed: int, number: int, *, live: bool = False, beside: bool = False) -> Case:
+    """`live`: its input comes in slices of time, and its results do not depend on the order of records that are in time.
+
+    `beside`: a task of it reads a repartition topic and one that is none.
+    """
     for attempt in range(ATTEMPTS_MAX):
         rng = random.Random(f"{seed}/{number}/{attempt}/{live}")
         grace_ms = SLICE_MS + LATE_MS if live else None
-        spec = random_topology(f"{seed}-{number}", rng, grace_ms=grace_ms)
+        spec = random_topology(f"{seed}-{number}", rng, grace_ms=grace_ms, beside=beside)
         partitions = random_partitions(spec["topics"], rng)
         pace = random_pace(rng, late_ms=LATE_MS if live else None)
         inputs = random_inputs(spec["topics"], partitions, pace, rng)

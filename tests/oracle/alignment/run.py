@@ -6,6 +6,7 @@
     --seconds N    ends after the case that is under way then
     --orders N     counts so many orders in all ways instead, 16,000 for the case with which it began
     --live         input comes in slices while the application runs, every time; otherwise in one case of five
+    --beside       with a task that reads a repartition topic and a source topic
     --spark        on Spark, local[2]
     --kills        by instances that are processes and are killed with SIGKILL at any step of their tasks
     --processes    by instances that are processes, at least once, a backlog each time; nobody is killed
@@ -66,7 +67,8 @@ def main() -> int:
                 break
             chance = f"{seed}/{number}/way"
             live = options.live or (not options.processes and random.Random(chance).random() < LIVE)
-            comparison.run(random_case(seed, number, live=live), chance)
+            case = random_case(seed, number, live=live, beside=options.beside)
+            comparison.run(case, chance)
             if done % 50 == 49:
                 differ = len(comparison.counts.different)
                 say(f"{done + 1} cases, {differ} differ, {time.monotonic() - started:.0f} s")
@@ -100,6 +102,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=0)
     parser.add_argument("--orders", type=int, default=0)
     parser.add_argument("--live", action="store_true")
+    parser.add_argument("--beside", action="store_true")
     parser.add_argument("--spark", action="store_true")
     parser.add_argument("--kills", action="store_true")
     parser.add_argument("--processes", action="store_true")

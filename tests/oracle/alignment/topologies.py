@@ -88,8 +88,12 @@ class Sketch:
         self.ops.append({"op": "to", "from": flow.id, "topic": name, "produced": serdes})
 
 
-def random_topology(name: str, rng: random.Random, *, grace_ms: int | None = None) -> dict:
-    """One specification; `rng` alone decides what it is. `grace_ms`: see Sketch."""
+def random_topology(
+    name: str, rng: random.Random, *, grace_ms: int | None = None, beside: bool = False
+) -> dict:
+    """One specification; `rng` alone decides what it is. `grace_ms`: see Sketch; `beside`: a task of it reads a repartition
+    topic and one that is none.
+    """
     sketch = Sketch(rng, grace_ms)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
         sketch.source()
@@ -98,6 +102,11 @@ def random_topology(name: str, rng: random.Random, *, grace_ms: int | None = Non
         step(sketch, sketch.flows[-1] if sketch.chance(0.7) else rng.choice(sketch.flows))
         if sketch.chance(0.3):
             _pass(sketch, sketch.flows[-1])
+    if beside:
+        step = sketch.pick(_join_table_of_topic, _merge_with_topic, _join_stream_of_topic)
+        step(sketch, sketch.flows[0] if sketch.chance(0.4) else rng.choice(sketch.flows))
+        if sketch.chance(0.5):
+            _aggregate_windows(sketch, sketch.flows[-1])
     used = {op.get(field) for op in sketch.ops for field in ("from", "other")}
     for flow in sketch.flows:
         if flow.id not in used or sketch.chance(0.1):
@@ -296,6 +305,66 @@ def _join_table(sketch: Sketch, flow: Flow) -> None:
     op = sketch.pick("join", "left_join")
     op_id = sketch.add(op, left.id, other=table.id, fn=fn, joined=_serdes(left))
     sketch.keep(Flow(op_id, STRING, value))
+
+
+# Steps of tasks that read a repartition topic and a source topic.
+
+
+def _repartitioned(sketch: Sketch, flow: Flow) -> Flow:
+    """Where it has the keys of a source topic it keeps them."""
+    flow = _rekeyed(sketch, flow) if flow.is_windowed else _with_values(sketch, flow)
+    op_id = sketch.add("repartition", flow.id, repartitioned=_serdes(flow))
+    return replace(flow, id=op_id)
+
+
+def _join_table_of_topic(sketch: Sketch, flow: Flow) -> None:
+    if sketch.commutes:  # as of all tables
+        _merge_with_topic(sketch, flow)
+        return
+    left, name, value = _repartitioned(sketch, flow), sketch.fresh("in"), sketch.pick(STRING, LONG)
+    sketch.topics[name] = {"key": STRING, "value": value, "in": {}}
+    made: dict = {"key": STRING, "value": value}
+    if sketch.chance(0.5):
+        supplier = {
+            "kind": "versioned",
+            "impl": "persistent",
+            "history": sketch.pick(0, 100, 10_000),
+        }
+        made["supplier"] = {**supplier, "name": sketch.fresh("versions")}
+    consumed = {"key": STRING, "value": value}
+    table = Flow(
+        sketch.add("table", topic=name, consumed=consumed, materialized=made), STRING, value
+    )
+    fn, joined = _joiner(sketch, left, table)
+    op = sketch.pick("join", "left_join")
+    op_id = sketch.add(op, left.id, other=table.id, fn=fn, joined=_serdes(left))
+    sketch.keep(Flow(op_id, STRING, joined))
+
+
+def _merge_with_topic(sketch: Sketch, flow: Flow) -> None:
+    left = _repartitioned(sketch, flow)
+    right = _source_of(sketch, left.value)
+    merged = replace(left, id=sketch.add("merge", left.id, other=right.id))
+    op_id = sketch.add("group_by_key", merged.id, grouped=_serdes(merged))
+    _aggregate_grouped(sketch, replace(merged, id=op_id))
+
+
+def _join_stream_of_topic(sketch: Sketch, flow: Flow) -> None:
+    left = _repartitioned(sketch, flow)
+    right = _with_values(sketch, _source_of(sketch, sketch.pick(STRING, LONG)))
+    windows = {"diff": sketch.pick(0, 10, 40), **sketch.grace()}
+    fn, value = _joiner(sketch, left, right)
+    options = {**_serdes(left), "other_value": right.value}
+    op = sketch.pick("join", "left_join", "outer_join")
+    op_id = sketch.add(op, left.id, other=right.id, windows=windows, fn=fn, stream_joined=options)
+    sketch.keep(Flow(op_id, STRING, value))
+
+
+def _source_of(sketch: Sketch, value: str) -> Flow:
+    name = sketch.fresh("in")
+    sketch.topics[name] = {"key": STRING, "value": value, "in": {}}
+    consumed = {"key": STRING, "value": value}
+    return Flow(sketch.add("stream", topic=name, consumed=consumed), STRING, value)
 
 
 STEPS: dict[Callable[[Sketch, Flow], None], int] = {

@@ -116,6 +116,11 @@ class _Read:
     mine: ReadInput
     others: OtherInputs
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """How far each input was read."""
+        return self.mine.to, *(each.to for each in self.others.values())
+
 
 @dataclass(slots=True)
 class WaitingInput:
@@ -132,6 +137,13 @@ class WaitingInput:
     """By other input of the task, how far the upstream tasks had come at the last call of `UpstreamWatch.reached`, for
     the records of that input: some of them may have been read after the look that has told. Of one that is not among
     them what has been returned holds."""
+
+    def has_read_since(self, look: int) -> bool:
+        """Whether more was read since a look, the last one, was begun."""
+        last = self.reads[-1]
+        if last.looks < look:
+            return False
+        return len(self.reads) == 1 or last.ends != self.reads[-2].ends
 
     def heed(self, flow: TaskFlow) -> None:
         """Forgets what is not of these tasks."""
@@ -157,6 +169,12 @@ class UpstreamWatch:
         """As of the last news, but where there is some."""
         self._looks = 0
         self._looking: asyncio.Task[None] | None = None
+        self._last_look = 0
+        """That which was asked for last, which may not have begun."""
+        self._has_told = False
+        """Whether what it has found is known."""
+        self._is_asked = False
+        """Whether somebody waits for the next one."""
         self._in_instance: frozenset[TaskKey] = frozenset()
         """The tasks of other processes of the instance, as they have said at the last look."""
         self._in_instance_until_s = 0.0
@@ -293,7 +311,7 @@ class UpstreamWatch:
             return
         waiting.heed(flow)
         _note(waiting.reads, _Read(self._looks, ReadInput(read_to, newest), others))
-        self._ask()
+        self._ask_for(waiting)
 
     def _reached_here(self, flow: TaskFlow, tp: TopicPartition, read_to: int) -> dict[int, int]:
         """What a task has written to the partition and was not read yet comes before what it will write."""
@@ -310,10 +328,9 @@ class UpstreamWatch:
         waiting.heed(flow)
         _note(waiting.reads, read)
         self._hear(waiting, read.mine.to)
-        if waiting.next is None:
-            self._ask()
         told = waiting.told
         if told is None:
+            self._ask_unless_told(waiting)
             return dict.fromkeys(
                 flow.tasks[flow.alignment.writers[waiting.topic_partition.topic]], NOT_BEGUN
             )
@@ -322,7 +339,11 @@ class UpstreamWatch:
             topic: _reached_for(told, before.others.get(topic, _NOT_READ), now)
             for topic, now in read.others.items()
         }
-        return _reached_for(told, before.mine, read.mine)
+        reached = _reached_for(told, before.mine, read.mine)
+        # A look that nobody needs would hold up the next one, for which a record may wait.
+        if not all(map(_are_at_ends, (reached, *waiting.for_others.values()))):
+            self._ask_unless_told(waiting)
+        return reached
 
     def _hear(self, waiting: WaitingInput, read_to: int) -> None:
         """Takes what the last look has told, or one before it, as soon as the partition was read so far.
@@ -375,11 +396,26 @@ class UpstreamWatch:
             self._is_news_here = False
         return self._progress_here
 
+    def _ask_unless_told(self, waiting: WaitingInput) -> None:
+        """Has a look begin unless the partition has to be read first for what one has told already."""
+        if waiting.next is None:
+            self._ask_for(waiting)
+
+    def _ask_for(self, waiting: WaitingInput) -> None:
+        """Has a look begin that holds for all that is read.
+
+        Where the one under way does not the next one follows it: who waits need not be woken up to ask for it.
+        """
+        self._is_asked |= self._has_told or waiting.has_read_since(self._last_look)
+        self._ask()
+
     def _ask(self) -> None:
         """Has a look begin, unless one is under way."""
         # One whose thread has ended before it came to its first step has not said that it is over.
         is_under_way = self._looking is not None and not self._looking.done()
         if not is_under_way and self._members:
+            self._is_asked = self._has_told = False
+            self._last_look = self._looks + 1
             member = next(iter(self._members.values()))
             self._looking = member.scope.start(self._look(member), "looking at upstream tasks")
 
@@ -404,13 +440,17 @@ class UpstreamWatch:
                 progress.take(look)
                 self._progress, self._progress_number = progress, number
                 self.tell_news()
+            self._has_told = True
             await asyncio.sleep(interval_s)
         except MillstreamError as error:  # asked for again in the next turn of whoever waits
             _LOGGER.debug("how far upstream tasks have come is not known: %s", error)
+            self._has_told = True
             await asyncio.sleep(interval_s)
         finally:
             self._looking = None
-            self.tell_news()  # whoever waits asks for the next look
+            if self._is_asked:
+                self._ask()
+            self.tell_news()
 
     async def _tasks_of_instance(self) -> Mapping[TaskKey, LocalTask]:
         """Returns the tasks of other processes of the instance, those that have answered."""
@@ -452,6 +492,10 @@ def _before_look(reads: deque[_Read], number: int) -> _Read:
     while len(reads) > 1 and reads[1].looks < number:
         reads.popleft()
     return reads[0] if reads[0].looks < number else _NOTHING_READ
+
+
+def _are_at_ends(reached: Mapping[int, int]) -> bool:
+    return all(time == AT_ITS_END for time in reached.values())
 
 
 def _reached_for(told: _Told, before: ReadInput, now: ReadInput) -> dict[int, int]:

@@ -231,10 +231,11 @@ async def test_one_at_its_end_holds_up_only_what_was_read_after_the_look() -> No
             await thread.begun(number + 1)
             # Meanwhile more is read.
             told = watch.reached(waiting, 1, read_to + 5, newest=105 + read_to)
-            if number:  # by the look before, which was begun with 10 records fewer
-                assert told == {0: 90 + read_to, 1: 91 + read_to}
+            if number:  # by the look before, which was begun with as many records fewer
+                fewer = 10 if number == 1 else 15
+                assert told == {0: 90 + read_to, 1: 101 - fewer + read_to}
             await thread.answer({0: (3, 9, 90 + read_to + 10), 1: (4, 4, 60)}, written=read_to)
-        assert watch.reached(waiting, 1, 55, newest=155) == {0: 150, 1: 151}
+        assert watch.reached(waiting, 1, 55, newest=155) == {0: 150, 1: 146}
         await thread.begun(6)
         await thread.answer({0: (3, 9, 150), 1: (4, 4, 60)}, written=55)
         assert watch.reached(waiting, 1, 55, newest=155) == {0: 150, 1: AT_ITS_END}
@@ -285,6 +286,35 @@ async def test_records_of_another_input_wait_for_a_look_that_was_begun_when_they
         watch.tell_news()
         watch.reached(waiting, 1, 5, 45, now)
         assert waiting.for_others == {}, "all are here: for all inputs the same holds"
+
+
+async def test_nobody_looks_where_no_record_waits() -> None:
+    """The look would hold up the next one, for which the next record waits."""
+    thread, at_ends = Thread(), {0: (4, 4, 80), 1: (4, 4, 80)}
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        for record in range(1, 4):
+            watch.note_read(waiting, 1, record, 90)
+            await thread.begun(record)
+            await thread.answer(at_ends, written=record)
+            told = watch.reached(waiting, 1, record, 90)
+            assert told == {0: AT_ITS_END, 1: AT_ITS_END}
+            await thread.begun(record)
+
+
+async def test_whoever_has_read_during_a_look_need_not_ask_for_the_next_one() -> None:
+    thread, at_ends = Thread(), {0: (4, 4, 80), 1: (4, 4, 80)}
+    async with watching(thread) as watch:
+        waiting = WaitingInput(R0)
+        watch.note_read(waiting, 1, 5, 90)
+        watch.note_read(waiting, 1, 5, 90)
+        await thread.begun(1)
+        watch.note_read(waiting, 1, 6, 95)
+        await thread.answer(at_ends, written=6)
+        await thread.begun(2)
+        await thread.answer(at_ends, written=6)
+        await thread.begun(2)
+        assert watch.reached(waiting, 1, 6, 95) == {0: AT_ITS_END, 1: AT_ITS_END}
 
 
 async def test_what_one_has_reached_itself_holds_whatever_was_read_since() -> None:
