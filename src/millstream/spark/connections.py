@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from millstream import clients
 from millstream.clients.cluster.cluster import require_listener
+from millstream.clients.cluster.leader_epochs import leader_epochs, learn_leader_epochs
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import (
     MillstreamError,
@@ -29,6 +30,7 @@ from millstream.errors import (
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.admission import Later, Sample
 from millstream.spark.kafka_settings import KafkaSettings
+from millstream.spark.offsets import LeaderEpochs
 
 if TYPE_CHECKING:
     # The process of a query that only reads starts without those that write.
@@ -80,6 +82,8 @@ class Connections:
     _transactional: dict[str, Producer] = field(default_factory=dict)
     _cluster_id: str | None = None
     _listed: dict[tuple[str, ...] | None, _Listed] = field(default_factory=dict)
+    _epochs: dict[tuple[Uuid, TopicPartition], int] = field(default_factory=dict)
+    """The leaders' epochs that were learned, for the clients that are made later."""
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return self.runner.run(work)
@@ -106,14 +110,23 @@ class Connections:
 
     def reader(self) -> RangeReader:
         if self._reader is None:
-            self._reader = self.run(
-                _made(
-                    lambda: clients.RangeReader(
-                        **self.kafka.of_reader(), metadata_max_age_ms=self.metadata_age_ms
-                    )
-                )
-            )
+            self._reader = self._made_reader(metadata_max_age_ms=self.metadata_age_ms)
         return self._reader
+
+    def leader_epochs(self, partitions: Iterable[TopicPartition]) -> LeaderEpochs:
+        """The epochs of the leaders that the reader asks now, as far as they are known."""
+        return leader_epochs(self.reader(), partitions)
+
+    def learn_leader_epochs(self, epochs: LeaderEpochs) -> None:
+        """Has no client that reads ask a leader that is older than these: its log may lack what was read."""
+        newer = {key: epoch for key, epoch in epochs.items() if epoch > self._epochs.get(key, -1)}
+        if newer:
+            self._epochs |= newer
+            self.run(_learn(self._reading_clients(), newer))
+
+    def _reading_clients(self) -> list[RangeReader | Consumer | Admin]:
+        clients = (self._reader, self._sampler, self._watcher, self._admin)
+        return [client for client in clients if client is not None]
 
     def look_anew(self) -> None:
         """Forgets what is known of topics and partitions, for who must not miss one that came a moment ago."""
@@ -163,6 +176,7 @@ class Connections:
         if self._admin is None:
             settings = self.kafka.of_client()
             self._admin = self.run(_made(lambda: clients.Admin(**settings)))
+            self.run(_learn([self._admin], self._epochs))
         return self._admin
 
     def cluster_id(self) -> str:
@@ -246,10 +260,7 @@ class Connections:
 
     def _sampling(self) -> RangeReader:
         if self._sampler is None:
-            settings = self.kafka.of_reader() | {
-                "max_partition_fetch_bytes": 1
-            }  # a batch at a time
-            self._sampler = self.run(_made(lambda: clients.RangeReader(**settings)))
+            self._sampler = self._made_reader(max_partition_fetch_bytes=1)  # a batch at a time
         return self._sampler
 
     def _watching(self) -> Consumer:
@@ -260,13 +271,13 @@ class Connections:
                 "allow_auto_create_topics": False,  # one that is deleted would come back
             }
             self._watcher = self.run(_made(lambda: clients.Consumer(**settings)))
+            self.run(_learn([self._watcher], self._epochs))
         return self._watcher
 
     def close(self) -> None:
         """For a process that goes on without Spark; workers of Spark just end."""
-        for client in (self._reader, self._sampler, self._watcher, self._admin):
-            if client is not None:
-                self.run(client.close())
+        for client in self._reading_clients():
+            self.run(client.close())
         self._reader = self._sampler = self._watcher = self._admin = None
         self.discard_producer()
         unacknowledged, self._unacknowledged = self._unacknowledged, None
@@ -275,6 +286,12 @@ class Connections:
         for transactional_id in list(self._transactional):
             self.discard_transactional_producer(transactional_id)
         self.runner.close()
+
+    def _made_reader(self, **more: int) -> RangeReader:
+        settings = self.kafka.of_reader() | more
+        reader = self.run(_made(lambda: clients.RangeReader(**settings)))
+        self.run(_learn([reader], self._epochs))
+        return reader
 
     def _made_producer(self, **more: Any) -> Producer:  # Any: settings of any type
         settings = {"linger_ms": 0} | self.kafka.of_producer() | more
@@ -437,6 +454,11 @@ async def wait_until_acknowledged(producer: Producer, deliveries: Iterable[Batch
     await producer.flush()
     for delivery in deliveries:
         await delivery
+
+
+async def _learn(readers: Iterable[RangeReader | Consumer | Admin], epochs: LeaderEpochs) -> None:
+    for client in readers:
+        learn_leader_epochs(client, epochs)
 
 
 async def _next(items: AsyncIterator[_Result]) -> _Result:

@@ -9,6 +9,11 @@ Spark writes down the end of each micro-batch alone, and asks anew where a query
 micro-batch is run again: by then `latest` is elsewhere. So a document up to the first micro-batch says under
 `begin` where the query has begun.
 
+`leaderEpochs` has, by the id of the topic and the partition, the epochs of the leaders that said how far the logs
+reach. A query that starts anew asks no older ones: a broker that is cut off from the controllers takes itself for the
+leader still, and its log may end before these offsets. Releases that do not know the key hand it on as it is; as it
+names topics by their ids, it is never taken for that of another one.
+
 An offset is the next one to read, as everywhere in Kafka. The engine stores what it is given and checks nothing, so
 `advanced` never lets an end fall behind its start.
 """
@@ -16,10 +21,11 @@ An offset is the next one to read, as everywhere in Kafka. The engine stores wha
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 from millstream.errors import ConfigError
-from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid
+from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid, uuid_from_text, uuid_text
 
 VERSION: Final = 1
 OPAQUE_VERSION: Final = 2
@@ -27,7 +33,11 @@ OPAQUE_VERSION: Final = 2
 `millstream.spark.source.opaque.documents`."""
 
 Offsets = Mapping[TopicPartition, Offset]
+LeaderEpochs = Mapping[tuple[Uuid, TopicPartition], int]
+"""Epochs of leaders, by the topic's id, too."""
+NO_EPOCHS: Final[LeaderEpochs] = {}
 _BEGIN: Final = "begin"
+_EPOCHS: Final = "leaderEpochs"
 
 
 def to_json(offsets: Offsets) -> dict[str, Any]:  # JSON, nested as above
@@ -119,3 +129,34 @@ def with_topic_ids(
 def topic_ids_in(document: Mapping[str, Any]) -> dict[str, str]:  # JSON, nested as above
     """Ids of topics by name, empty for documents that were written before ids were."""
     return {str(name): str(id_) for name, id_ in _mapping(document.get("topicIds", {})).items()}
+
+
+def with_leader_epochs(
+    document: Mapping[str, Any],  # JSON, nested as above
+    *epochs: LeaderEpochs,
+) -> dict[str, Any]:  # JSON
+    """The document with the latest of these epochs of the leaders of its topics."""
+    ids = topic_ids_in(document)
+    latest: dict[tuple[Uuid, TopicPartition], int] = {}
+    for key, epoch in chain.from_iterable(each.items() for each in epochs):
+        latest[key] = max(epoch, latest.get(key, epoch))
+    by_id: dict[str, dict[str, int]] = {}
+    for (topic_id, tp), epoch in sorted(latest.items(), key=lambda each: each[0][1]):
+        text = uuid_text(topic_id)
+        if ids.get(tp.topic) == text:
+            by_id.setdefault(text, {})[str(tp.partition)] = epoch
+    others = {name: each for name, each in document.items() if name != _EPOCHS}
+    return {**others, _EPOCHS: by_id} if by_id else others
+
+
+def leader_epochs_in(
+    document: Mapping[str, Any],  # JSON, nested as above
+) -> dict[tuple[Uuid, TopicPartition], int]:
+    """Epochs of leaders of the topics in a document, empty for documents that were written before epochs were."""
+    names = {id_: name for name, id_ in topic_ids_in(document).items()}
+    return {
+        (uuid_from_text(id_), TopicPartition(names[id_], int(partition))): int(epoch)
+        for id_, partitions in _mapping(document.get(_EPOCHS, {})).items()
+        if id_ in names
+        for partition, epoch in _mapping(partitions).items()
+    }

@@ -42,7 +42,8 @@ class BatchReader(DataSourceReader):
         ids = {name: str(id_) for name, id_ in topic_ids(self._options).items() if id_ != ZERO_UUID}
         start, end = batch_range(self._options, self._clock.now().wall_ms)
         # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
-        return split(start, end, self._options, ids) or [RangesPartition(())]
+        ranges = split(start, end, self._options, ids, link.leader_epochs(start))
+        return ranges or [RangesPartition(())]
 
     @rows_in_one_line
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -35,7 +35,7 @@ from millstream.model import TopicPartition
 from millstream.spark import offsets as plan
 from millstream.spark.query_metrics.progress import completed_document, source_report
 from millstream.spark.source.ended_queries import EndedQueries
-from millstream.spark.source.offset_commits import commit_metadata
+from millstream.spark.source.offset_commits import marked
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions, parse_source_options
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class LastCommits(StreamingQueryListener):
         progress = None if query is None else query.last_progress()
         if query is None or progress is None:
             return
-        for options, marked in last_offsets(progress, query.sources):
-            commit_forward(options, marked)
+        for options, completed in last_offsets(progress, query.sources):
+            commit_forward(options, completed)
 
 
 class _Ends(JStreamingQueryListener):
@@ -156,13 +156,10 @@ def last_offsets(
         if report is not None and report.commits is not None:
             options = options_of.get(report.commits.group_id)
             document = completed_document(progress, source)
-            ids = plan.topic_ids_in(document)
-            marked = {
-                tp: OffsetAndMetadata(at, commit_metadata(ids.get(tp.topic), **query))
-                for tp, at in plan.from_json(document).items()
-            }
-            if options is not None and marked:
-                yield options, marked
+            ids, epochs = plan.topic_ids_in(document), plan.leader_epochs_in(document)
+            completed = marked(plan.from_json(document), ids, epochs, **query)
+            if options is not None and completed:
+                yield options, completed
 
 
 def commit_forward(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.clients import OffsetAndMetadata
 from millstream.errors import MillstreamError
-from millstream.model import Offset, TopicPartition
-from millstream.spark.offsets import Offsets
+from millstream.model import NO_LEADER_EPOCH, Offset, TopicPartition, uuid_text
+from millstream.spark.offsets import NO_EPOCHS, LeaderEpochs, Offsets
 from millstream.spark.source.report import CommitReport
 
 if TYPE_CHECKING:
@@ -66,14 +66,19 @@ class OffsetCommits:
         committed = {tp: Offset(each.offset) for tp, each in self._committed.items()}
         return CommitReport(self._group_id, committed, self._succeeded, self._failed)
 
-    def is_due(self, offsets: Offsets, topic_ids: Mapping[str, str]) -> bool:
-        """Takes the offsets up to which all is in the checkpoint, and of which topics they are. Returns whether they
-        should be committed now.
+    def is_due(
+        self,
+        offsets: Offsets,
+        topic_ids: Mapping[str, str],
+        leader_epochs: LeaderEpochs = NO_EPOCHS,
+    ) -> bool:
+        """Takes the offsets up to which all is in the checkpoint, and of which topics and leaders they are. Returns
+        whether they should be committed now.
         """
         now_ms = self._now_ms()
         self._since_asked_ms = 0 if self._asked_ms is None else now_ms - self._asked_ms
         self._asked_ms = now_ms
-        self._wanted = self._marked(offsets, topic_ids)
+        self._wanted = self._marked(offsets, topic_ids, leader_epochs)
         if self._is_under_way and self._since_asked_ms < _RARE_MS:
             self._count_time(self._since_asked_ms)
         return bool(
@@ -125,22 +130,25 @@ class OffsetCommits:
                 self._count_time(self._now_ms() - began_ms)
 
     async def commit_now(
-        self, admin: Admin, offsets: Offsets, topic_ids: Mapping[str, str]
+        self,
+        admin: Admin,
+        offsets: Offsets,
+        topic_ids: Mapping[str, str],
+        leader_epochs: LeaderEpochs = NO_EPOCHS,
     ) -> None:
         """Commits and waits for it. Raises what the broker answers: for queries that must not go on without."""
         try:
-            await self._alter(admin, self._marked(offsets, topic_ids))
+            await self._alter(admin, self._marked(offsets, topic_ids, leader_epochs))
         except MillstreamError:
             self._failed += 1
             raise
 
-    def _marked(self, offsets: Offsets, topic_ids: Mapping[str, str]) -> _Marked:
-        of_topics = {
-            topic: commit_metadata(topic_ids.get(topic), reader=self._reader)
-            for topic in {tp.topic for tp in offsets}
-        }
-        self._known.update(of_topics.values())
-        return {tp: OffsetAndMetadata(at, of_topics[tp.topic]) for tp, at in offsets.items()}
+    def _marked(
+        self, offsets: Offsets, topic_ids: Mapping[str, str], leader_epochs: LeaderEpochs
+    ) -> _Marked:
+        wanted = marked(offsets, topic_ids, leader_epochs, reader=self._reader)
+        self._known.update(each.metadata for each in wanted.values())
+        return wanted
 
     async def _alter(self, admin: Admin, marked: _Marked) -> None:
         committed = await admin.alter_consumer_group_offsets(self._group_id, marked)
@@ -183,6 +191,28 @@ class OffsetCommits:
                 "of the next query are those of either",
                 self._group_id,
             )
+
+
+def marked(
+    offsets: Offsets,
+    topic_ids: Mapping[str, str],
+    leader_epochs: LeaderEpochs,
+    **of_whom: str | int,
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Returns the offsets with what stands beside them in a group."""
+    of_topics = {
+        topic: commit_metadata(topic_ids.get(topic), **of_whom)
+        for topic in {tp.topic for tp in offsets}
+    }
+    epochs = {
+        tp: epoch
+        for (id_, tp), epoch in leader_epochs.items()
+        if topic_ids.get(tp.topic) == uuid_text(id_)
+    }
+    return {
+        tp: OffsetAndMetadata(at, of_topics[tp.topic], epochs.get(tp, int(NO_LEADER_EPOCH)))
+        for tp, at in offsets.items()
+    }
 
 
 def commit_metadata(topic_id: str | None, **of_whom: str | int) -> str:

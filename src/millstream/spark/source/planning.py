@@ -260,13 +260,16 @@ def _resolved(
     among: Collection[TopicPartition] | None = None,
 ) -> dict[TopicPartition, ChosenOffset]:
     """`among` None: of all partitions."""
-    starts, ends = look_up(options, EARLIEST), look_up(options, LATEST)
+    starts = look_up(options, EARLIEST)
     wanted = {
         partition: positions.of(partition)
         for partition in starts
-        if partition in ends and (among is None or partition in among)
+        if among is None or partition in among
     }
+    # Before the ends: what stands beside commits may say that a leader is too old to be asked for them.
     committed = _committed(options, wanted)
+    ends = look_up(options, LATEST)
+    wanted = {partition: position for partition, position in wanted.items() if partition in ends}
     at_times = _at_times(options, wanted, now_ms)
     choices: dict[TopicPartition, ChosenOffset] = {}
     for partition, position in wanted.items():
@@ -320,6 +323,13 @@ def _committed(options: SourceOptions, wanted: Mapping[TopicPartition, Position]
             tp,
             tp.topic,
         )
+    link.learn_leader_epochs(
+        {
+            (ids[tp.topic], tp): each.leader_epoch
+            for tp, each in committed.items()
+            if tp.topic in ids and topic_id_in(each.metadata) == str(ids[tp.topic])
+        }
+    )
     return {tp: Offset(each.offset) for tp, each in committed.items() if tp not in others}
 
 

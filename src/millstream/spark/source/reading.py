@@ -16,7 +16,7 @@ from millstream.clients import TopicDeleted
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition, Uuid, uuid_from_text
 from millstream.runtime import Clock
-from millstream.spark.offsets import Offsets, advanced
+from millstream.spark.offsets import NO_EPOCHS, LeaderEpochs, Offsets, advanced
 from millstream.spark.source.data_loss import Loss, allowed
 from millstream.spark.source.event_time.header_times import with_event_time
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN, EventTimeOptions
@@ -40,6 +40,8 @@ class OffsetRange:
     end: Offset
     topic_id: Uuid | None = None
     """None where the checkpoint does not say it."""
+    leader_epoch: int = -1
+    """Of the leader whose log has the range, -1 where it is not known. The process that reads asks no older one."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,11 @@ class RangesPartition(InputPartition):
 
 
 def split(
-    begin: Offsets, end: Offsets, options: SourceOptions, topic_ids: Mapping[str, str] | None = None
+    begin: Offsets,
+    end: Offsets,
+    options: SourceOptions,
+    topic_ids: Mapping[str, str] | None = None,
+    leader_epochs: LeaderEpochs = NO_EPOCHS,
 ) -> Sequence[RangesPartition]:
     """Spark partitions: one for each topic partition with something to read, or several; or
     one for each partition number.
@@ -62,7 +68,7 @@ def split(
     finish = advanced(begin, end)
     ids = {name: uuid_from_text(text) for name, text in (topic_ids or {}).items()}
     ranges = [
-        OffsetRange(tp.topic, tp.partition, begin[tp], finish[tp], ids.get(tp.topic))
+        _range(tp, begin[tp], finish[tp], ids.get(tp.topic), leader_epochs)
         for tp in sorted(begin, key=lambda tp: (tp.partition, tp.topic))
     ]
     filled = [each for each in ranges if each.end > each.start]
@@ -73,6 +79,17 @@ def split(
     return [
         RangesPartition(tuple(r for r in ranges if r.partition == number)) for number in numbers
     ]
+
+
+def _range(
+    tp: TopicPartition,
+    start: Offset,
+    end: Offset,
+    topic_id: Uuid | None,
+    leader_epochs: LeaderEpochs,
+) -> OffsetRange:
+    epoch = -1 if topic_id is None else leader_epochs.get((topic_id, tp), -1)
+    return OffsetRange(tp.topic, tp.partition, start, end, topic_id, epoch)
 
 
 def cut(
@@ -126,6 +143,8 @@ def _read_range(
     link, partition = link_of(options), TopicPartition(wanted.topic, wanted.partition)
     columns = read_columns(options)
     start = wanted.start
+    if wanted.topic_id is not None:
+        link.learn_leader_epochs({(wanted.topic_id, partition): wanted.leader_epoch})
     while start < wanted.end:
         batches = link.reader().read(
             wanted.topic,

@@ -152,10 +152,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @in_one_line
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
         self._find_cluster()
+        link_of(self._options).learn_leader_epochs(plan.leader_epochs_in(start))
         begin, late = self._replay.positions_after(start)
         self._reporting.note_starts(late)
         self._tell_of_checkpoint(begin)
-        self._commit(begin, plan.topic_ids_in(start))
+        self._commit(begin, start)
         ends = self._ends_in(start)
         if has_query_ended(self._options.end_of_stream, ends):
             return self._after_the_end(start, begin, ends)
@@ -181,6 +182,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             before = watermarks.event_time_of(start).without(anew)
             event_time = self._planner.event_time(before, planned, times)
             document[watermarks.KEY] = watermarks.to_document(event_time)
+        if document != start:
+            epochs = link_of(self._options).leader_epochs(end)
+            document = plan.with_leader_epochs(document, plan.leader_epochs_in(start), epochs)
         return plan.followed_by(start, document)
 
     def _find_cluster(self) -> None:
@@ -195,10 +199,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _available(self, begin: Offsets, ended: Collection[TopicPartition]) -> Offsets:
         """The offsets up to which there is something to read, when there is something or it has been waited for."""
         if self._last is not None:
+            self._last = self._last_behind(begin, self._last)
             return self._replay.available(begin, self._last, is_bounded=True)
         available = self._wait_for_records(begin, ended)
         self._reporting.set_ends(available)
         return self._replay.available(begin, available, is_bounded=False)
+
+    def _last_behind(self, begin: Offsets, last: Offsets) -> Offsets:
+        """The end of an availableNow query, with ends that are behind `begin` asked for anew: it was given before the
+        checkpoint said which leaders are too old to be asked.
+        """
+        before = {tp for tp, end in last.items() if begin.get(tp, end) > end}
+        if not before:
+            return last
+        now = look_up(self._options, LATEST)
+        return {**last, **{tp: now[tp] for tp in before if tp in now}}
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name; JSON
         options, commits = self._options, self._commits
@@ -214,6 +229,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start: dict[str, Any],  # JSON
         end: dict[str, Any],  # JSON
     ) -> Sequence[RangesPartition]:
+        link_of(self._options).learn_leader_epochs(plan.leader_epochs_in(end))
         decided = self._replay.ranges(end)
         if decided is not None:
             return decided
@@ -239,14 +255,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The ranges of a micro-batch; of one that was begun before a restart, what is left of them."""
         finish, ids = plan.from_json(end), plan.topic_ids_in(end)
         if not is_repeated:
-            return split(self._planned_from, finish, self._options, ids)
+            return self._split(self._planned_from, finish, ids)
         begin: Offsets = plan.begin_of(start, end)
         former = plan.topic_ids_in(start)
         if former.items() - ids.items():
             current = current_ids(self._options, former)
             begin, _, _ = self._in_new_topics(begin, finish, former, current)
         begin = self._with_new_partitions(begin, finish)
-        return split(readable_starts(self._options, begin, finish), finish, self._options, ids)
+        return self._split(readable_starts(self._options, begin, finish), finish, ids)
+
+    def _split(
+        self, begin: Offsets, end: Offsets, ids: Mapping[str, str]
+    ) -> Sequence[RangesPartition]:
+        epochs = link_of(self._options).leader_epochs(begin)
+        return split(begin, end, self._options, ids, epochs)
 
     def stop(self) -> None:
         if self._commits is not None:
@@ -254,18 +276,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             link.run(self._commits.finish(link.admin()))
         self._replay.close()
 
-    def _commit(self, completed: Offsets, ids: Mapping[str, str]) -> None:
-        """`completed` is the end of the last micro-batch that is in the checkpoint; `ids` are those of its topics."""
+    def _commit(self, completed: Offsets, document: Mapping[str, Any]) -> None:  # JSON
+        """`completed` is the end of the last micro-batch that is in the checkpoint, as this document has it."""
         mode = self._options.offset_commit_mode
         if mode in {OffsetCommitMode.DISABLED, OffsetCommitMode.AT_MOST_ONCE}:
             return
         commits, link = self._offset_commits(), link_of(self._options)
-        is_due = commits.is_due(completed, ids)
+        ids, epochs = plan.topic_ids_in(document), plan.leader_epochs_in(document)
+        is_due = commits.is_due(completed, ids, epochs)
         # With availableNow nothing else lets the loop run, and the query may end after this.
         limit_s = commits.patience_s if self._last is None else _COMMIT_WAIT_S
         if not is_due and limit_s:
             link.run(commits.wait(limit_s))
-            is_due = commits.is_due(completed, ids)
+            is_due = commits.is_due(completed, ids, epochs)
         if is_due:
             commits.begin(link.admin(), link.runner.get_loop())
             if limit_s:
@@ -281,7 +304,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         link = link_of(self._options)
         try:
             of_topics = plan.topic_ids_in(plan.with_topic_ids(plan.to_json(end), ids))
-            link.run(self._offset_commits().commit_now(link.admin(), end, of_topics))
+            epochs = link.leader_epochs(end)
+            link.run(self._offset_commits().commit_now(link.admin(), end, of_topics, epochs))
         except (GroupAuthorizationFailed, TopicAuthorizationFailed):
             raise
         except MillstreamError as error:

@@ -21,6 +21,7 @@ class OffsetsOf(dict[str, Any]):
 
 
 def without_topic_ids(document: dict[str, Any]) -> dict[str, Any]:
-    """The document without the ids of its topics, which are there and differ from run to run."""
+    """The document without the ids of its topics, which are there and differ from run to run, and what has them."""
     assert document["topicIds"]
-    return {name: value for name, value in document.items() if name != "topicIds"}
+    of_ids = {"topicIds", "leaderEpochs"}
+    return {name: value for name, value in document.items() if name not in of_ids}

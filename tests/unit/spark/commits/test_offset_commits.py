@@ -11,9 +11,14 @@ import pytest
 from millstream.clients import Admin, OffsetAndMetadata
 from millstream.clients.admin import Results
 from millstream.errors import CoordinatorNotAvailable, KafkaError
-from millstream.model import Offset, TopicPartition
+from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.offsets import Offsets
-from millstream.spark.source.offset_commits import OffsetCommits, commit_metadata, topic_id_in
+from millstream.spark.source.offset_commits import (
+    OffsetCommits,
+    commit_metadata,
+    marked,
+    topic_id_in,
+)
 
 PARTITION = TopicPartition("t", 0)
 
@@ -162,6 +167,13 @@ async def test_a_commit_says_of_which_topic_it_is_and_is_made_again_for_another_
     assert commits.is_due(at(6), {})
     await settled(commits, coordinator)
     assert [topic_id_in(each) for each in coordinator.metadata] == ["a", "made anew", None]
+
+
+def test_a_commit_has_the_epoch_of_the_leader_of_its_topic() -> None:
+    mine, other = Uuid(bytes(15) + b"\x05"), Uuid(bytes(15) + b"\x06")
+    ids = {PARTITION.topic: str(mine)}
+    assert marked(at(5), ids, {(mine, PARTITION): 3})[PARTITION].leader_epoch == 3
+    assert marked(at(5), ids, {(other, PARTITION): 3})[PARTITION].leader_epoch == -1
 
 
 @pytest.mark.parametrize("metadata", ["", "not JSON", "[]", '"text"', '{"topicId":5}'])

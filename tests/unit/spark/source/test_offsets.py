@@ -16,9 +16,11 @@ from millstream.spark.offsets import (
     begin_of,
     followed_by,
     from_json,
+    leader_epochs_in,
     partition_offsets,
     to_json,
     topic_ids_in,
+    with_leader_epochs,
     with_topic_ids,
 )
 
@@ -95,3 +97,25 @@ def test_ids_of_topics_stand_beside_offsets_and_other_keys_stay() -> None:
     assert with_topic_ids(document, {}) == document
     assert topic_ids_in(before) == {}
     assert with_topic_ids(before, {}) == before
+
+
+FIRST_ID, SECOND_ID = Uuid(bytes(15) + b"\x05"), Uuid(bytes(15) + b"\x06")
+
+
+def test_epochs_of_leaders_stand_beside_offsets_by_the_id_of_their_topic() -> None:
+    before = with_topic_ids(to_json({A0: Offset(1), A1: Offset(7)}), {"a": FIRST_ID})
+    document = with_leader_epochs(before, {(FIRST_ID, A0): 3, (FIRST_ID, A1): 0})
+    assert document == {**before, "leaderEpochs": {str(FIRST_ID): {"0": 3, "1": 0}}}
+    assert leader_epochs_in(document) == {(FIRST_ID, A0): 3, (FIRST_ID, A1): 0}
+    assert leader_epochs_in(before) == {}
+    assert with_leader_epochs(before) == before
+
+
+def test_the_latest_epochs_count_and_those_of_another_topic_of_the_name_do_not() -> None:
+    """A broker that has heard less names an older leader; a topic that is made anew begins with epoch 0."""
+    document = with_topic_ids(to_json({A0: Offset(1)}), {"a": FIRST_ID})
+    former, now = {(FIRST_ID, A0): 3, (SECOND_ID, A0): 9}, {(FIRST_ID, A0): 2}
+    latest = with_leader_epochs(document, former, now)
+    assert leader_epochs_in(latest) == {(FIRST_ID, A0): 3}
+    made_anew = with_topic_ids(latest, {"a": SECOND_ID})  # as a release before this one does
+    assert leader_epochs_in(made_anew) == {}

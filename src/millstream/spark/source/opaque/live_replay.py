@@ -24,7 +24,14 @@ from millstream.spark.source.opaque.documents import (
 )
 from millstream.spark.source.opaque.replay import OpaqueReplay
 from millstream.spark.source.options import SourceOptions
-from millstream.spark.source.planning import answers, bounds_of, late_choices, look_up, topic_ids
+from millstream.spark.source.planning import (
+    answers,
+    bounds_of,
+    late_choices,
+    link_of,
+    look_up,
+    topic_ids,
+)
 from millstream.spark.source.positions import EARLIEST, LATEST, ChosenOffset
 from millstream.spark.source.reading import RangesPartition, split
 from millstream.spark.source.replay import Document, NewDocument
@@ -100,7 +107,8 @@ class LiveOpaqueReplay:
         ids = plan.topic_ids_in(end)
         begin = self._opened().begin_to_read(batch, lambda: self._still_there(batch, ids))
         _tell_of_left_out(batch, begin)
-        return split(begin, {tp: batch.end[tp] for tp in begin}, self._options, ids)
+        epochs = link_of(self._options).leader_epochs(begin)
+        return split(begin, {tp: batch.end[tp] for tp in begin}, self._options, ids, epochs)
 
     def close(self) -> None:
         backing, self._backing, self._replay = self._backing, None, None
