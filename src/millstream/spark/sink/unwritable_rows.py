@@ -7,25 +7,22 @@ Where that one waits for no broker, dead letters do.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from millstream.clients import Admin, BatchDelivery, Producer
-from millstream.clients.admin import ConfigResource, ConfigResourceType
+from millstream.clients import BatchDelivery, Producer
 from millstream.clients.config import ProducerConfig
 from millstream.clients.config.settings import parse_settings
-from millstream.errors import InvalidTimestamp, KafkaError, MillstreamError
+from millstream.errors import InvalidTimestamp, MillstreamError
 from millstream.quoting import counted
-from millstream.records.builder import BatchOptions
 from millstream.spark.connections import Connections
-from millstream.spark.dead_letters import header_columns
+from millstream.spark.dead_letters import batch_options, fitting_letters, topic_bytes_max
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
-from millstream.spark.sink.row_checks import RowLimits, faults, illegal_name, too_large
+from millstream.spark.sink.row_checks import RowLimits, faults, illegal_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOGGER = logging.getLogger(__name__)
-_SIZE_SETTING: Final = "max.message.bytes"
 
 
 class UnwritableRows:
@@ -36,11 +33,8 @@ class UnwritableRows:
         self._admin = link.admin()
         self._topic = topic
         self._request_bytes_max = config.max_request_size
-        self._options = BatchOptions(
-            codec=config.codec,
-            level=config.compression_level,
-            is_transactional=options.delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE,
-        )
+        is_transactional = options.delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE
+        self._options = batch_options(config, is_transactional=is_transactional)
         self._bytes_max: dict[str, int] = {}
         is_unacknowledged = options.delivery_guarantee is DeliveryGuarantee.NONE
         self._acknowledged = link.producer() if is_unacknowledged else None
@@ -82,9 +76,6 @@ class UnwritableRows:
     async def _letters(
         self, topic: str, rows: pa.RecordBatch, errors: list[MillstreamError]
     ) -> pa.RecordBatch:
-        """A value that is too large for the topic of dead letters, too, is left out; its length is told instead."""
-        import pyarrow as pa
-
         places = (
             rows.column("partition").to_pylist()
             if "partition" in rows.schema.names
@@ -92,38 +83,16 @@ class UnwritableRows:
         )
         told = [_told(topic, place, error) for place, error in zip(places, errors, strict=True)]
         rows = _without_invalid_timestamps(rows, errors)
-        letters = header_columns(rows, told)
-        large = too_large(letters, await self._limit(self._topic), self._options)
-        if not large:
-            return letters
-        values = rows.column("value").to_pylist()
-        for row in large:
-            told[row] |= {"value.bytes": str(len(values[row] or b""))}
-            values[row] = None
-        index = rows.schema.get_field_index("value")
-        kind = rows.schema.field(index).type
-        return header_columns(rows.set_column(index, "value", pa.array(values, kind)), told)
+        return fitting_letters(rows, told, await self._limit(self._topic), self._options)
 
     async def _limit(self, topic: str) -> int:
         """The smaller one of what the producer sends and what the topic takes."""
         if topic not in self._bytes_max:
-            of_topic = await _message_bytes_max(self._admin, topic)
+            of_topic = await topic_bytes_max(self._admin, topic)
             self._bytes_max[topic] = min(
                 self._request_bytes_max, of_topic or self._request_bytes_max
             )
         return self._bytes_max[topic]
-
-
-async def _message_bytes_max(admin: Admin, topic: str) -> int | None:
-    """None where the user may not see it: then the broker decides, and the write fails where it refuses a record."""
-    resource = ConfigResource(ConfigResourceType.TOPIC, topic)
-    try:
-        found = (await admin.describe_configs([resource])).result(resource)
-    except KafkaError as error:
-        _LOGGER.info("%s of topic %s is not known: %s", _SIZE_SETTING, topic, error)
-        return None
-    value = found[_SIZE_SETTING].value
-    return None if value is None else int(value)
 
 
 def _told(topic: str, partition: int | None, error: MillstreamError) -> dict[str, str]:

@@ -122,6 +122,25 @@ def test_dead_letters_are_in_their_topic_with_the_reason(spark: Any, topics: Any
     }
 
 
+@pytest.mark.parametrize("large", ["value", "key"])
+def test_a_record_that_is_too_large_for_the_topic_of_dead_letters_is_told_of(
+    topics: Any, large: str
+) -> None:
+    """A record of a little less than what a topic takes is more with the headers that say why: the query ended, at
+    each start anew.
+    """
+    topic, letters = topics.new(), topics.new("letters", max_message_bytes="3000")
+    topics.put(topic, [{"key": b"k", "value": b"\xff", large: b"\xff" * 2_900}, {"value": b"\xff"}])
+    text = {"value.format": "string", "badRows": "deadLetter", "deadLetterTopic": letters}
+    schema = '{"type":"struct","fields":[{"name":"value","type":"string","nullable":true,"metadata":{}}]}'
+    reader, partition = reader_of(topics, topic, schema, **text)
+    assert [row for rows in reader.read(partition) for row in rows.to_pylist()] == []
+    of_large, other = topics.get(letters, headers=True)
+    assert headers_of(of_large)[f"__streams.errors.{large}.bytes"] == "2900"
+    assert (of_large["value"], of_large[large]) == (None, None)
+    assert (other["value"], "__streams.errors.value.bytes" in headers_of(other)) == (b"\xff", False)
+
+
 def test_a_topic_for_dead_letters_that_is_not_there_ends_the_query(topics: Any) -> None:
     topic = topics.new()
     topics.put(topic, [{"value": b"\xff"}])

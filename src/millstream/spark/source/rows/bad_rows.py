@@ -6,10 +6,17 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from millstream.clients.config import ProducerConfig
+from millstream.clients.config.settings import parse_settings
 from millstream.errors import MillstreamError
 from millstream.quoting import counted
 from millstream.spark.connections import Connections
-from millstream.spark.dead_letters import header_columns, write_all
+from millstream.spark.dead_letters import (
+    batch_options,
+    fitting_letters,
+    topic_bytes_max,
+    write_all,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +52,10 @@ class UndecodedRecords:
 
 
 def write_dead_letters(link: Connections, topic: str, letters: UndecodedRecords) -> None:
-    """Returns when the brokers have them. A task that is run again writes them again."""
+    """Returns when the brokers have them. A task that is run again writes them again.
+
+    A record may be larger than what its topic of dead letters takes, or become so by the headers that say why.
+    """
     rows = letters.rows
     places = zip(
         rows.column("topic").to_pylist(),
@@ -64,10 +74,19 @@ def write_dead_letters(link: Connections, topic: str, letters: UndecodedRecords)
         }
         for source, partition, offset, reason in places
     ]
-    write_all(link, topic, header_columns(rows, told))
+    write_all(link, topic, _fitting(link, topic, rows, told))
     _LOGGER.warning(
         "not decoded, and now in %s: %s, the first: %s",
         topic,
         counted(len(told), "record"),
         told[0],
     )
+
+
+def _fitting(
+    link: Connections, topic: str, rows: pa.RecordBatch, told: list[dict[str, str]]
+) -> pa.RecordBatch:
+    config = parse_settings(ProducerConfig, link.kafka.of_producer())
+    of_topic = link.run(topic_bytes_max(link.admin(), topic)) or config.max_request_size
+    bytes_max = min(config.max_request_size, of_topic)
+    return fitting_letters(rows, told, bytes_max, batch_options(config))
