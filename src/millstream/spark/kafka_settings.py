@@ -119,9 +119,13 @@ def _with_prefix(settings: Mapping[str, str]) -> dict[str, str]:
     return {PREFIX + name.replace("_", "."): value for name, value in settings.items()}
 
 
-def for_reading(given: Mapping[str, object]) -> KafkaSettings:
-    """The settings of a source. Raises ConfigError, as the two below, for what it cannot use, saying why."""
-    return _parsed(given, _CLIENT | _READING, "format millstream reads with")
+def for_reading(given: Mapping[str, object], *, writes_letters: bool = False) -> KafkaSettings:
+    """The settings of a source. Raises ConfigError, as the two below, for what it cannot use, saying why.
+
+    One that `writes_letters` writes records as large as those that it reads.
+    """
+    of_letters = frozenset({"max_request_size"} if writes_letters else ())
+    return _parsed(given, _CLIENT | _READING | of_letters, "format millstream reads with")
 
 
 def for_writing(given: Mapping[str, object], *, in_transactions: bool = False) -> KafkaSettings:
@@ -228,7 +232,8 @@ def _named(
 
 def _why_not(name: str) -> str:
     if name in _READING | _WRITING:
-        return f"it is a setting of the {'source' if name in _READING else 'sink'}"
+        also = ", and of a source with a deadLetterTopic" if name == "max_request_size" else ""
+        return f"it is a setting of the {'source' if name in _READING else 'sink'}{also}"
     return _REFUSED.get(name, "no client that is used has it")
 
 

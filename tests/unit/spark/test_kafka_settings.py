@@ -243,3 +243,10 @@ def test_a_file_is_judged_as_what_is_given_in_code(
     (said,) = [each for each in caplog.messages if "a topology on Spark takes no" in each]
     assert "producer.transaction_timeout_ms" in said
     assert "main.consumer.session_timeout_ms" in said
+
+
+def test_a_source_that_writes_dead_letters_may_say_how_large_they_are() -> None:
+    large = {"bootstrap.servers": "b:1", "max.request.size": "5000000"}
+    assert for_reading(large, writes_letters=True).of_producer()["max_request_size"] == "5000000"
+    with pytest.raises(ConfigError, match="of the sink, and of a source with a deadLetterTopic"):
+        for_reading(large)

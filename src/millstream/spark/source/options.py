@@ -146,7 +146,7 @@ def parse_source_options(options: Mapping[str, str], *, is_batch: bool = False) 
     commit_mode = _commit_mode(given, group_id)
     is_at_most_once = commit_mode is OffsetCommitMode.AT_MOST_ONCE
     parsed = SourceOptions(
-        kafka=for_reading(kafka),
+        kafka=for_reading(kafka, writes_letters="deadlettertopic" in given),
         subscription=subscription,
         starting_offsets=_starting(given, group_id, is_batch=is_batch),
         starting_function=_start_function(given),

@@ -443,11 +443,15 @@ def readable_starts(
     options: SourceOptions, starts: Offsets, ends: Offsets
 ) -> dict[TopicPartition, Offset]:
     """The starts of ranges whose ends are decided, behind what is no longer in the log."""
-    found = dict(starts)
-    for partition, log in bounds_of(options).items():
+    found, logs = dict(starts), bounds_of(options)
+    beyond = {tp for tp, log in logs.items() if tp in starts and ends.get(tp, log.end) > log.end}
+    # Of a micro-batch that was planned with read_uncommitted, behind an open transaction: its end is waited for.
+    written = _written_ends(options, beyond)
+    for partition, (first, committed_end) in logs.items():
         start, end = starts.get(partition), ends.get(partition)
         if start is None or end is None:
             continue
+        log = LogBounds(first, written.get(partition, committed_end))
         loss = range_loss(partition, start, end, log, options.data_loss)
         if loss is not None:
             LOSSES.add(loss, options.data_loss)

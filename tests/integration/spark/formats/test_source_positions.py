@@ -167,6 +167,27 @@ def test_a_query_that_reads_only_what_is_committed_now_is_not_behind_the_end(
         stream(topics, subscribe=topic).latestOffset(OffsetsOf(topic, 16), ReadAllAvailable())
 
 
+def test_a_micro_batch_that_was_planned_behind_an_open_transaction_waits_for_its_end(
+    topics: Any,
+) -> None:
+    """When it is run again with read_committed. The end of the log was taken for the last stable offset, and what lies
+    behind it for lost.
+    """
+    topic, servers = topics.new(), topics.bootstrap_servers
+    given = {"subscribe": topic, "startingOffsets": "earliest", "failOnDataLoss": "latest"}
+    with Producer(bootstrap_servers=servers, transactional_id=f"writer of {topic}") as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, value=b"open").result()
+        before = stream(topics, **given)
+        start = before.initialOffset()
+        end = before.latestOffset(start, ReadAllAvailable())
+        again = stream(topics, kafka_isolation_level="read_committed", **given)
+        (task,) = again.partitions(start, end)
+        producer.commit_transaction()
+    assert [rows.column("value").to_pylist() for rows in again.read(task)] == [[b"open"]]
+
+
 def test_a_batch_has_what_came_since_the_one_before(topics: Any, admin: Admin) -> None:
     topic = filled(topics)
     read = {"subscribePattern": f"{topic}|{topic}-more"}
