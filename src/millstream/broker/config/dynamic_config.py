@@ -34,6 +34,8 @@ class DynamicConfig:
         self._static = static
         self.current = static
         self._subscribers: list[Callable[[BrokerConfig], None]] = []
+        self._told: frozenset[str] = frozenset()
+        """What was said of the settings that could not be used, and still cannot."""
 
     def subscribe(self, apply: Callable[[BrokerConfig], None]) -> None:
         """`apply` is called with every change from now on."""
@@ -42,21 +44,34 @@ class DynamicConfig:
     def apply(self, image: MetadataImage) -> None:
         """Takes over the settings of `image`.
 
-        If one cannot be used, that is logged and all settings stay as they are.
+        A value that cannot be read is left out, as if it were not set, and told once. What cannot be used
+        together is told, and all settings stay as they are. Kafka does the same
+        (DynamicBrokerConfig.removeInvalidConfigs).
         """
         own = ConfigResource(ConfigResourceType.BROKER, str(self._static.node_id))
-        overrides = {**image.broker_default_config(), **image.config(own)}
+        problems: list[str] = []
+        overrides = {
+            **_usable(image.broker_default_config(), "all brokers", problems),
+            **_usable(image.config(own), "this broker", problems),
+        }
         try:
             changed = changed_config(self._static, overrides)
         except ConfigError as error:
-            _LOGGER.error("dynamic configurations are not applied: %s", error)  # noqa: TRY400 - the sentence says it
-            return
+            problems.append(f"dynamic configurations are not applied: {error}")
+            changed = self.current
+        self._tell(problems)
         if changed == self.current:
             return
         self.current = changed
         _LOGGER.info("dynamic configurations: %s", _shown(overrides))
         for apply in self._subscribers:
             apply(changed)
+
+    def _tell(self, problems: list[str]) -> None:
+        for problem in problems:
+            if problem not in self._told:
+                _LOGGER.error("%s", problem)
+        self._told = frozenset(problems)
 
 
 def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
@@ -82,6 +97,26 @@ def _check_fixed(names: Iterable[str], before: Mapping[str, str], after: Mapping
             raise ConfigError(
                 f"{name} cannot be changed while a broker runs: change it in the broker's server.properties and start it again"
             )
+
+
+def _usable(settings: Mapping[str, str], whose: str, problems: list[str]) -> dict[str, str]:
+    """Returns those whose value can be read. `problems` are told of the others, and no secret."""
+    usable = {}
+    for name, text in settings.items():
+        try:
+            _check_value(name, text)
+        except ConfigError as error:
+            problems.append(f"the dynamic configuration of {whose} is used without {name}: {error}")
+        else:
+            usable[name] = text
+    return usable
+
+
+def _check_value(name: str, text: str) -> None:
+    """Raises ConfigError."""
+    changed_limits({}, {name: text})
+    if name in BROKER_CONFIGS:
+        BROKER_CONFIGS[name].parse(text)
 
 
 def _shown(overrides: Mapping[str, str]) -> str:

@@ -78,15 +78,42 @@ def test_fixed_settings_stay_those_of_the_start() -> None:
     assert dynamic.current.settings == static().settings
 
 
-def test_values_that_cannot_be_used_are_logged_and_the_old_ones_go_on(
+def test_a_value_that_cannot_be_used_is_told_once_and_the_others_apply(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What has another version of Kafka stored, say. As there, the next layer below it counts."""
+    dynamic = DynamicConfig(static())
+    bad = {"max.connections": "many", "num.io.threads": "16"}
+    with caplog.at_level(logging.ERROR):
+        dynamic.apply(image(own=bad, everybody={"max.connections": "8"}))
+        dynamic.apply(image(own=bad, everybody={"max.connections": "9"}))
+    assert connections_max(dynamic.current) == 9
+    assert dynamic.current.values["num.io.threads"] == 16
+    (record,) = caplog.records
+    assert "of this broker is used without max.connections: Invalid value many" in record.message
+    caplog.clear()
+    dynamic.apply(image())
+    dynamic.apply(image(own=bad))
+    assert len(caplog.records) == 1, "it is told again once it was mended and is back"
+    assert connections_max(dynamic.current) == 7
+
+
+def test_a_bound_of_a_listener_that_cannot_be_used_leaves_the_others() -> None:
+    dynamic = DynamicConfig(static())
+    bad = "listener.name.plaintext.max.connection.creation.rate"
+    dynamic.apply(image(own={bad: "0", "max.connections": "8"}))
+    assert connections_max(dynamic.current) == 8
+
+
+def test_values_that_cannot_be_used_together_are_told_and_the_old_ones_go_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     dynamic = DynamicConfig(static())
     dynamic.apply(image(own={"max.connections": "8"}))
     with caplog.at_level(logging.ERROR):
-        dynamic.apply(image(own={"max.connections": "many"}))
+        dynamic.apply(image(own={"max.connections": "9", "max.connections.per.ip": "0"}))
     assert connections_max(dynamic.current) == 8
-    assert "not applied: Invalid value many" in caplog.text
+    assert "not applied: " in caplog.text
 
 
 @pytest.mark.parametrize(
