@@ -101,6 +101,17 @@ def test_no_module_is_named_for_nothing() -> None:
     assert not vague, f"name the subject: {vague}"
 
 
+def test_no_task_of_the_broker_ends_in_silence() -> None:
+    silent = [
+        where(path)
+        for path in product_files()
+        if path.is_relative_to(SOURCE / "broker")
+        and path.name != "task_group.py"
+        and "asyncio.TaskGroup" in path.read_text()
+    ]
+    assert not silent, f"take the TaskGroup of millstream.broker.task_group: {silent}"
+
+
 def test_escapes_from_the_type_checker_and_the_linter_have_reasons() -> None:
     bare = []
     for path in product_files():

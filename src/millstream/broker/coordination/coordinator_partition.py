@@ -22,6 +22,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from millstream.broker.long_work import LongWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
+from millstream.broker.task_group import TaskGroup
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
 from millstream.coordinator.result import Caller, Reply, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Ready, Shard
@@ -212,7 +213,7 @@ class CoordinatorPartition(Generic[ShardT]):
         except Exception:  # whatever the log holds, the other shards and the node go on
             _LOGGER.exception("%s cannot be loaded", self.partition.topic_partition)
             self.close()
-        async with asyncio.TaskGroup() as tasks:
+        async with TaskGroup() as tasks:
             committing = tasks.create_task(self._keep_committed())
             await self._drive()
             committing.cancel()

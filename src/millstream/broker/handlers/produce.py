@@ -38,6 +38,7 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import LogFlusher, Metadata, Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import AppendedRecords, Durability
+from millstream.broker.task_group import TaskGroup
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
@@ -567,7 +568,7 @@ async def _acknowledge(
     if len(unacknowledged) == 1:
         await _wait_until_safe(unacknowledged[0], timeout_ms, services, room)
     else:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             for each in unacknowledged:
                 group.create_task(_wait_until_safe(each, timeout_ms, services, room))
     return response

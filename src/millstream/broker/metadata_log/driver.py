@@ -26,6 +26,7 @@ from millstream.broker.metadata_log.election_log import ElectionLog
 from millstream.broker.metadata_log.log import MetadataLog, StoredBatch, decoded
 from millstream.broker.metrics.quorum_metrics import QuorumMetrics
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.task_group import TaskGroup
 from millstream.errors import KafkaStorageError, NotController
 from millstream.log.truncation import LogCut
 from millstream.metadata.loader import MetadataBatch, PublishedImage
@@ -188,7 +189,7 @@ class MetadataDriver:
         self._replica = replica
         self._installer = installer
         self._peers = peers
-        self._sending: asyncio.TaskGroup | None = None
+        self._sending: TaskGroup | None = None
         self._unsent: list[Send] = []
         self._pieces: asyncio.Queue[SnapshotPiece] = asyncio.Queue()
         self._log = log
@@ -311,7 +312,7 @@ class MetadataDriver:
             self._held.clear()
 
     async def _run(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
+        async with TaskGroup() as tasks:
             self._sending = tasks
             for sent in self._unsent:
                 self._send(sent)

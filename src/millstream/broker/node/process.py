@@ -30,6 +30,7 @@ from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.task_group import TaskGroup
 from millstream.errors import ConfigError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
@@ -206,7 +207,7 @@ class NodeProcess:
         announce: Callable[[ReadyReport], None],
     ) -> None:
         stop = OrderedStop()
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             tasks = NodeTasks(group)
             shared = SharedParts(
                 self._config,

@@ -6,17 +6,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 
+from millstream.broker.task_group import TaskGroup
 from millstream.errors import MillstreamError
 
 
 class NodeTasks:
-    """Implements `node.Tasks`. What fails in here ends the node; what is cancelled in here ends alone.
+    """Implements `node.Tasks`. What fails in here ends the node, what is cancelled in here ends alone."""
 
-    A task that ends with CancelledError though nobody has cancelled it has failed, too: it waited for
-    something that was cancelled. Without heartbeats or its metadata log a node looks alive and serves nothing.
-    """
-
-    def __init__(self, group: asyncio.TaskGroup) -> None:
+    def __init__(self, group: TaskGroup) -> None:
         self._group = group
         self._running: set[asyncio.Task[None]] = set()
         self._is_ending = False
@@ -33,22 +30,13 @@ class NodeTasks:
             coroutine.close()
             return
         self._running.add(task)
-        task.add_done_callback(self._note_end)
-
-    def _note_end(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
-        if task.cancelled() and not task.cancelling():
-            self.start(_fail(f"what {task.get_name()!r} waited for was cancelled"), "failure")
+        task.add_done_callback(self._running.discard)
 
     def cancel_all(self) -> None:
         """The group's `async with` then ends."""
         self._is_ending = True
         for task in list(self._running):
             task.cancel()
-
-
-async def _fail(what: str) -> None:
-    raise RuntimeError(what)
 
 
 _LOGGER = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.long_work import LongWork
 from millstream.broker.share.share_groups import ShareGroups
+from millstream.broker.task_group import TaskGroup
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.share.initialization import Initialization
 from millstream.coordinator.group.share.offsets import Deletion
@@ -111,7 +112,7 @@ class ShareGroupPersistence:
             finally:
                 room.release()
 
-        async with asyncio.TaskGroup() as tasks:
+        async with TaskGroup() as tasks:
             async for key in self._long_work.in_turns(keys):
                 await room.acquire()
                 asking = tasks.create_task(note_error(key))

@@ -20,6 +20,7 @@ from millstream.broker.long_work import LongWork
 from millstream.broker.services import Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
+from millstream.broker.task_group import TaskGroup
 from millstream.config_fields import from_keys
 from millstream.errors import KafkaStorageError, MillstreamError
 from millstream.log.compaction.compaction import Compaction
@@ -106,7 +107,7 @@ class LogCleaner:
 
     async def run(self) -> None:
         """Cleans logs until cancelled."""
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             running: set[asyncio.Task[bool]] = set()
             while True:
                 backoff_s = max(self._settings().backoff_ms, 1) / 1000

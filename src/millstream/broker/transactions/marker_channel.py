@@ -5,7 +5,6 @@ Owns who gets which marker; whoever completes a transaction owns the retries.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from itertools import groupby
 
@@ -13,6 +12,7 @@ from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.forwarding.gathered_requests import GatheredRequests
 from millstream.broker.long_work import LongWork
 from millstream.broker.services import BackgroundTasks, Metadata
+from millstream.broker.task_group import TaskGroup
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import (
     KafkaError,
@@ -69,7 +69,7 @@ class TransactionMarkerChannel:
             leader = NO_LEADER if found is None else found.leader
             by_leader.setdefault(leader, []).append(each)
         refusals: Refusals = {}
-        async with asyncio.TaskGroup() as tasks:
+        async with TaskGroup() as tasks:
             for leader, led in by_leader.items():
                 tasks.create_task(self._write_to(leader, led, marker, refusals))
         return refusals

@@ -15,6 +15,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.services import Partitions
+from millstream.broker.task_group import TaskGroup
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -56,7 +57,7 @@ class TransactionMarkers:
         """
         refusals: dict[TopicPartition, KafkaError | None] = {}
         room = asyncio.Semaphore(_WAITING_MAX)
-        async with asyncio.TaskGroup() as tasks:
+        async with TaskGroup() as tasks:
             async for partition in self._services.long_work.in_turns(partitions):
                 await room.acquire()
                 refusals[partition] = None

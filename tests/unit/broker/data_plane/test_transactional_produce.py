@@ -10,6 +10,7 @@ import pytest
 from millstream.broker.handlers import produce
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.task_group import TaskGroup
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -62,7 +63,7 @@ class Coordinator:
 @pytest.fixture
 async def coordinator(plane) -> AsyncIterator[Coordinator]:
     found = Coordinator()
-    async with asyncio.TaskGroup() as tasks:
+    async with TaskGroup() as tasks:
         plane.give(
             transaction_coordinator_channel=found, ordered_appends=OrderedAppends(NodeTasks(tasks))
         )
@@ -119,7 +120,7 @@ async def test_what_is_sent_behind_a_first_batch_does_not_overtake_it(plane, coo
 
 async def test_a_first_batch_is_appended_though_its_connection_has_closed(plane, coordinator):
     coordinator.gate.clear()
-    async with asyncio.TaskGroup() as tasks:
+    async with TaskGroup() as tasks:
         waiting = tasks.create_task(codes(send(plane, 0, 0)))
         await asyncio.sleep(0)
         waiting.cancel()

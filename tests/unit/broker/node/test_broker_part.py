@@ -26,6 +26,7 @@ from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.task_group import TaskGroup
 from millstream.controller.brokers.broker_lifecycle import BROKER_HEARTBEAT
 from millstream.controller.brokers.registration import BROKER_REGISTRATION
 from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
@@ -131,7 +132,7 @@ async def node(
     directories = open_data_directories(config, environment, None)
     pool = DiskPool()
     try:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             tasks = NodeTasks(group)
             shared = SharedParts(
                 config, directories, environment, SystemClock(), workers=NodeWorkers(tasks, pool)

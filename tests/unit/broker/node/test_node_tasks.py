@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.task_group import TaskGroup
 
 
 async def wait_for(answer: asyncio.Future[None]) -> None:
@@ -19,7 +20,7 @@ async def test_a_task_that_waits_for_what_is_cancelled_ends_the_node() -> None:
     with pytest.RaisesGroup(
         pytest.RaisesExc(RuntimeError, match="what 'heartbeats' waited for was cancelled")
     ):
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             NodeTasks(group).start(wait_for(answer), "heartbeats")
             await asyncio.sleep(0)
             answer.cancel()
@@ -35,7 +36,7 @@ async def test_a_task_that_is_cancelled_ends_alone() -> None:
         task.cancel()
         await asyncio.sleep(0)
 
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         tasks = NodeTasks(group)
         tasks.start(end_itself(), "one")
         await asyncio.sleep(0.001)
@@ -44,7 +45,7 @@ async def test_a_task_that_is_cancelled_ends_alone() -> None:
 
 
 async def test_the_tasks_of_a_node_that_ends_are_cancelled() -> None:
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         tasks = NodeTasks(group)
         never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         tasks.start(wait_for(never), "one")

@@ -9,6 +9,7 @@ import pytest
 
 from millstream.broker.node.tasks import NodeTasks, OrderedStop
 from millstream.broker.node_state import BrokerLife, BrokerState
+from millstream.broker.task_group import TaskGroup
 
 
 async def test_an_error_in_one_step_keeps_no_other_from_being_taken(
@@ -77,7 +78,7 @@ async def test_nothing_is_started_any_more_once_a_task_has_failed() -> None:
             tasks.start(asyncio.sleep(0), "one more")
 
     async def live() -> None:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             tasks = NodeTasks(group)
             tasks.start(ask_for_more(tasks), "busy")
             await asyncio.sleep(0)

@@ -9,6 +9,7 @@ import pytest
 
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.task_group import TaskGroup
 from millstream.errors import NotEnoughReplicas
 
 
@@ -25,7 +26,7 @@ def work(log: list[str], name: str, gate: asyncio.Event | None = None) -> Callab
 async def test_appends_of_one_sender_keep_their_order() -> None:
     log: list[str] = []
     gate = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         appends = OrderedAppends(NodeTasks(group))
         first = appends.run(7, work(log, "first", gate))
         second = appends.run(7, work(log, "second"))
@@ -41,7 +42,7 @@ async def test_appends_of_one_sender_keep_their_order() -> None:
 async def test_an_append_goes_on_when_nobody_waits_for_it_any_more() -> None:
     log: list[str] = []
     gate = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         appends = OrderedAppends(NodeTasks(group))
         waiter = group.create_task(_shielded(appends.run(7, work(log, "first", gate))))
         await asyncio.sleep(0)
@@ -60,7 +61,7 @@ async def test_what_one_append_fails_with_is_its_own_matter() -> None:
     async def fail() -> str:
         raise NotEnoughReplicas
 
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         appends = OrderedAppends(NodeTasks(group))
         failed, next_one = appends.run(7, fail), appends.run(7, work(log, "next"))
         with pytest.raises(NotEnoughReplicas):
@@ -72,7 +73,7 @@ async def test_appends_that_wait_are_cancelled_together_at_a_stop() -> None:
     """The task of the one behind must not cancel what the one before has still to finish."""
     appended: list[str] = []
     never = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         appends = OrderedAppends(NodeTasks(group))
         before = asyncio.all_tasks()
         appends.run(7, work(appended, "first", never))
