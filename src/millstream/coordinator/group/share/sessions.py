@@ -1,4 +1,4 @@
-"""The timers of the members of a share group. Owns how long each runs; what happens when one fires is in `operations`."""
+"""The timers of the members of a share group. Owns how long each runs; `operations` has what happens when one fires."""
 
 from __future__ import annotations
 
