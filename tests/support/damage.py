@@ -6,7 +6,7 @@ import errno
 import random
 from typing import Final
 
-from millstream.runtime.files import File
+from millstream.runtime.interfaces import File
 from tests.support.simulated_disk import SimFileSystem
 
 CUT, RANDOM, EMPTY, GONE, OTHER, UNREADABLE = DAMAGES = (

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Concatenate, ParamSpec, TypeVar
 
-from millstream.runtime.files import Buffer, File
+from millstream.runtime.interfaces import Buffer, File
 
 
 def _never_fails(_path: str) -> bool:

@@ -19,8 +19,7 @@ from millstream.metadata.image import MetadataImage
 from millstream.model import Offset
 from millstream.protocol.api import ApiKey
 from millstream.quota.token_bucket import MutationCharge
-from millstream.runtime.clock import Instant
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Instant, Random
 from millstream.security.delegation_token import TokenIds
 from millstream.security.principal import ANONYMOUS, KafkaPrincipal
 

@@ -33,9 +33,8 @@ from millstream.log.log_reader import (
 from millstream.log.log_state import LogState, Repairs
 from millstream.log.offset_order import OrderedOffsets, offsets_of
 from millstream.log.producers.replay import aborted_entry, read_transaction_end
-from millstream.log.retention import LogOffsets, plan_retention
+from millstream.log.retention import DeletedSegments, LogOffsets, plan_retention
 from millstream.log.roll_policy import RollPolicy
-from millstream.log.segments.deleted_segments import DeletedSegments
 from millstream.log.segments.segment import Segment, SegmentLimits
 from millstream.log.segments.transaction_index import AbortedTransaction
 from millstream.log.timestamp_lookup import TimeSearch, max_timestamp_searches, timestamp_searches

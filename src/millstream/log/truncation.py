@@ -27,7 +27,7 @@ from millstream.log.log_health import LogBeingCut, LogHealth
 from millstream.log.log_state import LogState
 from millstream.log.producers.producer_state import ProducerStates, Rewind
 from millstream.log.producers.replay import restore_producers
-from millstream.log.segments.deleted_segments import DeletedSegments
+from millstream.log.retention import DeletedSegments
 from millstream.log.segments.index_file import CorruptIndex
 from millstream.log.segments.segment import Segment
 from millstream.log.segments.segments import Segments

@@ -7,6 +7,7 @@ whoever was a voter, or cannot tell any more whether it was, waits to be added b
 from __future__ import annotations
 
 from millstream.model import LeaderEpoch, Offset
+from millstream.raft.log_progress import ReplicatedLog
 from millstream.raft.messages import (
     AddVoterRequest,
     RemoveVoterRequest,
@@ -16,7 +17,6 @@ from millstream.raft.messages import (
 )
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import StepOutcome
-from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower
 from millstream.raft.voter_history import QuorumEntry
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, Voter

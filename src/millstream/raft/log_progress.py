@@ -1,20 +1,61 @@
-"""The progress of this replica's log: its end, what is on the disk, what is committed.
+"""The progress of this replica's log: its end, what is on the disk, what is committed; and the interface of that log,
+whose adapter over the real log lives with the driver.
 
-Owns the high watermark, which never falls, and the rule where two logs part. Writes nothing: appends and
-truncations go into the step's outcome.
+Owns the high watermark, which never falls, and the rule where two logs part. Writes nothing: appends and truncations go
+into the step's outcome.
 """
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from millstream.errors import KafkaStorageError
 from millstream.model import LeaderEpoch, Offset
 from millstream.raft.leader_progress import committed_offset
 from millstream.raft.messages import LogPosition
 from millstream.raft.ready import AppendBatch, StepOutcome
-from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Follower, Leader, Role
 from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_set import ControlRecord, VoterSet
+
+
+class ReplicatedLog(Protocol):
+    """Read-only: the quorum writes through `Ready`."""
+
+    def position(self) -> LogPosition:
+        """Returns the end of the log, unsynced records included."""
+        ...
+
+    def position_at(self, offset: Offset) -> LogPosition:
+        """Returns the end that the log has once it is cut at `offset`, which it reaches."""
+        ...
+
+    def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
+        """Returns the newest epoch in the log that is not above `epoch`, and the offset after its last record.
+
+        The start of the log when that is the snapshot's epoch; offset 0 and epoch -1 when the log has none.
+        """
+        ...
+
+    def start(self) -> LogPosition:
+        """Returns the first offset of the log, and the epoch of the record before it: the id of the
+        snapshot that ends there.
+
+        Offset 0 and epoch -1 when nothing was ever taken away.
+        """
+        ...
+
+    def newest_snapshot(self) -> SnapshotId | None:
+        """Returns the id of the newest snapshot. There is one wherever the log does not start at 0."""
+        ...
+
+    def snapshot_bytes(self, snapshot_id: SnapshotId) -> int | None:
+        """Returns the size of a snapshot; None for one that is not here."""
+        ...
+
+    def high_watermark(self) -> Offset:
+        """Returns the high watermark when the log was opened; a snapshot counts."""
+        ...
 
 
 class LogProgress:

@@ -21,7 +21,7 @@ from millstream.raft.roles import (
     Unattached,
 )
 from millstream.raft.voter_set import ReplicaKey, VoterSet
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 
 NEVER: Final = -1
 

@@ -31,7 +31,7 @@ from millstream.raft.roles import (
 )
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ControlRecord, ReplicaKey, VoterSet
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Random
 
 _HIGHER_EPOCH: Final = "a higher epoch is seen"
 _LEADER_FOUND: Final = "the leader of this epoch or of a higher one is found"

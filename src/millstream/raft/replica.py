@@ -20,7 +20,7 @@ from millstream.raft.elections import Elections
 from millstream.raft.fetching import Fetching
 from millstream.raft.joining import Joining
 from millstream.raft.leader_answers import LeaderAnswers
-from millstream.raft.log_progress import LogProgress
+from millstream.raft.log_progress import LogProgress, ReplicatedLog
 from millstream.raft.membership import VoterChanges
 from millstream.raft.messages import (
     AddVoterRequest,
@@ -67,14 +67,12 @@ from millstream.raft.quorum_description import (
 )
 from millstream.raft.quorum_state import QuorumState, RaftIdentity, RaftTimeouts
 from millstream.raft.ready import LeaderAndEpoch, Ready, StepOutcome
-from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.roles import Candidate, Leader, Prospective, Resigned
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import (
     KRAFT_VERSION_DYNAMIC,
 )
-from millstream.runtime.clock import Instant
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Instant, Random
 
 IDLE_WAIT_MS: Final = 60_000
 """Longest time between two ticks; there is nothing to do at them when no deadline is nearer."""

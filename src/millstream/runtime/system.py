@@ -13,8 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from millstream.runtime.clock import Instant
-from millstream.runtime.files import Buffer, File
+from millstream.runtime.interfaces import Buffer, File, Instant
 
 _WRITEV_BUFFERS_MAX = 1024  # IOV_MAX on Linux
 _KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE

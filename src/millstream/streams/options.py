@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from millstream.clients.spout.core.retries import RetryPolicy
 from millstream.foreign_names.explanation import (
@@ -17,8 +17,20 @@ from millstream.foreign_names.explanation import (
 )
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.type_variables import VO, K, V
 from millstream.streams.windows import to_ms
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # with defaults (PEP 696), which typing has from 3.13
+
+    K = TypeVar("K", default=Any)  # Any: the default serdes
+    V = TypeVar("V", default=Any)  # Any: the default serdes
+    VO = TypeVar("VO", default=Any)  # Any: the default serdes
+else:
+    from typing import TypeVar
+
+    K = TypeVar("K")
+    V = TypeVar("V")
+    VO = TypeVar("VO")
 
 
 class StoreType(StrEnum):

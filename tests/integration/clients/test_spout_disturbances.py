@@ -25,7 +25,7 @@ from millstream.clients import (
     TopicPartition,
 )
 from millstream.net.network import system_environment
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until
 from tests.support.clients.spouts import (

@@ -24,8 +24,7 @@ from millstream.protocol.generated.expire_delegation_token import ExpireDelegati
 from millstream.protocol.generated.renew_delegation_token import RenewDelegationTokenRequest
 from millstream.protocol.generated.sasl_authenticate import SaslAuthenticateRequest
 from millstream.protocol.generated.sasl_handshake import SaslHandshakeRequest
-from millstream.security.sasl_client import PlainClient
-from millstream.security.sasl_oauthbearer import OAuthBearerToken
+from millstream.security.sasl_client import OAuthBearerToken, PlainClient
 from millstream.security.scram import ScramMechanism
 from tests.support.clients.raw_client import RawClient
 from tests.support.sasl_node import MECHANISMS, PASSWORD, USER, SaslNode, sasl_node

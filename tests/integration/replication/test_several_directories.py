@@ -19,7 +19,7 @@ from millstream.clients.admin.topics.descriptions import PartitionDescription
 from millstream.clients.blocking import Admin, Consumer, Producer
 from millstream.model import TopicPartition
 from millstream.runtime import File
-from millstream.runtime.files import Buffer
+from millstream.runtime.interfaces import Buffer
 from millstream.runtime.system import SystemFileSystem
 from millstream.testing import Cluster, node_runner
 from tests.patience import LONG_ENOUGH_MS, wait_until

@@ -46,7 +46,7 @@ from millstream.errors import (
 )
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import consumer_group_heartbeat, share_group_heartbeat

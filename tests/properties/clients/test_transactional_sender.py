@@ -31,7 +31,7 @@ from millstream.clients.producer.transaction.core.transaction import (
 from millstream.errors import NetworkException
 from millstream.model import TopicPartition
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.produce import (
     PartitionProduceResponse,
     ProduceResponse,

@@ -18,8 +18,8 @@ from millstream.broker.transactions import completion
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.coordinator.transaction.context import PreparedTransaction
+from millstream.coordinator.transaction.state import TransactionVersion
 from millstream.coordinator.transaction.transaction import TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition
 from millstream.protocol.enums import TransactionState
 from millstream.records.builder import BatchOptions, build_batch

@@ -7,12 +7,12 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.coordinator.assignors.partition_assignor import Tasks
 from millstream.coordinator.assignors.sticky_task_assignor import (
     SubtopologyTasks,
     TaskMember,
     assign_tasks,
 )
-from millstream.coordinator.assignors.task import Tasks
 
 SUBTOPOLOGIES = st.lists(st.tuples(st.integers(1, 6), st.booleans()), min_size=1, max_size=4).map(
     lambda given: [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.model import Offset, TopicPartition
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 from millstream.spark.admission import in_proportion
 from millstream.spark.source.event_time.cutting import aligned
 from millstream.spark.source.event_time.options import EventTimeOptions, WatermarkMode

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from millstream.clients import ConsumerRecord
 from millstream.model import Offset, TopicPartition
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 from millstream.spark.source.event_time.assigners import PunctuatedWatermarks
 from millstream.spark.source.event_time.options import EventTimeOptions, WatermarkMode
 from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner

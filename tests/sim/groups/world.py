@@ -39,7 +39,7 @@ from millstream.errors import (
 )
 from millstream.model import TopicPartition
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import CoordinatorType

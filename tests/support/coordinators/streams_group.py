@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from millstream.coordinator.assignors.task import TaskId
+from millstream.coordinator.assignors.partition_assignor import TaskId
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.errors import GroupIdNotFound, KafkaError

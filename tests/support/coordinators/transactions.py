@@ -19,8 +19,8 @@ from millstream.coordinator.transaction.context import (
     TransactionCoordinatorConfig,
 )
 from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.coordinator.transaction.state import TransactionVersion
 from millstream.coordinator.transaction.transaction import TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.errors import CoordinatorLoadInProgress, KafkaError
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.add_partitions_to_txn import (

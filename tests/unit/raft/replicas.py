@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from millstream.model import BrokerId, LeaderEpoch, Offset, Uuid
 from millstream.raft.election_state import ElectionState
+from millstream.raft.log_progress import ReplicatedLog
 from millstream.raft.messages import LogPosition
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
-from millstream.raft.replicated_log import ReplicatedLog
 from millstream.raft.snapshot import SnapshotId
 from millstream.raft.voter_history import VoterHistory
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet

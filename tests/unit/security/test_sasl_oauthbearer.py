@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import ConfigError
-from millstream.security.sasl_client import PlainClient
-from millstream.security.sasl_oauthbearer import (
+from millstream.security.sasl_client import (
     OAuthBearerClient,
     OAuthBearerToken,
+    PlainClient,
     expiry_ms,
     unsecured_token,
 )

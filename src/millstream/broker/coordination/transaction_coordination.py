@@ -26,7 +26,7 @@ from millstream.coordinator.transaction.context import (
     TransactionCoordinatorConfig,
 )
 from millstream.coordinator.transaction.shard import TransactionShard
-from millstream.coordinator.transaction.transaction_version import (
+from millstream.coordinator.transaction.state import (
     TRANSACTION_VERSION,
     TransactionVersion,
 )

@@ -13,10 +13,9 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Permission, error_code
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import Metadata
-from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.record import partition_for
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.errors import InvalidRequest, KafkaError

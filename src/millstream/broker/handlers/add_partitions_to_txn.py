@@ -17,11 +17,10 @@ from typing import Final
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.long_work import LongWork
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Lists, Permission, error_code
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
 from millstream.broker.services import Metadata
-from millstream.broker.transactions.errors import error_code
 from millstream.errors import (
     InvalidRequest,
     KafkaError,

@@ -13,9 +13,8 @@ from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Permission, error_code
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.transactions.errors import error_code
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse

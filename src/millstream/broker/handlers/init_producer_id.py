@@ -13,9 +13,8 @@ from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.requests.access import Access
-from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.api_spec import ApiSpec, Permission, error_code
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.transactions.errors import error_code
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.errors import ClusterAuthorizationFailed, InvalidRequest, KafkaError
 from millstream.model import NO_PRODUCER_ID

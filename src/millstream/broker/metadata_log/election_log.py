@@ -16,7 +16,7 @@ from millstream.raft.election_state import NOBODY
 from millstream.raft.ready import Ready, RoleChange, VoteAnswer
 from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_set import ReplicaKey, VoterSet
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 
 _LOGGER = logging.getLogger(__name__)
 _PATIENCE_MS: Final = 10_000

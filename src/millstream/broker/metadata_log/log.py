@@ -57,7 +57,7 @@ _CONTROL_CLASSES: Final[dict[ControlType, type[ControlRecord]]] = {
 
 
 class MetadataLog:
-    """The metadata log, as a `raft.replicated_log.ReplicatedLog`. The metadata driver owns it."""
+    """The metadata log, as a `raft.log_progress.ReplicatedLog`. The metadata driver owns it."""
 
     def __init__(self, log: PartitionLog, file_system: FileSystem) -> None:
         self.log = log

@@ -48,7 +48,7 @@ from millstream.model import BrokerId
 from millstream.net.client.config.connection import ConnectionConfig
 from millstream.net.client.connections import Connections, DialPolicy
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.dialer import dialer_for
 from millstream.net.client.tasks import TaskScope

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from millstream.errors import KafkaError, ProtocolError
+from millstream.errors import InvalidProducerEpoch, KafkaError, ProducerFenced, ProtocolError
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.security.acl import Operation, ResourceType
 
@@ -106,3 +106,10 @@ def error_at_the_top(key: ApiKey) -> Failed:
         return response  # type: ignore[no-any-return]  # it is an instance of response_class(key)
 
     return failed
+
+
+def error_code(error: KafkaError, version: int, knows_fenced_from: int) -> int:
+    """Returns the code of `error`: older versions know INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED (KIP-588)."""
+    if isinstance(error, ProducerFenced) and version < knows_fenced_from:
+        return InvalidProducerEpoch.code
+    return error.code

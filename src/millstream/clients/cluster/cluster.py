@@ -41,8 +41,8 @@ from millstream.model import TopicPartition, Uuid
 from millstream.net.client.connection import AnyResponse, Connection
 from millstream.net.client.connections import AllRefused, Connections, DialPolicy, Lane
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.first_contact import FirstContact
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.dialer import canonical_addresses, dialer_for
 from millstream.net.client.tasks import TaskScope

@@ -15,7 +15,7 @@ from millstream.console.entrance.forms import address_of, form_named
 from millstream.console.entrance.refusal_log import RefusalLog
 from millstream.console.pages import Pages, Role, Visitor
 from millstream.console.rendering import Renderer
-from millstream.runtime.clock import Clock
+from millstream.runtime.interfaces import Clock
 
 
 class Entrance(Protocol):

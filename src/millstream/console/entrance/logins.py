@@ -34,7 +34,7 @@ from millstream.console.pages import Pages, Role, Visitor
 from millstream.console.rendering import Renderer, page_url
 from millstream.errors import BrokerNotAvailable, MillstreamError, SaslAuthenticationFailed
 from millstream.quoting import shortened
-from millstream.runtime.clock import Clock
+from millstream.runtime.interfaces import Clock
 
 LOGIN: Final = "/login"
 LOGOUT: Final = "/logout"

@@ -30,7 +30,7 @@ from millstream.protocol.generated.metadata_records import (
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
 )
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Random
 from millstream.security.acl import (
     CLUSTER_NAME,
     Operation,

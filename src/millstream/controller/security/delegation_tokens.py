@@ -36,7 +36,7 @@ from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Random
 from millstream.security.delegation_token import (
     may_change,
     principal_parts,

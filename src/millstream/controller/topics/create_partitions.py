@@ -32,7 +32,7 @@ from millstream.protocol.generated.create_partitions import (
 )
 from millstream.protocol.generated.metadata_records import PartitionRecord
 from millstream.quoting import counted
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Random
 
 
 def plan_create_partitions(

@@ -55,7 +55,7 @@ from millstream.protocol.generated.metadata_records import (
     TopicRecord,
 )
 from millstream.quoting import counted
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Random
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from millstream.metadata.features import Capability, can
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, Uuid
 from millstream.protocol.generated.metadata_records import PartitionRecord
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Random
 
 
 def placed_partitions(

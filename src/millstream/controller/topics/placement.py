@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from millstream.errors import InvalidReplicationFactor
 from millstream.model import BrokerId
-from millstream.runtime.random import Random
+from millstream.runtime.interfaces import Random
 
 _Item = TypeVar("_Item")
 

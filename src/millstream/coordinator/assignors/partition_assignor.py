@@ -1,10 +1,12 @@
-"""The interface of the server's assignors for consumer groups (KIP-848). Each assignor is a module of its own."""
+"""Input and output of the server's assignors: partitions of consumer groups (KIP-848), tasks of streams
+groups (KIP-1071). Each assignor is a module of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from millstream.model import Uuid
 
@@ -45,3 +47,28 @@ class PartitionAssignor(Protocol):
     def assign(self, group: AssignableGroup) -> Mapping[str, Partitions]:
         """Returns the target of each member; one that is to have nothing may be absent."""
         ...
+
+
+class TaskId(NamedTuple):
+    """One partition's share of the work of one sub-topology."""
+
+    subtopology_id: str
+    partition: int
+
+
+NO_TASKS: Final[frozenset[TaskId]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """`active` tasks process records, `standby` tasks follow a changelog, `warmup` tasks do so
+    until they can take over.
+    """
+
+    active: frozenset[TaskId] = NO_TASKS
+    standby: frozenset[TaskId] = NO_TASKS
+    warmup: frozenset[TaskId] = NO_TASKS
+
+    @property
+    def all(self) -> frozenset[TaskId]:
+        return self.active | self.standby | self.warmup

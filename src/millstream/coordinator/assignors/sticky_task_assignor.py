@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from millstream.coordinator.assignors.task import TaskId, Tasks
+from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
+from millstream.coordinator.transaction.state import of_add_partitions
 from millstream.coordinator.transaction.transaction import TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import of_add_partitions
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.errors import (
     ConcurrentTransactions,

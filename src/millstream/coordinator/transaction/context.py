@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from millstream.coordinator.context import OperationContext
 from millstream.coordinator.transaction.records import transaction_record
+from millstream.coordinator.transaction.state import TransactionVersion
 from millstream.coordinator.transaction.transaction import TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import ProducerId
 from millstream.protocol.enums import TransactionState

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
+from millstream.coordinator.transaction.state import TransactionVersion, of_end_txn
 from millstream.coordinator.transaction.transaction import EPOCH_MAX, NO_EPOCH, TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import TransactionVersion, of_end_txn
 from millstream.errors import (
     ConcurrentTransactions,
     InvalidProducerIdMapping,

@@ -7,9 +7,12 @@ from __future__ import annotations
 from itertools import groupby
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.transaction.state import STATE_BY_STATUS, STATUS_BY_STATE
+from millstream.coordinator.transaction.state import (
+    STATE_BY_STATUS,
+    STATUS_BY_STATE,
+    TransactionVersion,
+)
 from millstream.coordinator.transaction.transaction import TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition
 from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.transaction_records import (

@@ -30,7 +30,7 @@ from millstream.coordinator.transaction.context import (
     TransactionTimerKind,
 )
 from millstream.coordinator.transaction.records import transaction_from_value
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
+from millstream.coordinator.transaction.state import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnTransaction

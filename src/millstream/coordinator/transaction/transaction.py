@@ -11,8 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from millstream.coordinator.transaction.state import TRANSITIONS
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
+from millstream.coordinator.transaction.state import TRANSITIONS, TransactionVersion
 from millstream.model import NO_PRODUCER_ID, ProducerId, TopicPartition
 from millstream.protocol.enums import TransactionState
 

@@ -18,7 +18,7 @@ from millstream.log.compaction.cleaned_transactions import AbortedTransactions, 
 from millstream.log.compaction.plan import CompactionPlan
 from millstream.log.header_scan import scan_batches
 from millstream.log.log_state import LogState
-from millstream.log.segments.deleted_segments import DeletedSegments
+from millstream.log.retention import DeletedSegments
 from millstream.log.segments.files import SWAP_SUFFIX
 from millstream.log.segments.segment import Segment, SegmentLimits
 from millstream.records.batch import BatchHeader, read_header, validate_batch

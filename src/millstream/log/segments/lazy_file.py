@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Final, final
 
 from millstream.runtime import File, FileSystem
-from millstream.runtime.files import Buffer
+from millstream.runtime.interfaces import Buffer
 
 _NOWHERE: Final = -1
 

@@ -35,7 +35,7 @@ from millstream.log.segments.transaction_index import TransactionIndex
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import BatchHeader
 from millstream.runtime import File, FileSystem
-from millstream.runtime.files import Buffer
+from millstream.runtime.interfaces import Buffer
 
 _BOUNDARIES_MAX: Final = 64
 _NO_POSITION: Final = OffsetPosition(0, 0)

@@ -27,8 +27,7 @@ from millstream.protocol.generated.sasl_handshake import (
     SaslHandshakeResponse,
 )
 from millstream.runtime import Random
-from millstream.security.sasl_client import PlainClient, SaslClient
-from millstream.security.sasl_oauthbearer import OAuthBearerClient
+from millstream.security.sasl_client import OAuthBearerClient, PlainClient, SaslClient
 from millstream.security.sasl_scram import ScramClient
 
 _NONCE_BYTES = 24

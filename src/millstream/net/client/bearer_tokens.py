@@ -13,7 +13,6 @@ from typing import Final, cast
 
 from millstream.errors import KafkaError, RequestTimedOut, SaslAuthenticationFailed
 from millstream.net.client.config.connection import ConnectionConfig
-from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.credentials import (
     ClientCredentials,
     FileToken,
@@ -21,8 +20,9 @@ from millstream.net.client.core.credentials import (
     TokenSource,
     UnsecuredToken,
 )
+from millstream.net.client.core.outages import Backoff
 from millstream.runtime import Clock, Random
-from millstream.security.sasl_oauthbearer import OAuthBearerToken, unsecured_token
+from millstream.security.sasl_client import OAuthBearerToken, unsecured_token
 
 _USED_FRACTION = 0.8
 """A token is fetched anew after four fifths of its life, as Java's clients do

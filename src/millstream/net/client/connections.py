@@ -11,8 +11,7 @@ from enum import Enum
 from millstream.errors import KafkaError, NetworkException
 from millstream.net.client.connection import Connection
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
-from millstream.net.client.core.outages import SILENT_MS, Outages, silence
+from millstream.net.client.core.outages import SILENT_MS, Backoff, Outages, silence
 from millstream.net.client.dialer import Dialer, NotConnected
 from millstream.net.client.tasks import TaskScope
 from millstream.runtime import Random

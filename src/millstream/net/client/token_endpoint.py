@@ -14,12 +14,12 @@ import urllib.parse
 
 from millstream.errors import ConfigError, NetworkException, SaslAuthenticationFailed
 from millstream.net.client.config.security import SecurityConfig
-from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.credentials import ClientCredentials
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.tls import load_authorities
 from millstream.net.client.web_request import WebRequest, ask
 from millstream.runtime import Clock, Random
-from millstream.security.sasl_oauthbearer import OAuthBearerToken, expiry_ms
+from millstream.security.sasl_client import OAuthBearerToken, expiry_ms
 
 _ATTEMPTS_MAX = 5
 """Ours: with pauses that double from `sasl_login_retry_backoff_ms`, 1.5 s in all. (Java's tries until

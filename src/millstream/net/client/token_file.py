@@ -15,7 +15,7 @@ from typing import Final
 
 from millstream.errors import MillstreamError, SaslAuthenticationFailed
 from millstream.net.client.core.credentials import FileToken
-from millstream.security.sasl_oauthbearer import OAuthBearerToken, expiry_ms
+from millstream.security.sasl_client import OAuthBearerToken, expiry_ms
 
 _BYTES_MAX: Final = 1024 * 1024
 _TOKEN_FORM: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")

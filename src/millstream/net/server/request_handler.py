@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from millstream.errors import ProtocolError
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.buffers import Splice
-from millstream.runtime.files import File
+from millstream.runtime.interfaces import File
 
 
 @runtime_checkable

@@ -28,6 +28,7 @@ from millstream.streams.kernel import (
     TaskTopics,
 )
 from millstream.streams.metrics import MetricName
+from millstream.streams.options import K, V
 from millstream.streams.queries import (
     FailureReason,
     KeyValueView,
@@ -51,7 +52,6 @@ from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
 from millstream.streams.tracing import RecordTrace
-from millstream.streams.type_variables import K, V
 from millstream.testing.streams.topology_test_topics import (
     TestInputTopic,
     TestOutputTopic,

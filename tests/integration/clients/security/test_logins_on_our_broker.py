@@ -13,7 +13,7 @@ from millstream.clients import Admin, Consumer, Producer
 from millstream.errors import SaslAuthenticationFailed, UnsupportedSaslMechanism
 from millstream.net.client.connection import Connection
 from millstream.net.client.dialer import Dialer
-from millstream.security.sasl_oauthbearer import OAuthBearerToken
+from millstream.security.sasl_client import OAuthBearerToken
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 from tests.support.sasl_node import MECHANISMS, PASSWORD, USER, SaslNode, sasl_node
 

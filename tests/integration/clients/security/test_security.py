@@ -25,7 +25,7 @@ from millstream.errors import (
 from millstream.net.client.config.security import SecuritySettings
 from millstream.net.client.tls import SslAuthenticationFailed
 from millstream.protocol.api import ApiKey
-from millstream.security.sasl_oauthbearer import OAuthBearerToken
+from millstream.security.sasl_client import OAuthBearerToken
 from tests.integration.clients.refusals import refusal
 from tests.integration.clients.scripted_broker import Script, scripted_broker
 from tests.integration.clients.security.certificates import Authority

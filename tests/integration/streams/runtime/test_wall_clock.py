@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from millstream.clients import Producer
 from millstream.model import TopicPartition
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 from millstream.runtime.system import SystemClock
 from millstream.streams import EmitStrategy, Materialized, StreamsBuilder, TimeWindows
 from millstream.streams.processor import ProcessorContext, Record

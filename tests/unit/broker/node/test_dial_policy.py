@@ -6,7 +6,7 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node.shared_parts import dial_policy
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.raft.quorum_state import RaftTimeouts
 
 

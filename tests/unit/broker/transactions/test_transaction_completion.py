@@ -13,8 +13,8 @@ from millstream.broker.long_work import LongWork
 from millstream.broker.transactions import completion as transaction_completion
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.coordinator.transaction.context import PreparedTransaction
+from millstream.coordinator.transaction.state import TransactionVersion
 from millstream.coordinator.transaction.transaction import TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.errors import (
     CoordinatorNotAvailable,
     InvalidProducerEpoch,

@@ -53,7 +53,6 @@ ASKED_FOR = {
     "millstream.broker.config.tls_settings",
     "millstream.broker.http.pages",
     "millstream.broker.login",
-    "millstream.broker.metrics.catalogue",
     "millstream.net.client.authentication",
     "millstream.net.server.http_server",
     "millstream.net.server.login_gate",

@@ -14,7 +14,7 @@ from millstream.errors import KafkaError
 from millstream.model import TopicPartition, Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.api_versions import ApiVersionTable
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import VERSIONS, ApiKey, Message
 

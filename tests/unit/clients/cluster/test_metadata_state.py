@@ -10,7 +10,7 @@ from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.cluster.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.model import TopicPartition, Uuid
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.fetch import LeaderIdAndEpoch, NodeEndpoint
 from millstream.protocol.generated.metadata import (
     MetadataResponse,

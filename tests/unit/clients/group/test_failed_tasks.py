@@ -13,7 +13,7 @@ from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.group_subscription import GroupSubscription
 from millstream.clients.group.classic_member import ClassicMember
 from millstream.clients.group.owned_partitions import commit_nothing
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.tasks import TaskScope
 from millstream.runtime.system import SystemRandom
 

@@ -19,7 +19,7 @@ from millstream.errors import (
     UnknownMemberId,
     UnsupportedVersion,
 )
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,

@@ -27,7 +27,7 @@ from millstream.errors import (
 )
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.tasks import ClientClosed
 from millstream.protocol.generated.produce import (
     PartitionProduceResponse,

@@ -26,7 +26,7 @@ from millstream.clients.producer.core.producer_batch import BatchOutcome
 from millstream.clients.producer.delivery import Settlements
 from millstream.clients.producer.record_appender import RecordAppender, Sending
 from millstream.errors import InvalidPartitions, RequestTimedOut
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.tasks import TaskScope
 from millstream.records.builder import BatchOptions
 from millstream.runtime.system import SystemClock, SystemRandom

@@ -24,7 +24,7 @@ from millstream.errors import (
 )
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.enums import AcknowledgeType
 from millstream.protocol.generated import share_acknowledge, share_fetch
 from millstream.records.builder import BatchOptions, build_batch

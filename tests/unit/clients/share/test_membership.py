@@ -21,7 +21,7 @@ from millstream.errors import (
     UnsupportedVersion,
 )
 from millstream.model import Uuid
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.share_group_heartbeat import (
     Assignment,
     ShareGroupHeartbeatRequest,

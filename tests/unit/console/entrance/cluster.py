@@ -16,7 +16,7 @@ from millstream.console.views.paging import Page, Selection
 from millstream.console.views.topic import TopicView
 from millstream.console.views.topics import TopicsView
 from millstream.errors import SaslAuthenticationFailed, TopicAuthorizationFailed
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 
 PASSWORDS = {"alice": "wonder", "bob": "builder"}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 from millstream.coordinator.assignors.sticky_task_assignor import (
     SubtopologyTasks,
     TaskMember,
     assign_tasks,
 )
-from millstream.coordinator.assignors.task import TaskId, Tasks
 
 
 def tasks(*names: str) -> frozenset[TaskId]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.transaction.records import transaction_from_value, transaction_record
+from millstream.coordinator.transaction.state import TransactionVersion
 from millstream.coordinator.transaction.transaction import TransactionMetadata
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition
 from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.transaction_records import TransactionLogValue

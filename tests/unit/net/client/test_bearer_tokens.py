@@ -11,7 +11,7 @@ from millstream.net.client.bearer_tokens import BearerTokens
 from millstream.net.client.config.connection import ConnectionConfig
 from millstream.net.client.core.credentials import ProvidedToken
 from millstream.runtime.system import SystemRandom
-from millstream.security.sasl_oauthbearer import OAuthBearerToken
+from millstream.security.sasl_client import OAuthBearerToken
 from tests.unit.streams.application.manual_clock import MovedClock
 
 LIFE_MS = 100_000

@@ -22,7 +22,7 @@ from millstream.net.client.connections import (
     NoBrokerReachable,
 )
 from millstream.net.client.core.addresses import Address
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.net.client.dialer import NotConnected
 from millstream.net.client.tasks import ClientClosed, TaskScope
 

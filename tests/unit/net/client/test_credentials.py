@@ -17,7 +17,7 @@ from millstream.net.client.core.credentials import (
     UnsecuredToken,
     credentials_from,
 )
-from millstream.security.sasl_oauthbearer import OAuthBearerToken
+from millstream.security.sasl_client import OAuthBearerToken
 from millstream.security.scram import ScramMechanism
 
 JAAS = "org.apache.kafka.common.security"

@@ -9,7 +9,7 @@ import pytest
 from millstream.errors import SaslAuthenticationFailed
 from millstream.net.client.core.credentials import FileToken
 from millstream.net.client.token_file import read_token
-from millstream.security.sasl_oauthbearer import unsecured_token
+from millstream.security.sasl_client import unsecured_token
 
 EXPIRES_MS = 4_000_000_000_000
 TOKEN = unsecured_token({"sub": "a"}, EXPIRES_MS).value

@@ -20,8 +20,7 @@ from millstream.security.login.oauthbearer_server import (
     OAuthBearerServer,
 )
 from millstream.security.login.scram_server import ScramServer, ScramVerifier
-from millstream.security.sasl_client import PlainClient
-from millstream.security.sasl_oauthbearer import OAuthBearerClient, OAuthBearerToken
+from millstream.security.sasl_client import OAuthBearerClient, OAuthBearerToken, PlainClient
 from millstream.security.sasl_scram import ScramClient
 from millstream.security.scram import ScramMechanism, salted_password, scram_keys
 from tests.unit.security.login.verifiers import FixedVerifiers

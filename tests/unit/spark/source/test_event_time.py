@@ -13,7 +13,7 @@ from millstream.clients import ConsumerRecord
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 from millstream.spark.data_source import MillstreamSource
 from millstream.spark.source.event_time.cutting import aligned, whole_batches, within_bytes
 from millstream.spark.source.event_time.options import (

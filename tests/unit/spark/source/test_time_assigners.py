@@ -10,7 +10,7 @@ import pytest
 
 from millstream.clients import ConsumerRecord
 from millstream.model import Offset, TopicPartition
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 from millstream.spark.source.end_of_stream import EndOfStreamOptions
 from millstream.spark.source.event_time.assigners import (
     HeaderTimes,

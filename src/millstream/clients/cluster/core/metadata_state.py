@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.errors import RebootstrapRequired, UnknownTopicOrPartition
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

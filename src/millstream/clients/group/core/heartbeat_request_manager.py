@@ -32,7 +32,7 @@ from millstream.errors import (
     UnknownMemberId,
     error_for,
 )
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.api import Message
 from millstream.runtime import Random
 

@@ -33,7 +33,7 @@ from millstream.clients.producer.transaction.core.transaction import (
 from millstream.errors import ConcurrentTransactions
 from millstream.model import TopicPartition
 from millstream.net.client.connection import AnyResponse
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.add_offsets_to_txn import (

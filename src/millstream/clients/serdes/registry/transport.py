@@ -28,8 +28,8 @@ from millstream.clients.serdes.registry.errors import (
 )
 from millstream.clients.serdes.registry.exchange import NO_ANSWER, exchange, reason
 from millstream.errors import ConfigError
-from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.http_answer import HttpAnswer
+from millstream.net.client.core.outages import Backoff
 from millstream.quoting import shortened
 from millstream.runtime.system import SystemRandom
 

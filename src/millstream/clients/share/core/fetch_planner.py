@@ -35,7 +35,7 @@ from millstream.clients.share.core.values import (
     TopicIdPartition,
 )
 from millstream.errors import CorruptMessage, KafkaError, UnknownServerError, error_for
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.share_acknowledge import ShareAcknowledgeResponse
 from millstream.protocol.generated.share_fetch import PartitionData, ShareFetchResponse
 from millstream.runtime import Random

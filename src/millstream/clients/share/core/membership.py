@@ -23,7 +23,7 @@ from millstream.clients.group.core.heartbeat_request_manager import (
 )
 from millstream.errors import KafkaError, MillstreamError, UnsupportedVersion
 from millstream.model import Uuid
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,

@@ -36,7 +36,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
     error_for,
 )
-from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.outages import Backoff
 from millstream.protocol.generated.share_acknowledge import ShareAcknowledgeResponse
 from millstream.runtime import Random
 

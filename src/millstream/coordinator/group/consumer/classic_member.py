@@ -29,13 +29,11 @@ from millstream.coordinator.group.consumer.member import (
 )
 from millstream.coordinator.group.consumer.migration import downgrade, may_downgrade
 from millstream.coordinator.group.consumer.removal import remove_members
-from millstream.coordinator.group.consumer.static_member import (
-    check_is_not_fenced,
-    replace_static_member,
-)
 from millstream.coordinator.group.consumer.update import (
     change_subscription,
+    check_is_not_fenced,
     reconcile_member,
+    replace_static_member,
     update_epoch,
     update_member,
 )

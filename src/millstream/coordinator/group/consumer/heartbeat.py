@@ -25,11 +25,11 @@ from millstream.coordinator.group.consumer.migration import group_to_join, relea
 from millstream.coordinator.group.consumer.records import current_assignment_record
 from millstream.coordinator.group.consumer.removal import remove_members
 from millstream.coordinator.group.consumer.sessions import heartbeat_interval_ms, restart_session
-from millstream.coordinator.group.consumer.static_member import (
+from millstream.coordinator.group.consumer.update import (
     check_is_not_fenced,
     replace_static_member,
+    update_member,
 )
-from millstream.coordinator.group.consumer.update import update_member
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.result import Caller, CoordinatorResult

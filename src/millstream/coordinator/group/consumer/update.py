@@ -1,14 +1,15 @@
 """Brings a consumer group up to date with a member's request, whichever protocol the member speaks (KIP-848).
 
 Up to three things, each with its records: the member is created or changed, which may begin a new group epoch; a target
-assignment is made for the epoch; the member takes its next step towards its target.
+assignment is made for the epoch; the member takes its next step towards its target. A static member is created in the
+place of the one that had its instance id: that is one place in the group, whichever member holds it.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer import target_assignment
@@ -18,6 +19,7 @@ from millstream.coordinator.group.consumer.group import (
     topics_read_by,
 )
 from millstream.coordinator.group.consumer.member import (
+    JOINING_EPOCH,
     ConsumerGroupMember,
     ConsumerGroupMemberState,
 )
@@ -26,7 +28,9 @@ from millstream.coordinator.group.consumer.records import (
     current_assignment_record,
     epoch_record,
     member_record,
+    member_tombstones,
     partition_metadata_tombstone,
+    target_record,
 )
 from millstream.coordinator.group.consumer.regex import RegexChange, change_regex
 from millstream.coordinator.group.consumer.sessions import (
@@ -35,6 +39,7 @@ from millstream.coordinator.group.consumer.sessions import (
 )
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.topic_hash import topics_hash
+from millstream.errors import FencedInstanceId
 from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
 
 _LOGGER = logging.getLogger(__name__)
@@ -141,3 +146,34 @@ def reconcile_member(
     else:
         stop_awaiting_revocation(context, group, updated)
     return updated
+
+
+def check_is_not_fenced(holder: ConsumerGroupMember, member_id: str) -> None:
+    """Raises FencedInstanceId when another than `member_id` holds the place."""
+    if holder.member_id != member_id:
+        raise FencedInstanceId(
+            f"Static member {member_id} with instance id {holder.instance_id} "
+            f"was fenced by member {holder.member_id}."
+        )
+
+
+def replace_static_member(
+    context: GroupContext, group: ConsumerGroup, holder: ConsumerGroupMember, member_id: str
+) -> ConsumerGroupMember:
+    """The process behind the place was restarted: the new one has what the old one had, and begins in no epoch.
+
+    The timers of the old member find no member when they fire.
+    """
+    newcomer = replace(
+        holder,
+        member_id=member_id,
+        member_epoch=JOINING_EPOCH,
+        previous_member_epoch=JOINING_EPOCH,
+    )
+    context.result.records += [
+        *member_tombstones(group.group_id, holder.member_id),
+        member_record(group.group_id, newcomer),
+        target_record(group.group_id, member_id, group.target_of(holder)),
+        current_assignment_record(group.group_id, newcomer),
+    ]
+    return newcomer

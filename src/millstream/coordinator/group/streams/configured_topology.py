@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 from millstream.coordinator.assignors.sticky_task_assignor import SubtopologyTasks
-from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.streams.partition_counts import (
     PartitionCounts,
     decide_partition_counts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from millstream.coordinator.assignors.task import TaskId, Tasks
+from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.streams.configured_topology import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.coordinator.assignors.task import TaskId
+from millstream.coordinator.assignors.partition_assignor import TaskId
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
 from millstream.coordinator.group.streams.member import StreamsGroupMember
 from millstream.coordinator.group.streams.records import by_subtopology

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from millstream.coordinator.assignors.task import TaskId, Tasks
+from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams import records, target_assignment
 from millstream.coordinator.group.streams.configured_topology import (

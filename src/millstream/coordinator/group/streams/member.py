@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Final
 
-from millstream.coordinator.assignors.task import NO_TASKS, TaskId, Tasks
+from millstream.coordinator.assignors.partition_assignor import NO_TASKS, TaskId, Tasks
 
 LEAVE_EPOCH: Final = -1
 JOIN_EPOCH: Final = 0

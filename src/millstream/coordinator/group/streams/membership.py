@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from millstream.coordinator.assignors.task import Tasks
+from millstream.coordinator.assignors.partition_assignor import Tasks
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.streams.group import StreamsGroup

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from millstream.coordinator.assignors.task import TaskId, Tasks
+from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 from millstream.coordinator.group.streams.member import (
     AssignedTasks,
     CurrentAssignment,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from millstream.coordinator.assignors.task import TaskId, Tasks
+from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 from millstream.coordinator.group.streams.member import JOIN_EPOCH
 from millstream.errors import (
     InvalidRequest,

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from millstream.coordinator.assignors.partition_assignor import Tasks
 from millstream.coordinator.assignors.sticky_task_assignor import TaskMember, assign_tasks
-from millstream.coordinator.assignors.task import Tasks
 from millstream.coordinator.group.context import GroupContext, GroupTimer
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from millstream.coordinator.assignors.task import TaskId
+from millstream.coordinator.assignors.partition_assignor import TaskId
 from millstream.coordinator.group.streams.member import AssignedTasks, StreamsGroupMember
 
 

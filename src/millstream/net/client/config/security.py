@@ -18,7 +18,7 @@ from millstream.net.client.config.declarations import (
     setting,
     text_list,
 )
-from millstream.security.sasl_oauthbearer import OAuthBearerToken
+from millstream.security.sasl_client import OAuthBearerToken
 
 TokenProvider = Callable[[], OAuthBearerToken | Awaitable[OAuthBearerToken]]
 """A plain function runs in a thread, so it may block; a coroutine function runs on the client's loop."""

@@ -1,4 +1,5 @@
-"""Addresses that cannot be reached, and when to say so in the log: soon, then rarely, and once more when it is over.
+"""Addresses that cannot be reached: how long to wait before the next attempt (KIP-580), and when to say so in the log:
+soon, then rarely, and once more when it is over.
 
 One failure is no outage: the next address may answer, or the next attempt. The second in a row, or a second of silence,
 is worth a warning. Reads no clock, writes no log: gives sentences.
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
+
+from millstream.runtime import Random
 
 SILENT_MS: Final = 1_000
 """Ours: so long may connecting take before it is mentioned. A lost packet is sent again within it (RFC 6298)."""
@@ -65,3 +68,22 @@ def _is_due(outage: _Outage, now_ms: int) -> bool:
 
 def _seconds(duration_ms: int) -> str:
     return f"{duration_ms / 1000:.1f} s"
+
+
+_JITTER = 0.2
+"""Java's (`CommonClientConfigs.RETRY_BACKOFF_JITTER`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits double from `initial_ms` to `max_ms`, each spread by 20 % so that clients do not move in step."""
+
+    initial_ms: int
+    max_ms: int
+
+    def delay_ms(self, failures: int, random: Random) -> int:
+        """Returns the wait after the `failures`-th failure in a row (1 = the first)."""
+        assert failures > 0, "a backoff follows a failure"
+        exponent = min(failures - 1, 32)
+        plain = min(self.initial_ms * 2**exponent, max(self.initial_ms, self.max_ms))
+        return int(plain * (1 - _JITTER + 2 * _JITTER * random.random()))

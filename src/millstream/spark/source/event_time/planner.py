@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.model import Offset, TopicPartition
-from millstream.runtime.clock import Instant
+from millstream.runtime.interfaces import Instant
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.event_time.cutting import (
     aligned,

@@ -1,9 +1,11 @@
-"""The interface to files and disks that the log uses. Paths are plain strings, joined with `/`."""
+"""The interfaces of the outside world: clocks, random numbers, files and disks. Paths are plain strings, joined with
+`/`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Buffer = bytes | bytearray | memoryview
 
@@ -100,4 +102,33 @@ class FileSystem(Protocol):
         """Creates the file and holds it exclusively until closed; raises BlockingIOError when
         another process has it.
         """
+        ...
+
+
+class Random(Protocol):
+    def random(self) -> float:
+        """Returns a float in [0, 1)."""
+        ...
+
+    def randrange(self, stop: int) -> int:
+        """Returns an integer in [0, stop)."""
+        ...
+
+    def randbytes(self, count: int) -> bytes: ...
+
+
+class Instant(NamedTuple):
+    """One reading of both clocks: the wall clock stamps data, the monotonic clock measures waits."""
+
+    wall_ms: int
+    """Milliseconds since 1970-01-01 UTC; may jump."""
+    monotonic_ms: int
+    """Milliseconds since an arbitrary start; never goes back."""
+
+
+class Clock(Protocol):
+    def now(self) -> Instant: ...
+
+    def wall_ms(self) -> int:
+        """Returns the same as `now().wall_ms`, for callers that ask for each record."""
         ...
