@@ -7,10 +7,9 @@ from types import MappingProxyType
 from typing import Final
 
 from millstream.metadata.broker_registration import SupportedVersionRange
-from millstream.metadata.features import METADATA_VERSION, METADATA_VERSION_4_3
+from millstream.metadata.features import KRAFT_VERSION, METADATA_VERSION, METADATA_VERSION_4_3
 from millstream.metadata.record_versions import LOWEST_METADATA_VERSION
 
-KRAFT_VERSION: Final = "kraft.version"
 SUPPORTED_FEATURES: Final[Mapping[str, SupportedVersionRange]] = MappingProxyType(
     {
         KRAFT_VERSION: SupportedVersionRange(0, 1),

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 
-from millstream.broker.cluster.features import KRAFT_VERSION, SUPPORTED_FEATURES
+from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import ControllerClient, Metadata
 from millstream.errors import InvalidRequest
+from millstream.metadata.features import KRAFT_VERSION
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import (
     ApiVersion,

@@ -58,7 +58,6 @@ API = ApiSpec(
     lists=(Lists(("topics", "partitions"), ("topics", "partitions"), 200),),
 )
 _ADDS_VERSION: Final = 5
-_KNOWS_ABORTABLE_VERSION: Final = 4
 _KNOWS_LOADING_VERSION: Final = 2
 
 ErrorCodes = dict[tuple[str, int], int]
@@ -186,7 +185,7 @@ async def _join_transaction(
     Raises why not.
     """
     producers = partition.log.producers
-    operation = _operation(context.version)
+    operation = SupportedOperation.of(context.version, adds_from=_ADDS_VERSION)
     verifies = services.config.current.transaction_partition_verification_enable
     must_ask = operation is SupportedOperation.ADD_PARTITION or verifies
     is_asked_again = False
@@ -213,14 +212,6 @@ async def _join_transaction(
             return marker_offset
         # The marker of the transaction before came while the coordinator was asked. One that comes now is this transaction's.
         is_asked_again = True
-
-
-def _operation(version: int) -> SupportedOperation:
-    if version >= _ADDS_VERSION:
-        return SupportedOperation.ADD_PARTITION
-    if version >= _KNOWS_ABORTABLE_VERSION:
-        return SupportedOperation.GENERIC_ERROR_SUPPORTED
-    return SupportedOperation.DEFAULT_ERROR
 
 
 def _told(error: KafkaError, version: int) -> KafkaError:

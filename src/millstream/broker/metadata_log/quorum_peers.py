@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream import __version__
-from millstream.broker.cluster.features import KRAFT_VERSION
 from millstream.broker.metadata_log.wire import elections, fetches, voters
 from millstream.broker.metadata_log.wire.fetches import FETCH_WAIT_MAX_MS
 from millstream.config_fields import from_keys
@@ -25,6 +24,7 @@ from millstream.errors import (
     RetriableError,
     UnsupportedVersion,
 )
+from millstream.metadata.features import KRAFT_VERSION
 from millstream.net.client.connection import Connection
 from millstream.net.client.connections import Connections, Lane
 from millstream.net.client.core.addresses import Address

@@ -41,7 +41,6 @@ from millstream.records.batch import BatchHeader, is_transactional_batch, read_h
 from millstream.replication.partition import Partition
 
 _ADDS_VERSION: Final = 12
-_KNOWS_ABORTABLE_VERSION: Final = 11
 _TOPIC_ID_VERSION: Final = 13
 _NOT_VERIFIED: Final = (CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator)
 
@@ -113,7 +112,7 @@ class TransactionalProduce:
         if len(producers) > 1:
             raise InvalidProducerIdMapping("the batches name more than one producer id")
         ((producer_id, producer_epoch),) = producers
-        operation = _operation(version)
+        operation = SupportedOperation.of(version, adds_from=_ADDS_VERSION)
         producer = TransactionalProducer(
             request.transactional_id, producer_id, producer_epoch, operation
         )
@@ -212,14 +211,6 @@ def _told(error: KafkaError, producer: TransactionalProducer) -> KafkaError:
             f"unable to verify that the partition has been added to the transaction: {error}"
         )
     return error if is_concurrent else error_for(error.code)
-
-
-def _operation(version: int) -> SupportedOperation:
-    if version >= _ADDS_VERSION:
-        return SupportedOperation.ADD_PARTITION
-    if version >= _KNOWS_ABORTABLE_VERSION:
-        return SupportedOperation.GENERIC_ERROR_SUPPORTED
-    return SupportedOperation.DEFAULT_ERROR
 
 
 def _transactional_batches(

@@ -38,6 +38,13 @@ class SupportedOperation(Enum):
     DEFAULT_ERROR = "default error"
     """The broker verifies; the client does not know TRANSACTION_ABORTABLE."""
 
+    @classmethod
+    def of(cls, version: int, *, adds_from: int) -> SupportedOperation:
+        """Returns that of a request: brokers add partitions from one version on, and the one before knows the error."""
+        if version >= adds_from:
+            return cls.ADD_PARTITION
+        return cls.GENERIC_ERROR_SUPPORTED if version == adds_from - 1 else cls.DEFAULT_ERROR
+
 
 @dataclass(frozen=True, slots=True)
 class TransactionalProducer:

@@ -75,9 +75,6 @@ class SparkStreams(Queryable):
     session may go on with it, on any machine. A context manager.
     """
 
-    _ender: threading.Thread | None = None
-    """Closes the application where one of its own threads has asked for it."""
-
     def __init__(
         self,
         topology: Topology,
@@ -95,8 +92,7 @@ class SparkStreams(Queryable):
         Raises ConfigError, TopologyError, BrokerNotAvailable where nothing listens, and what the cluster answers.
         """
         _check_arguments(topology, config, options)
-        if config.processing_guarantee is None:
-            config = replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
+        config = _exactly_once_by_default(config)
         given = {"bootstrap.servers": options.bootstrap_servers, **options.client_settings}
         self._kafka = for_both(given)
         self._config = config
@@ -129,6 +125,7 @@ class SparkStreams(Queryable):
         self._metrics: dict[str, Mapping[MetricName, float]] = {}
         self._dropped_log = DroppedLog(self._clock, f"application {config.application_id}:")
         self._stopping = threading.Event()
+        self._ender: threading.Thread | None = None  # closes it where one of its own threads asked
         self._signals = SignalledDriver(
             f"application {config.application_id}", of_process(), self._stopping.set
         )
@@ -516,6 +513,12 @@ def _check_arguments(topology: object, config: object, options: object) -> None:
     check_kind("SparkStreams: topology", topology, Topology)
     check_kind("SparkStreams: config", config, StreamsConfig)
     check_kind("SparkStreams: options", options, RunnerOptions)
+
+
+def _exactly_once_by_default(config: StreamsConfig) -> StreamsConfig:
+    if config.processing_guarantee is not None:
+        return config
+    return replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
 
 
 def _progress_line(

@@ -11,11 +11,10 @@ from millstream.coordinator.assignors.partition_assignor import TaskId, Tasks
 from millstream.coordinator.group.streams.member import JOIN_EPOCH
 from millstream.errors import (
     InvalidRequest,
-    InvalidTopic,
     StreamsInvalidTopology,
     StreamsInvalidTopologyEpoch,
 )
-from millstream.metadata.topic_names import check_topic_name, is_internal
+from millstream.metadata.topic_names import is_internal, is_legal_topic_name
 from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     TaskIds,
@@ -68,7 +67,7 @@ def check_topic_names(topology: Topology) -> None:
         raise StreamsInvalidTopology(
             f"Use of Kafka internal topics {','.join(internal)} in a Kafka Streams topology is prohibited."
         )
-    illegal = [name for name in names if not _is_legal(name)]
+    illegal = [name for name in names if not is_legal_topic_name(name)]
     if illegal:
         raise StreamsInvalidTopology(f"Topic names {','.join(illegal)} are not valid topic names.")
 
@@ -80,14 +79,6 @@ def topic_names(topology: Topology) -> Iterator[str]:
         yield from sub.repartition_sink_topics
         yield from (info.name for info in sub.repartition_source_topics)
         yield from (info.name for info in sub.state_changelog_topics)
-
-
-def _is_legal(name: str) -> bool:
-    try:
-        check_topic_name(name)
-    except InvalidTopic:
-        return False
-    return True
 
 
 def _check_is_supported(request: StreamsGroupHeartbeatRequest) -> None:
