@@ -210,8 +210,12 @@ async def test_a_task_says_from_its_start_on_how_far_it_had_written(
         assert shown(task) == ({"in": 3}, 50, ENDS, AT_ITS_END)
         await task.add("in", records(("a", 60), ("b", 55)))
         task.note_read_to("in", 5)
+        assert task.progress.queued == {"in": 60}, "others need not wait for it with what is before"
         assert await task.process() == ProcessedWork(records=2), "brokers are no part of it"
         assert shown(task) == ({"in": 5}, 60, WRITTEN, AT_ITS_END)
+        assert task.progress.queued == {}
+        await task.add("in", records(("c", 40), ("d", 90), from_offset=5))
+        assert task.progress.queued == {"in": 60}, "origin times do not go back"
         assert task.progress.writes.first_unread(TopicPartition(R, 0), 30) == 60
         assert task.progress.writes.first_unread(TopicPartition(R, 0), 29) == NOT_BEGUN
 

@@ -146,6 +146,19 @@ class RecordQueue:
             return self.upstreams.newest
         return max(self._newest_added, self.partition_time)
 
+    @property
+    def first_origin_time(self) -> int:
+        """A time before which no record of a source topic is that waits or is still to come.
+
+        Nothing is decoded for it.
+        """
+        if self._at < len(self._rows):
+            assert self._origin_times is not None, "the queues of such a task know them"
+            return int(self._origin_times[self._at])
+        if not self._raw or self.reader.timestamps not in OWN_TIMESTAMP:
+            return self.partition_time
+        return max(self.partition_time, self._raw[0].timestamps[0])
+
     def head_timestamp(self) -> int | None:
         """The timestamp of the next row, or None if there is none; raises what keeps it from being read."""
         while self._at >= len(self._rows):

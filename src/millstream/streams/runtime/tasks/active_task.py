@@ -412,7 +412,26 @@ class ActiveTask:
             topic: max(offset, done.get(topic) or 0)
             for topic, offset in self._position.offsets.items()
         }
-        return TaskProgress(position, task.current.origin_time, self._writes, self._unwritten)
+        return TaskProgress(
+            position,
+            task.current.origin_time,
+            self._writes,
+            self._unwritten,
+            self._queued_for_others(task),
+        )
+
+    def _queued_for_others(self, task: StreamTask) -> dict[str, int]:
+        """Returns by source topic of which records wait a time before which neither these are nor those still to come.
+
+        What punctuations by the wall clock write has the time that the task had reached before.
+        """
+        if not self.aligned.written or task.schedule.next_due_ms is not None:
+            return {}
+        return {
+            topic: queue.first_origin_time
+            for topic, queue in task.inputs.group.queues.items()
+            if len(queue) and topic not in self.aligned.read
+        }
 
     async def _look_what_is_written(self) -> None:
         """Finds how far others have to read what the task has written where it was before:

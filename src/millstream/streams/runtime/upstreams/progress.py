@@ -63,13 +63,16 @@ class TaskProgress:
     """The place that a task has come to, as those that read what it writes can see it.
 
     `position`: by input topic, the first offset that is not done. For those who know the task itself: `writes`, what it
-    has written, and `unwritten`, a time before which no record is that it will write of what it has done already.
+    has written, and `unwritten`, a time before which no record is that it will write of what it has done already;
+    `queued`: by source topic of which it has read records and not done them, the first origin time of these, and so of
+    all that is to come there: those of a source partition do not go back.
     """
 
     position: Mapping[str, int] = field(default_factory=dict)
     origin_time: int = NOT_BEGUN
     writes: FollowedWrites = field(default_factory=FollowedWrites)
     unwritten: int = AT_ITS_END
+    queued: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +239,7 @@ class UpstreamProgress:
                     if tp in resting and _position(task, tp) == _position(newest, tp)
                     else before.get(tp.topic, NOT_BEGUN)
                     if _is_read(task, tp, seen)
-                    else NOT_BEGUN
+                    else self._queued(task, tp)
                     for tp in (TopicPartition(topic, partition) for topic in topics)
                 ]
                 to_come = max(task.origin_time, min(ahead, default=AT_ITS_END))
@@ -244,6 +247,12 @@ class UpstreamProgress:
             for topic in self._flow.alignment.of(number).written:
                 slowest[topic] = min(self._of_writers(topic, reached).values(), default=AT_ITS_END)
         return reached, slowest
+
+    def _queued(self, task: TaskProgress, tp: TopicPartition) -> int:
+        """Returns a time before which no record is that a task has not done of an input that is not read to its end."""
+        alignment = self._flow.alignment
+        is_internal = tp.topic in alignment.writers or tp.topic in alignment.circular
+        return NOT_BEGUN if is_internal else task.queued.get(tp.topic, NOT_BEGUN)
 
     def _of_writers(self, topic: str, reached: Mapping[TaskKey, int]) -> dict[int, int]:
         writer = self._flow.alignment.writers[topic]

@@ -96,12 +96,14 @@ def local(
     origin_time: int,
     *writes: tuple[int, int],
     unwritten: int = AT_ITS_END,
+    queued: int | None = None,
 ) -> LocalTask:
     """`writes` to R0: the offset after each, and the origin time of its first record."""
     written = FollowedWrites()
     for after, first in writes:
         written.note({R0: after}, first)
-    progress = TaskProgress({"x": done}, origin_time, written, unwritten)
+    waiting = {} if queued is None else {"x": queued}
+    progress = TaskProgress({"x": done}, origin_time, written, unwritten, waiting)
     return LocalTask(progress, {} if end is None else {"x": end})
 
 
@@ -131,6 +133,15 @@ async def test_what_a_task_has_done_and_not_written_is_waited_for() -> None:
         watch.tell_news()
         assert watch.reached(WaitingInput(R0), 1, read_to=0) == {0: 45, 1: 60}
         assert watch.reached(WaitingInput(R0), 1, read_to=3) == {0: AT_ITS_END, 1: 60}
+
+
+async def test_who_comes_before_what_a_task_has_read_does_not_wait_until_that_is_done() -> None:
+    thread = Thread({(0, 0): local(3, 9, 50, queued=70), (0, 1): local(4, 4, 60)})
+    async with watching(thread) as watch:
+        assert watch.reached(WaitingInput(R0), 1, read_to=0) == {0: 70, 1: AT_ITS_END}
+        thread.tasks[0, 0] = local(3, 9, 50, (5, 45), queued=70)
+        watch.tell_news()
+        assert watch.reached(WaitingInput(R0), 1, read_to=0) == {0: 45, 1: AT_ITS_END}
 
 
 async def test_whoever_waits_is_woken_up_once_by_the_next_news() -> None:
