@@ -7,7 +7,7 @@ page; what the whole page lacks is raised as a typed error.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar
 
@@ -19,6 +19,7 @@ from millstream.clients.admin import (
     ConfigResource,
     ConfigResourceType,
     GroupDescription,
+    GroupListing,
     QuorumInfo,
     TopicDescription,
 )
@@ -101,11 +102,17 @@ class ClusterReader:
             await self._admin.close()
 
     async def overview(self) -> OverviewView:
+        """Reads the totals. Where a broker does not soon say which groups it has, the rest is shown."""
         async with self._page_deadline():
             cluster = await self._admin.describe_cluster()
             names = await self._admin.list_topics(include_internal=True)
             topics = await self._admin.describe_topics(names)
-            groups = await self._admin.list_groups()
+            try:
+                groups: Sequence[GroupListing] | KafkaError = await self._admin.list_groups(
+                    timeout_ms=self._timeout_ms // 2
+                )
+            except KafkaError as error:
+                groups = error
         described = [topic for topic in topics.values() if not isinstance(topic, KafkaError)]
         return overview_view(cluster, described, groups)
 
@@ -206,8 +213,11 @@ class ClusterReader:
             for each in topic.partitions
             if each.leader >= 0
         ]
-        starts = await self._list_offsets(led, EARLIEST_TIMESTAMP)
-        return offset_ranges(starts, await self._list_offsets(led, LATEST_TIMESTAMP))
+        # Both at a time: one after the other, a leader that is silent would take all the time of the page.
+        starts, ends = await together(
+            self._list_offsets(led, each) for each in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
+        )
+        return offset_ranges(starts, ends)
 
     async def _list_offsets(self, partitions: Iterable[TopicPartition], timestamp: int) -> Offsets:
         """A call for each topic, all at once: one call for all would learn of new topics one after the other."""

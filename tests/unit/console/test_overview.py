@@ -10,6 +10,7 @@ from millstream.clients.admin import (
 from millstream.clients.admin.topics.descriptions import PartitionDescription
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.console.views.overview import BrokerRow, overview_view
+from millstream.errors import RequestTimedOut
 from millstream.model import ZERO_UUID
 from millstream.net.client.core.addresses import Address
 
@@ -62,3 +63,9 @@ def test_groups_are_counted_by_state() -> None:
     view = overview_view(CLUSTER, [], groups)
     assert view.group_count == 4
     assert view.groups_by_state == {"Empty": 1, "Stable": 2, "Unknown": 1}
+
+
+def test_groups_that_are_not_known_are_not_none() -> None:
+    view = overview_view(CLUSTER, [], RequestTimedOut("broker 1 is silent"))
+    assert (view.group_count, view.groups_by_state) == (None, {})
+    assert view.groups_error == "broker 1 is silent"

@@ -75,11 +75,34 @@ class AdminApiDriver:
         """
         progress = CallProgress(call, keys)
         while progress.pending and self._remaining_ms(deadline_ms) > 0:
-            await self._attempt(call, progress, deadline_ms)
-            if progress.pending:
-                wait_ms = self._cluster.backoff.delay_ms(progress.attempts, self._cluster.random)
-                await asyncio.sleep(min(wait_ms, self._remaining_ms(deadline_ms)) / 1000)
+            await self._attempt_and_back_off(call, progress, deadline_ms)
         return progress.results(self._cluster.unreachable)
+
+    async def run_on_all_brokers(
+        self, call: Call[int, Value, Response], deadline_ms: int
+    ) -> Results[int, Value]:
+        """Returns a result or an error for each broker there is.
+
+        Where one that has not answered leaves the cluster all that are left are asked anew: what it coordinated is
+        theirs now. Raises BrokerNotAvailable when none answers by the deadline.
+        """
+        progress = CallProgress(call, await self.nodes(deadline_ms))
+        while progress.pending and self._remaining_ms(deadline_ms) > 0:
+            await self._attempt_and_back_off(call, progress, deadline_ms)
+            if not self._cluster.snapshot.nodes.keys() >= set(progress.pending):
+                progress = CallProgress(call, self._cluster.snapshot.nodes)
+        return progress.results(self._cluster.unreachable)
+
+    async def _attempt_and_back_off(
+        self,
+        call: Call[Key, Value, Response],
+        progress: CallProgress[Key, Value],
+        deadline_ms: int,
+    ) -> None:
+        await self._attempt(call, progress, deadline_ms)
+        if progress.pending:
+            wait_ms = self._cluster.backoff.delay_ms(progress.attempts, self._cluster.random)
+            await asyncio.sleep(min(wait_ms, self._remaining_ms(deadline_ms)) / 1000)
 
     async def _attempt(
         self,

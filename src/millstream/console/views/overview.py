@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from millstream.clients.admin import ClusterDescription, GroupListing, TopicDescription
+from millstream.errors import KafkaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +34,23 @@ class OverviewView:
     leaderless_count: int
     led_elsewhere_count: int
     """Partitions led by another than their first replica."""
-    group_count: int
+    group_count: int | None
+    """None where a broker did not say which groups it has; `groups_error` says why."""
     groups_by_state: dict[str, int]
+    groups_error: str | None
 
 
 def overview_view(
     cluster: ClusterDescription,
     topics: Iterable[TopicDescription],
-    groups: Sequence[GroupListing],
+    groups: Sequence[GroupListing] | KafkaError,
 ) -> OverviewView:
     """Returns the overview. `topics` holds the internal ones too."""
     described = list(topics)
     partitions = [partition for topic in described for partition in topic.partitions]
     leaders = Counter(partition.leader for partition in partitions)
     replicas = Counter(replica for partition in partitions for replica in partition.replicas)
+    known = () if isinstance(groups, KafkaError) else groups
     internal_count = sum(topic.is_internal for topic in described)
     return OverviewView(
         cluster_id=cluster.cluster_id,
@@ -68,6 +72,7 @@ def overview_view(
         under_replicated_count=sum(len(each.isr) < len(each.replicas) for each in partitions),
         leaderless_count=leaders[-1],
         led_elsewhere_count=sum(each.is_led_elsewhere for each in partitions),
-        group_count=len(groups),
-        groups_by_state=dict(sorted(Counter(str(group.state) for group in groups).items())),
+        group_count=None if isinstance(groups, KafkaError) else len(groups),
+        groups_by_state=dict(sorted(Counter(str(group.state) for group in known).items())),
+        groups_error=str(groups) if isinstance(groups, KafkaError) else None,
     )

@@ -85,9 +85,13 @@ class FakeCluster:
         controller_id = self.controller_ids[0]
         if len(self.controller_ids) > 1:
             self.controller_ids.popleft()
+        self.show_nodes(controller_id)
+        return self.snapshot
+
+    def show_nodes(self, controller_id: int = 1) -> None:
+        """Has the client learn of the nodes that there are now."""
         nodes = {each: BrokerNode(each, Address("b", each)) for each in self.node_ids}
         self.snapshot = ClusterMetadata("c", controller_id, nodes)
-        return self.snapshot
 
     async def any_connection(self) -> FakeConnection:
         return FakeConnection(self, -1)

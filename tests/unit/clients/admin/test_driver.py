@@ -414,6 +414,38 @@ async def test_every_broker_is_asked_for_its_groups_and_a_silent_one_is_no_empty
     assert failed.value.code == 29
 
 
+async def test_where_a_broker_leaves_unheard_the_others_are_asked_for_what_was_its() -> None:
+    def groups(node_id: int, request: Message) -> ListGroupsResponse:
+        names = {1: "a", 2: "b"} if cluster.node_ids == (1, 2) else {1: "a"}
+        if node_id == 3:
+            cluster.node_ids = (1, 2)
+            cluster.show_nodes()
+            raise NetworkException("gone")
+        listed = [ListedGroup(names[node_id], "consumer", "Stable", "")] if node_id in names else []
+        return ListGroupsResponse(groups=listed)
+
+    cluster = FakeCluster()
+    cluster.script(ApiKey.LIST_GROUPS, groups)
+    assert [each.group_id for each in await list_groups(FakeAdmin(cluster))] == ["a", "b"]
+    asked = [node_id for node_id, _ in cluster.requests(ApiKey.LIST_GROUPS)]
+    assert asked == [1, 2, 3, 1, 2]
+
+
+async def test_a_broker_that_stays_silent_is_waited_for() -> None:
+    def silent(node_id: int, request: Message) -> ListGroupsResponse:
+        cluster.now += 400
+        if node_id == 3:
+            raise NetworkException("gone")
+        return ListGroupsResponse(groups=[])
+
+    cluster = FakeCluster()
+    cluster.script(ApiKey.LIST_GROUPS, silent)
+    with pytest.raises(NetworkException, match="gone"):
+        await list_groups(FakeAdmin(cluster), timeout_ms=2000)
+    asked = [node_id for node_id, _ in cluster.requests(ApiKey.LIST_GROUPS)]
+    assert asked == [1, 2, 3, 3, 3]
+
+
 async def test_what_the_brokers_version_has_no_field_for_is_unsupported() -> None:
     cluster = FakeCluster(versions={**NEWEST, ApiKey.LIST_GROUPS: (0, 3)})
     with pytest.raises(UnsupportedVersion, match="LIST_GROUPS: the broker is too old"):

@@ -94,8 +94,7 @@ async def list_groups(
         retries=(CoordinatorLoadInProgress, CoordinatorNotAvailable),
     )
     deadline_ms = admin._driver.deadline(timeout_ms)
-    nodes = await admin._driver.nodes(deadline_ms)
-    found = (await admin._driver.run(call, nodes, deadline_ms)).raise_errors()
+    found = (await admin._driver.run_on_all_brokers(call, deadline_ms)).raise_errors()
     return sorted({group for node_id in found for group in found.result(node_id)})
 
 

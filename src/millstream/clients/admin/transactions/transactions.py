@@ -131,8 +131,7 @@ async def list_transactions(
         retries=(CoordinatorLoadInProgress, CoordinatorNotAvailable),
     )
     deadline_ms = admin._driver.deadline(timeout_ms)
-    nodes = await admin._driver.nodes(deadline_ms)
-    found = (await admin._driver.run(call, nodes, deadline_ms)).raise_errors()
+    found = (await admin._driver.run_on_all_brokers(call, deadline_ms)).raise_errors()
     return sorted(each for node_id in found for each in found.result(node_id))
 
 
