@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from millstream.runtime.clock import Clock
+from millstream.runtime import Clock
 
 SHORT_MS: Final = 5
 """So exact it is: looking at the waits takes 5 µs, as long as some records."""
