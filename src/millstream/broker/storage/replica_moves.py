@@ -20,7 +20,7 @@ from typing import Final, final
 from millstream.broker.services import BackgroundTasks, Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
-from millstream.errors import KafkaError
+from millstream.errors import KafkaError, KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.file_range import FileRange
@@ -107,8 +107,17 @@ class ReplicaMoves:
         finally:
             if self._moves.get(name) is move:
                 del self._moves[name]
-            # Cancelled with the node, a thread may still write into it: a move begins anew at the next start.
+            self._drop_copy(move)
+
+    def _drop_copy(self, move: _Move) -> None:
+        """Drops that of a move that has ended.
+
+        Cancelled with the node, a thread may still write into it: the move begins anew at the next start.
+        """
+        try:
             move.target.drop_future_log(move.future)
+        except OSError as error:  # the disk that has ended the move, too
+            _LOGGER.error("%s stays until the next start: %s", move.future.directory, error)  # noqa: TRY400 - the sentence says it
 
     async def _copy_all(self, move: _Move) -> None:
         """Copies until the future log has taken over, or is wanted no more. Raises KafkaError, OSError."""
@@ -183,7 +192,12 @@ class ReplicaMoves:
         target.adopt_future_log(future)
         hosted.log = future
         self._on_moved(hosted, target)
-        source.delete_log(hosted.topic_partition, now, is_synced=True)
+        try:
+            source.delete_log(hosted.topic_partition, now, is_synced=True)
+        except KafkaStorageError as error:
+            _LOGGER.error(  # noqa: TRY400 - the sentence says it
+                "%s has moved, and what it leaves stays: %s", hosted.topic_partition, error
+            )
         return True
 
 

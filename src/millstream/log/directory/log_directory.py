@@ -284,11 +284,7 @@ class LogDirectory:
                 now=now,
             )
         except OSError as error:
-            if is_beyond_one_log(error):
-                self._handle_broken_disk(error)
-            raise KafkaStorageError(
-                f"cannot open the log of {partition} in {self.path}: {error}"
-            ) from error
+            raise self._refusal(f"open the log of {partition}", error) from error
         self._forget_saved_state(partition, topic_id or METADATA_TOPIC_ID)
         self._logs[partition] = log
         return log
@@ -357,19 +353,17 @@ class LogDirectory:
     def open_future_log(self, current: PartitionLog, topic_id: Uuid, now: Instant) -> PartitionLog:
         """Returns an empty log that is to take the place of `current`, which lives in another directory. Raises KafkaStorageError."""
         partition = current.partition
-        self._discard_future(self._future_logs.pop(partition, None))
         path = self._path_aside(partition, "future")
         saved = SavedState(log_start_offset=current.log_start_offset, was_clean=True)
         try:
+            self._discard_future(self._future_logs.pop(partition, None))
             self._environment.file_system.make_directory(path)
             self._ensure_topic_id(path, topic_id)
             log = PartitionLog.open(
                 partition, path, self._environment, current.config, saved=saved, now=now
             )
         except OSError as error:
-            raise KafkaStorageError(
-                f"cannot begin the log of {partition} in {self.path}: {error}"
-            ) from error
+            raise self._refusal(f"begin the log of {partition}", error) from error
         self._future_logs[partition] = log
         self._future_topic_ids[partition] = topic_id
         return log
@@ -381,15 +375,17 @@ class LogDirectory:
         try:
             self._checkpoints.forget_predecessor(log.partition)
             self._environment.file_system.rename(log.directory, directory)
+            log.update_directory(
+                directory
+            )  # before the sync, which may fail: who drops the log must find it
             self._environment.file_system.sync_directory(self.path)
         except OSError as error:
-            raise KafkaStorageError(f"cannot rename {log.directory}: {error}") from error
-        log.update_directory(directory)
+            raise self._refusal(f"rename {log.directory}", error) from error
         self._topic_ids[log.partition] = self._future_topic_ids.pop(log.partition)
         self._logs[log.partition] = self._future_logs.pop(log.partition)
 
     def drop_future_log(self, log: PartitionLog) -> None:
-        """Removes it with its files, unless it was adopted or dropped before."""
+        """Removes it with its files, unless it was adopted or dropped before. Raises OSError."""
         if self._future_logs.get(log.partition) is log:
             self._discard_future(self._future_logs.pop(log.partition))
 
@@ -409,9 +405,7 @@ class LogDirectory:
         if not log.is_on_disk:
             log.abandon()
             return
-        target = self._rename(partition, "delete")
-        if is_synced:
-            self._environment.file_system.sync_directory(self.path)
+        target = self._rename(partition, "delete", is_synced=is_synced)
         due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
         self._deletions.append(_PendingDeletion(due_ms, target, log))
 
@@ -427,15 +421,21 @@ class LogDirectory:
         self._saved.forget(partition)
         self._rename(partition, "delete")
 
-    def _rename(self, partition: TopicPartition, purpose: str) -> str:
-        target = self._path_aside(partition, purpose)
+    def _rename(self, partition: TopicPartition, purpose: str, *, is_synced: bool = False) -> str:
+        target, file_system = self._path_aside(partition, purpose), self._environment.file_system
         try:
-            self._environment.file_system.rename(f"{self.path}/{partition}", target)
+            file_system.rename(f"{self.path}/{partition}", target)
+            if is_synced:
+                file_system.sync_directory(self.path)
         except OSError as error:
-            raise KafkaStorageError(
-                f"cannot rename the log of {partition} in {self.path}: {error}"
-            ) from error
+            raise self._refusal(f"rename the log of {partition}", error) from error
         return target
+
+    def _refusal(self, what: str, error: OSError) -> KafkaStorageError:
+        """Returns what is told. A disk that has failed has failed for every log on it."""
+        if is_beyond_one_log(error):
+            self._handle_broken_disk(error)
+        return KafkaStorageError(f"cannot {what} in {self.path}: {error}")
 
     def _path_aside(self, partition: TopicPartition, purpose: str) -> str:
         """A name that is no partition's, as Kafka makes it."""

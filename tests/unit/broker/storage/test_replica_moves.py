@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from dataclasses import dataclass, field
 from typing import Any  # a thread's work
 
@@ -38,6 +40,7 @@ class Log:
 
     name: TopicPartition
     copied: set[TopicPartition]
+    directory = "/second/t-0-future"
     health: Health = field(default_factory=Health)
     cuts = NoCut()
     leader_epochs = NoEpochs()
@@ -83,7 +86,7 @@ class World:
 class Target:
     """It has one copy of a replica at a time, as a directory has."""
 
-    failure = None
+    failure: str | None = None
     path = "/second"
 
     def __init__(self) -> None:
@@ -147,3 +150,25 @@ async def test_the_replica_of_a_topic_that_was_made_anew_moves_although_the_last
     assert [task.done() for task in w.tasks] == [True, True, False]
     w.tasks[2].cancel()
     await asyncio.wait(w.tasks)
+
+
+class BrokenTarget(Target):
+    """Its disk dies under the copy."""
+
+    def drop_future_log(self, future: Log) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), f"/second/{future.name}-future")
+
+
+async def test_a_disk_that_dies_under_a_copy_ends_the_move_and_not_the_node(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What cannot be removed goes at the next start."""
+    w, target = World(), BrokenTarget()
+    moves = ReplicaMoves(w, w, w, SystemClock(), on_moved=lambda *_: None, copies_at_once=1)  # type: ignore[arg-type]  # what is asked of them
+    replica = w.hosted(0)
+    moves.move(replica, target)  # type: ignore[arg-type]  # the same
+    target.failure = "its disk is gone"
+    (ended,) = w.tasks
+    await asyncio.wait((ended,))
+    assert ended.exception() is None
+    assert "stays until the next start: [Errno 5]" in caplog.text

@@ -212,3 +212,28 @@ def test_what_a_copy_has_lost_before_it_takes_over_is_removed_by_the_name_that_i
     for remove in copy.take_due_removals(world.later(copy.config.file_delete_delay_ms)):
         remove()
     assert not [name for name in world.disk.list("/b/t-0") if name.endswith(".deleted")]
+
+
+def test_a_copy_whose_new_name_reaches_no_disk_is_removed_and_the_disk_counts_as_failed(two, world):
+    """Under that name it would be taken for the replica, without what is written from then on."""
+    first, second = two
+    partition = TopicPartition("t", 0)
+    current = first.open_log(partition, LogConfig(), world.now, Uuid(b"t" * 16))
+    copy = second.open_future_log(current, Uuid(b"t" * 16), world.now)
+    world.disk.failing_syncs = lambda path: path == "/b"
+    with pytest.raises(KafkaStorageError, match="cannot rename"):
+        second.adopt_future_log(copy)
+    second.drop_future_log(copy)
+    assert not [name for name in world.disk.list("/b") if name.startswith("t-0")]
+    assert second.failure == "/b is offline: Input/output error"
+    assert first.failure is None
+
+
+def test_a_log_that_cannot_be_deleted_for_good_takes_its_disk_offline(two, world):
+    first, _ = two
+    partition = TopicPartition("t", 0)
+    first.open_log(partition, LogConfig(), world.now, Uuid(b"t" * 16))
+    world.disk.failing_syncs = lambda path: path == "/a"
+    with pytest.raises(KafkaStorageError, match="cannot rename the log of t-0 in /a"):
+        first.delete_log(partition, world.now, is_synced=True)
+    assert first.failure == "/a is offline: Input/output error"
