@@ -25,6 +25,7 @@ from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.file_range import FileRange
 from millstream.log.leader_epochs import UNKNOWN_EPOCH, EpochEnd
+from millstream.log.log_health import LogGone
 from millstream.log.partition_log import PartitionLog
 from millstream.model import TopicPartition
 from millstream.replication.divergence import divergence_offset, truncate
@@ -39,11 +40,13 @@ _LAST_STEP_BYTES: Final = 256 * 1024
 """What is copied in one go in the end; until less is missing, the copying gives way."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Move:
     hosted: Partition
     future: PartitionLog
     target: LogDirectory
+    has_begun: bool = False
+    """Whether it has its turn, and a thread may write into the copy."""
 
 
 @final
@@ -82,11 +85,18 @@ class ReplicaMoves:
         name = hosted.topic_partition
         under_way = self._moves.get(name)
         if self._directories.of(hosted.log) is target:
-            self._moves.pop(name, None)
+            self._call_off(name)
         elif under_way is None or under_way.hosted is not hosted or under_way.target is not target:
+            self._call_off(name)
             future = target.open_future_log(hosted.log, hosted.topic_id, self._clock.now())
             move = self._moves[name] = _Move(hosted, future, target)
             self._tasks.start(self._run(move), f"move {name}")
+
+    def _call_off(self, name: TopicPartition) -> None:
+        """A copier that waits for its turn may wait for hours: nobody is told meanwhile that the replica moves."""
+        move = self._moves.pop(name, None)
+        if move is not None and not move.has_begun:
+            self._drop_copy(move)
 
     def resume(self, partitions: Partitions) -> None:
         """Resumes moves that the last stop of the broker interrupted."""
@@ -100,7 +110,10 @@ class ReplicaMoves:
         name = move.hosted.topic_partition
         try:
             async with self._copying_now:
+                move.has_begun = True
                 await self._copy_all(move)
+        except LogGone:
+            return  # its topic was deleted, or another broker has the replica
         except (KafkaError, OSError) as error:
             if self._moves.get(name) is move:  # else its copy was taken away for another one
                 _LOGGER.error("%s could not be moved to %s: %s", name, move.target.path, error)  # noqa: TRY400 - the sentence says it

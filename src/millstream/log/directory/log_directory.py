@@ -363,6 +363,8 @@ class LogDirectory:
                 partition, path, self._environment, current.config, saved=saved, now=now
             )
         except OSError as error:
+            with contextlib.suppress(OSError):  # it would stay until the next start
+                self._environment.file_system.remove_tree(path)
             raise self._refusal(f"begin the log of {partition}", error) from error
         self._future_logs[partition] = log
         self._future_topic_ids[partition] = topic_id
@@ -594,6 +596,5 @@ class LogDirectory:
         except OSError as error:
             if is_broken_disk(error):
                 self._handle_broken_disk(error)
-            raise KafkaStorageError(
-                f"cannot write {self.path}/{name}: {error.strerror or error}"
-            ) from error
+            what = f"cannot write {self.path}/{name}: {error.strerror or error}"
+            raise KafkaStorageError(what) from error

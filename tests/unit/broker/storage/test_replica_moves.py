@@ -152,6 +152,23 @@ async def test_the_replica_of_a_topic_that_was_made_anew_moves_although_the_last
     await asyncio.wait(w.tasks)
 
 
+async def test_the_copy_of_a_move_that_is_called_off_is_dropped_before_its_turn() -> None:
+    """Others may be copied for hours before it, and who looks would see that the replica moves."""
+    w, target, back = World(), Target(), Target()
+    moves = ReplicaMoves(w, w, w, SystemClock(), on_moved=lambda *_: None, copies_at_once=1)  # type: ignore[arg-type]  # what is asked of them
+    copied, waits, is_asked_back = w.hosted(0), w.hosted(1), w.hosted(2)
+    w.of = lambda log: back if log is is_asked_back.log else w  # type: ignore[method-assign]  # where each replica is
+    for each in (copied, waits, is_asked_back):
+        moves.move(each, Target() if each is copied else target)  # type: ignore[arg-type]  # the same
+        await asyncio.sleep(0)
+    assert [log.name for log in target.futures] == [is_asked_back.topic_partition]
+    moves.move(is_asked_back, back)  # type: ignore[arg-type]  # the same
+    assert target.futures == []
+    for task in w.tasks:
+        task.cancel()
+    await asyncio.wait(w.tasks)
+
+
 class BrokenTarget(Target):
     """Its disk dies under the copy."""
 

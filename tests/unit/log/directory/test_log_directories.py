@@ -237,3 +237,13 @@ def test_a_log_that_cannot_be_deleted_for_good_takes_its_disk_offline(two, world
     with pytest.raises(KafkaStorageError, match="cannot rename the log of t-0 in /a"):
         first.delete_log(partition, world.now, is_synced=True)
     assert first.failure == "/a is offline: Input/output error"
+
+
+def test_a_copy_that_finds_no_room_leaves_nothing(two, world):
+    first, second = two
+    current = first.open_log(TopicPartition("t", 0), LogConfig(), world.now, Uuid(b"t" * 16))
+    world.disk.space_bytes = 0
+    with pytest.raises(KafkaStorageError, match=r"cannot begin the log of t-0 in /b: .*No space"):
+        second.open_future_log(current, Uuid(b"t" * 16), world.now)
+    assert not [name for name in world.disk.list("/b") if name.endswith("-future")]
+    assert second.failure is None
