@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from millstream.log.verification import Damage
 
 _LOGGER = logging.getLogger(__name__)
+_LOST: Final = "its data directory has failed"
 _AT_ONCE: Final = 100
 """Partitions that follow an image without taking turns."""
 _PER_TURN: Final = 50
@@ -246,6 +247,10 @@ class HostedPartitions:
     ) -> Partition | None:
         """A log that cannot be opened is offline; the others are not its business."""
         name = TopicPartition(topic.name, number)
+        if self._offline.get(name) == (topic.topic_id, _LOST):
+            # The metadata may have it in another directory, where it was before it moved, or in none yet: begun there
+            # anew it would count as in sync, and lead, without a record. As on Kafka it is back with the next start.
+            return None
         assigned = assigned_directory(topic.partitions[number], self._node_id)
         directory = self._directory_for(name, assigned)
         if directory is None:
@@ -334,7 +339,7 @@ class HostedPartitions:
             self.damaged.forget(name)
             hosted = self._hosted.pop(name, None)
             if hosted is not None:
-                self._offline[name] = hosted.topic_id, "its data directory has failed"
+                self._offline[name] = hosted.topic_id, _LOST
                 hosted.leave()
 
     def _drop_deleted(self, name: str, number: int) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.long_work import LongWork
+from millstream.broker.requests.failure_log import PartitionOffline
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.hosted_partitions import HostedEvents, HostedPartitions
 from millstream.broker.storage.new_logs import NewLogs
@@ -23,7 +24,7 @@ from millstream.errors import (
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.log.verification import Damage
-from millstream.metadata.directory_ids import LOST_DIRECTORY
+from millstream.metadata.directory_ids import LOST_DIRECTORY, UNASSIGNED_DIRECTORY
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader
 from millstream.model import LeaderEpoch, Offset, TopicPartition, Uuid
@@ -46,7 +47,11 @@ from tests.support.simulated_disk import SimFileSystem
 OWN, OTHER = 1, 2
 TOPIC_ID = Uuid(b"topic-of-a-test!")
 T0 = TopicPartition("t", 0)
+OTHER_TOPIC_ID = Uuid(b"topic made anew!")
 CONFIG = broker_config({"node.id": "1", "log.dirs": "data"})
+TWO_DIRECTORIES = broker_config(
+    {"node.id": "1", "log.dirs": "data,second", "metadata.log.dir": "data"}
+)
 THE_LEADERS_ALL = 1 << 40
 
 
@@ -122,20 +127,27 @@ class World:
 
 
 @contextmanager
-def world(disk: SimFileSystem) -> Iterator[World]:
-    directories = open_data_directories(CONFIG, LogEnvironment(disk, SystemRandom()), None)
+def world(disk: SimFileSystem, config: BrokerConfig = CONFIG) -> Iterator[World]:
+    directories = open_data_directories(config, LogEnvironment(disk, SystemRandom()), None)
     try:
         yield World(directories)
     finally:
         directories.abandon()
 
 
-def topic(leader: int, *, epoch: int = 1, replicas: tuple[int, ...] = (OWN, OTHER)) -> list[object]:
+def topic(
+    leader: int,
+    *,
+    epoch: int = 1,
+    replicas: tuple[int, ...] = (OWN, OTHER),
+    topic_id: Uuid = TOPIC_ID,
+    directories: Sequence[Uuid] = (),
+) -> list[object]:
     partition = PartitionRecord(
-        partition_id=0, topic_id=TOPIC_ID, replicas=list(replicas), isr=list(replicas),
-        leader=leader, leader_epoch=epoch, partition_epoch=epoch,
+        partition_id=0, topic_id=topic_id, replicas=list(replicas), isr=list(replicas),
+        leader=leader, leader_epoch=epoch, partition_epoch=epoch, directories=list(directories),
     )  # fmt: skip
-    return [TopicRecord(name="t", topic_id=TOPIC_ID), partition]
+    return [TopicRecord(name="t", topic_id=topic_id), partition]
 
 
 def elect(leader: int) -> PartitionChangeRecord:
@@ -362,3 +374,20 @@ def test_a_partition_whose_directory_fails_is_fetched_no_more() -> None:
         assert w.partitions.offline_count() == 1
         w.change(RemoveTopicRecord(topic_id=TOPIC_ID))
         assert w.partitions.offline_count() == 0, "nobody misses it any more"
+
+
+def test_a_replica_whose_directory_has_failed_is_not_begun_anew_in_another_one() -> None:
+    """Where the controller has not heard that it moved, it is in sync still, and might lead without a record."""
+    nowhere = [UNASSIGNED_DIRECTORY] * 2
+    with world(SimFileSystem(), TWO_DIRECTORIES) as w:
+        w.load(*topic(OTHER, directories=nowhere))
+        w.append_fetched(b"a record")
+        failed = w.directories.of(w.hosted.log)
+        failed.failure = "its disk is gone"
+        w.partitions.lose(w.directories.take_offline(failed))
+        w.change(elect(OWN))
+        with pytest.raises(PartitionOffline):
+            w.partitions.get("t", 0)
+        w.change(RemoveTopicRecord(topic_id=TOPIC_ID))
+        w.change(*topic(OTHER, topic_id=OTHER_TOPIC_ID, directories=nowhere))
+        assert w.hosted.topic_id == OTHER_TOPIC_ID, "another topic of the name begins"
