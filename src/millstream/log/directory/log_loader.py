@@ -109,6 +109,8 @@ def load_log(
     epochs.note_durable_start(loaded.log_start_offset)
     _load_producers(loaded, names, recovery, may_have_gaps=may_have_gaps)
     _sync_rebuilt_indexes(loaded, recovery)
+    if not saved.was_clean:
+        loaded.snapshots.sync_newest_after(saved.recovery_point)
     for segment in loaded.segments:
         segment.release()
     return loaded

@@ -68,6 +68,16 @@ class ProducerSnapshots:
         self._offsets.add(offset)
         return [file]
 
+    def sync_newest_after(self, offset: int) -> None:
+        """Of a process that was killed: no flush has synced it yet, and markers that it covers may be cleaned away soon."""
+        newest = self.newest_offset
+        if newest is not None and newest > offset:
+            file = self._file_system.open(self._path(newest))
+            try:
+                file.sync()
+            finally:
+                file.close()
+
     def load_latest(
         self, highest: int, is_of_log: SnapshotCheck = is_believed
     ) -> tuple[int, list[ProducerSnapshotEntry]] | None:
