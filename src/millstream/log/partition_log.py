@@ -252,15 +252,15 @@ class PartitionLog:
         self.materialize()
         try:
             self._maybe_roll(batches, now)
-            for header in headers:
-                if header.partition_leader_epoch > self.leader_epochs.latest_epoch:
-                    self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
             self._append_to_active(batches)
         except OSError as error:
             raise self._health.error("append to", error) from error
         except CorruptMessage as corrupt:
             # Not of the producer's batch: of what the active segment holds.
             raise KafkaStorageError(str(corrupt)) from corrupt
+        for header in headers:  # what a full disk has refused began no epoch
+            if header.partition_leader_epoch > self.leader_epochs.latest_epoch:
+                self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
         first_offset = self._state.log_end_offset
         self._state.log_end_offset = headers[-1].next_offset
         self._unflushed.note_append(first_offset, self._state, self._config)

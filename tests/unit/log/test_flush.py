@@ -92,7 +92,9 @@ def test_a_flush_planned_before_a_truncation_says_nothing_of_what_was_written_si
 # --- truncate, delete
 
 
-def test_the_snapshot_of_producers_that_a_killed_process_had_not_synced_is_synced_by_the_next(world):
+def test_the_snapshot_of_producers_that_a_killed_process_had_not_synced_is_synced_by_the_next(
+    world,
+):
     """Markers up to it may be cleaned away: an older one would count after a loss of power, in which their transactions are open."""
     log = world.open(LogConfig(segment_bytes=200))
     for _ in range(3):

@@ -6,9 +6,11 @@ import pytest
 
 from millstream.errors import (
     CorruptMessage,
+    KafkaStorageError,
     OffsetOutOfRange,
 )
 from millstream.log import AppendInfo
+from millstream.log.offset_order import check_order
 
 
 def test_a_follower_keeps_the_leaders_offsets_and_epochs(world):
@@ -144,3 +146,15 @@ def test_a_first_batch_that_ends_below_the_log_or_meets_records_is_refused(world
     with pytest.raises(OffsetOutOfRange, match="the log ends at"):
         follower.append_as_follower(sent, world.now)
     assert [segment.base_offset for segment in follower.segments] == [7]
+
+
+def test_epochs_of_batches_that_a_full_disk_refuses_are_not_noted(world):
+    """A node whose log knew of an epoch beyond its end stopped when it next looked at its offsets."""
+    log = world.open()
+    log.append_as_follower(world.numbered(0, 1, b"a"), world.now)
+    world.disk.space_bytes = 0
+    both = bytes(world.numbered(1, 1, b"b")) + bytes(world.numbered(2, 3, b"c"))
+    with pytest.raises(KafkaStorageError, match="No space left"):
+        log.append_as_follower(memoryview(bytearray(both)), world.now)
+    assert (log.log_end_offset, log.leader_epochs.latest_epoch) == (1, 1)
+    check_order(log.partition, log.offsets(1))
