@@ -25,6 +25,10 @@ def _keep_nothing(_path: str, _unsynced: int) -> int:
     return 0
 
 
+def _ignore_change(_change: str, _path: str) -> None:
+    pass
+
+
 class PowerLost(Exception):
     """The machine stopped in the middle of what it did; nothing is to be handled, `crash` comes next."""
 
@@ -61,7 +65,7 @@ class SimFile:
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         self._check_open()
-        self._file_system.count_operation()
+        self._file_system.count_operation("append", self._path)
         data = b"".join(bytes(buffer) for buffer in buffers)
         reserved = min(len(data), self._disk.reserved_bytes)
         self._disk.reserved_bytes -= reserved
@@ -83,7 +87,7 @@ class SimFile:
 
     def reserve(self, size: int) -> None:
         self._check_open()
-        self._file_system.count_operation()
+        self._file_system.count_operation("reserve", self._path)
         wanted = max(0, size - len(self._disk.data) - self._disk.reserved_bytes)
         granted = self._file_system.take_space(wanted)
         if granted < wanted:
@@ -93,7 +97,7 @@ class SimFile:
 
     def truncate(self, size: int) -> None:
         self._check_open()
-        self._file_system.count_operation()
+        self._file_system.count_operation("truncate", self._path)
         assert size <= len(self._disk.data), "files are only cut, never stretched"
         self._file_system.give_space(len(self._disk.data) - size + self._disk.reserved_bytes)
         self._disk.reserved_bytes = 0
@@ -102,7 +106,7 @@ class SimFile:
 
     def sync(self) -> None:
         self._check_open()
-        self._file_system.count_operation()
+        self._file_system.count_operation("sync", self._path)
         self._file_system.check_sync(self._path)
         self._disk.durable_bytes = len(self._disk.data)
 
@@ -145,6 +149,8 @@ class SimFileSystem:
         self.space_bytes: int | None = None
         self.failing_syncs: Callable[[str], bool] = _never_fails
         self.sync_count = 0
+        self.before_change: Callable[[str, str], None] = _ignore_change
+        """Told the name of each operation that changes something, and its path, before it is done. May raise OSError, as a disk does."""
         self.now_ms = 0
         """What files are stamped with when they are written."""
         self.operations_left: int | None = None
@@ -261,8 +267,9 @@ class SimFileSystem:
         if self.failing_syncs(path):
             raise OSError(errno.EIO, "Input/output error", path)
 
-    def count_operation(self) -> None:
-        """Called before every change. Raises PowerLost, from then on every time until `crash`."""
+    def count_operation(self, change: str, path: str) -> None:
+        """Called before every change. Raises PowerLost, from then on every time until `crash`, and what `before_change` raises."""
+        self.before_change(change, path)
         if self.operations_left is not None:
             if self.operations_left <= 0:
                 raise PowerLost
@@ -276,7 +283,7 @@ class SimFileSystem:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "No such file", path)
             self._check_parent(path)
-            self.count_operation()
+            self.count_operation("open", path)
             self._files[path] = SimDisk()
             self._undo.append(lambda: self._forget(path))
         return SimFile(self, path, self._files[path])
@@ -306,14 +313,17 @@ class SimFileSystem:
 
     @_one_at_a_time
     def make_directory(self, path: str) -> None:
+        self.before_change("make_directory", path)
         while path not in self._directories:
             self._directories.add(path)
             path = posixpath.dirname(path)
 
     @_one_at_a_time
     def rename(self, source: str, target: str) -> None:
-        self.count_operation()
+        self.count_operation("rename", source)
         if source in self._directories:
+            if target in self._directories and self.list(target):
+                raise OSError(errno.ENOTEMPTY, "Directory not empty", target)
             self._move_tree(source, target)
             self._undo.append(lambda: self._move_tree(target, source))
             return
@@ -332,7 +342,7 @@ class SimFileSystem:
     def sync_directory(self, path: str) -> None:
         if path not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "No such directory", path)
-        self.count_operation()
+        self.count_operation("sync_directory", path)
         self.check_sync(path)
         self._undo.clear()
 
@@ -344,7 +354,7 @@ class SimFileSystem:
 
     @_one_at_a_time
     def remove(self, path: str) -> None:
-        self.count_operation()
+        self.count_operation("remove", path)
         removed = self._disk(path)
         self.give_space(len(removed.data) + removed.reserved_bytes)
         del self._files[path]
@@ -352,6 +362,8 @@ class SimFileSystem:
 
     @_one_at_a_time
     def remove_tree(self, path: str) -> None:
+        if path not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, "No such directory", path)
         prefix = path + "/"
         for name in [name for name in self._files if name.startswith(prefix)]:
             self.remove(name)
@@ -363,7 +375,7 @@ class SimFileSystem:
     @_one_at_a_time
     def write_atomically(self, path: str, data: bytes) -> None:
         self._check_parent(path)
-        self.count_operation()
+        self.count_operation("write_atomically", path)
         if self.take_space(len(data)) < len(data):
             raise OSError(errno.ENOSPC, "No space left on device", path)
         self.check_sync(path)

@@ -20,7 +20,9 @@ from typing import Any, Final
 import pytest
 
 from tests.sim.cluster import (
+    cut_off_scenarios,
     group_scenarios,
+    move_scenarios,
     planted_group_bugs,
     planted_replication_bugs,
     replica_scenarios,
@@ -109,7 +111,9 @@ def main(name: str, seed: int, bug: str = "") -> None:
     if bug:
         planted = (planted_replication_bugs, planted_group_bugs)
         getattr(next(each for each in planted if hasattr(each, bug)), bug)(pytest.MonkeyPatch())
-    told_by = (stories, scenarios, replica_scenarios, group_scenarios, voter_scenarios)
+    told_by = (
+        stories, scenarios, replica_scenarios, group_scenarios, voter_scenarios, move_scenarios, cut_off_scenarios,
+    )  # fmt: skip
     where = next(each for each in told_by if hasattr(each, name))
     story = getattr(where, name)
     outcome = told(story, seed, layout_of(story, seed))

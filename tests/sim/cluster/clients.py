@@ -367,7 +367,10 @@ class Workload:
     def _check_copies(self) -> None:
         """Whatever was read is copied once, however often it was tried. (Whoever reads what a broker loses with its power is sent back to the beginning.)"""
         copies = Counter(
-            read.value.partition(b"#")[0] for poll in self.copied.polls for read in poll.reads
+            read.value.partition(b"#")[0]
+            for poll in self.copied.polls
+            if poll.consumer == LAST_READER
+            for read in poll.reads
         )
         twice = [source for source, number in copies.items() if number > 1]
         assert not twice or self.loses_power, f"copied twice: {twice[:5]}"

@@ -98,6 +98,8 @@ class SimNode:
     """How long work of a thread takes at most."""
     may_fail: bool = False
     """Whether its disk has refused something in this life, so that it may end by itself, now or later."""
+    on_kill: Callable[[Life], None] = lambda _life: None
+    on_power_lost: Callable[[int], None] = lambda _node: None
     lives: int = 0
     life: Life | None = None
     failures: list[str] = field(default_factory=list)
@@ -140,6 +142,8 @@ class SimNode:
     def kill(self) -> None:
         """Ends the process at once (SIGKILL)."""
         if self.is_up:
+            assert self.life is not None, "it is up"
+            self.on_kill(self.life)
             self.network.end_process(self.host)
             self._abandon()
 
@@ -148,6 +152,7 @@ class SimNode:
 
         Nobody is told. A machine on which no process runs may lose its power, too.
         """
+        self.on_power_lost(self.id)
         if self.is_up:
             self.network.end_process(self.host, silently=True)
             self.disk.crash(torn, undone_operations=undone)
@@ -202,6 +207,7 @@ class SimNode:
         """The disk is well again."""
         self.disk_s = CALM_DISK_S
         self.disk.failing_syncs = lambda _path: False
+        self.disk.before_change = lambda _change, _path: None
 
     def wipe(self) -> None:
         """The disk is replaced by an empty one."""

@@ -9,7 +9,9 @@ import pytest
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
 from millstream.broker.replication.replica_fetcher import FetcherServices, ReplicaFetcher
+from millstream.broker.storage import replica_moves
 from millstream.broker.storage.durability import Durability
+from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.controller.brokers import registration
 from millstream.controller.partitions import leadership
@@ -18,6 +20,7 @@ from millstream.coordinator.runtime import CoordinatorRuntime
 from millstream.log import partition_log
 from millstream.log.append_check import whole_batches as true_batches
 from millstream.log.directory import log_loader
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.text_checkpoints import encode_epochs
 from millstream.log.leader_epochs import EpochsWrite
 from millstream.log.partition_log import PartitionLog
@@ -209,3 +212,35 @@ def followers_say_what_is_on_no_disk(patch: Patch) -> None:
         true_init(self, leader, replace(services, syncs_first=lambda: False), *more, **named)
 
     patch.setattr(ReplicaFetcher, "__init__", init)
+
+
+def a_copy_takes_over_before_it_has_caught_up(patch: Patch) -> None:
+    def take_over(moves: ReplicaMoves, hosted: Partition, future: Any, target: Any) -> bool:
+        source, now = moves._directories.of(hosted.log), moves._clock.now()
+        target.adopt_future_log(future)
+        hosted.log = future
+        moves._on_moved(hosted, target)
+        source.delete_log(hosted.topic_partition, now, is_synced=True)
+        return True
+
+    patch.setattr(ReplicaMoves, "_take_over", take_over)
+
+
+def a_log_leaves_before_its_copy_has_the_name(patch: Patch) -> None:
+    """Whoever is killed in between finds neither at the next start."""
+
+    def take_over(moves: ReplicaMoves, *more: Any) -> bool:
+        adopted = []
+        with pytest.MonkeyPatch.context() as inside:
+            inside.setattr(LogDirectory, "adopt_future_log", lambda *each: adopted.append(each))
+            has_taken_over = true_take_over(moves, *more)
+        for each in adopted:
+            true_adopt(*each)
+        return has_taken_over
+
+    true_adopt, true_take_over = LogDirectory.adopt_future_log, ReplicaMoves._take_over
+    patch.setattr(ReplicaMoves, "_take_over", take_over)
+
+
+def a_copy_does_not_hear_of_cuts(patch: Patch) -> None:
+    patch.setattr(replica_moves, "follow_truncation", lambda *_: None)

@@ -17,6 +17,7 @@ from millstream.coordinator.record import partition_for
 from millstream.metadata.image import NO_LEADER, PartitionImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import ElectionType
+from millstream.replication.partition import Partition
 from tests.sim.cluster.clients import COPIER, COPIES, EVENTS, GROUP, PARTITIONS, Workload, all_end
 from tests.sim.cluster.node import SimNode
 from tests.sim.cluster.world import REPLICATED_APART, ClusterWorld, Layout
@@ -35,6 +36,15 @@ _CHECKPOINTS: Final = replace(
     REPLICATED_APART,
     name="three controllers, three brokers, checkpoints every second",
     more_settings=(("log.flush.offset.checkpoint.interval.ms", "1000"),),
+)
+_TRIMMED: Final = replace(
+    REPLICATED_APART,
+    name="three controllers, three brokers, retention every second",
+    more_settings=(
+        ("log.initial.task.delay.ms", "500"),
+        ("log.retention.check.interval.ms", "1000"),
+        ("log.segment.delete.delay.ms", "1000"),
+    ),
 )
 _SYNCED: Final = replace(
     REPLICATED_APART,
@@ -479,6 +489,49 @@ async def an_unclean_election(world: ClusterWorld) -> None:
         await asyncio.gather(*clients, return_exceptions=True)
 
 
+async def trimmed_while_away(world: ClusterWorld) -> None:
+    """Retention removes what a broker that is away has, and what it lacks; leaders change meanwhile. It begins anew where its leader does."""
+    await world.start()
+    configs: dict[str, str | None] = {"segment.ms": "2000", "retention.ms": "3000"}
+    work = Workload(world, loses_power=False, assignment=BROKERS, configs=configs)
+    await work.begin()
+    loop = asyncio.get_running_loop()
+    clients = [loop.create_task(work.produce()), loop.create_task(work.produce_without_patience())]
+    try:
+        for _ in range(3):
+            await a_while(world, 4, 2)
+            away = world.nodes[world.chance.choice(BROKERS)]
+            away.kill()
+            await a_while(world, 16, 8)
+            other = world.nodes[world.chance.choice([each for each in BROKERS if each != away.id])]
+            if world.chance.random() < 0.6:
+                other.kill()
+            away.start()
+            await a_while(world, 3)
+            if not other.is_up:
+                other.start()
+        await world.heal()
+        start = max(each.log.log_start_offset for each in _replicas_of_events(world))
+        assert start > 0, "retention has removed nothing"
+        work.is_over = True
+        await all_end(clients)
+        await work.check_replicas()
+    finally:
+        for client in clients:
+            client.cancel()
+        await asyncio.gather(*clients, return_exceptions=True)
+
+
+def _replicas_of_events(world: ClusterWorld) -> list[Partition]:
+    lives = [node.life for node in world.brokers if node.life is not None]
+    return [
+        each
+        for life in lives
+        for each in life.partitions.values()
+        if each.topic_partition.topic == EVENTS
+    ]
+
+
 LAYOUTS_OF: Final[Mapping[Callable[..., object], tuple[Layout, ...]]] = {
     power_lost_by_a_follower: (_NO_BALANCE,),
     leaders_by_turns: (REPLICATED_APART, _NO_BALANCE),
@@ -495,5 +548,6 @@ LAYOUTS_OF: Final[Mapping[Callable[..., object], tuple[Layout, ...]]] = {
     power_lost_by_all: (REPLICATED_APART,),
     power_lost_by_all_whose_acknowledgements_are_on_disks: (_SYNCED,),
     an_unclean_election: (_NO_BALANCE,),
+    trimmed_while_away: (_TRIMMED,),
 }
 REPLICA_SCENARIOS: Final = tuple(LAYOUTS_OF)

@@ -17,13 +17,15 @@ from unittest import mock
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
 from millstream.broker.metadata_log.broker_session import BrokerSession
+from millstream.broker.storage.hosted_partitions import HostedPartitions
+from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.coordinator.runtime import Ready
 from millstream.errors import KafkaError
 from millstream.log.append_info import AppendInfo
 from millstream.log.file_range import FileRange
 from millstream.log.partition_log import PartitionLog
-from millstream.metadata.image import PartitionImage
+from millstream.metadata.image import MetadataImage, PartitionImage
 from millstream.model import TopicPartition, Uuid
 from millstream.records.batch import read_header
 from millstream.records.control import TransactionMarker
@@ -94,6 +96,8 @@ class ReplicaObserver:
     ) -> None:
         """`newest`: a partition in the newest metadata that anybody has."""
         self.forgives: Callable[[Partition], bool] = lambda _partition: False
+        self.compacted: set[str] = set()
+        """Topics whose replicas need not have the same batches."""
         self.committed: dict[Key, Committed] = {}
         self.lives: dict[int, Life] = {}
         """By node: the one that spoke last."""
@@ -101,6 +105,8 @@ class ReplicaObserver:
         self._now_running = now_running
         self._newest = newest
         self._count = count
+        self._written: dict[int, dict[Key, tuple[int, int]]] = {}
+        """By node: from where to where its replicas were when it was killed, until the next life has them."""
         self._stirred: dict[Partition, Life] = {}
         self._leader_of: dict[tuple[Key, int], int] = {}
         self._marked: dict[tuple[TopicPartition, TransactionMarker], tuple[Partition, int]] = {}
@@ -118,8 +124,53 @@ class ReplicaObserver:
         life = self._now_running()
         if life is not None:
             self.lives[life.node.id] = life
+            if key_of(partition) not in life.partitions:
+                self._check_found(partition, life)
             life.partitions[key_of(partition)] = partition
             self._stirred[partition] = life
+
+    def took_over(self, partition: Partition, before: PartitionLog) -> None:
+        """A replica has moved to another directory: its log there is the log that it was, but for what a cleaning has removed meanwhile."""
+        life, log = self._now_running(), partition.log
+        if life is None or log is before:
+            return
+        self._count("replica moved to another directory")
+        start, end = before.log_start_offset, before.log_end_offset
+        self._require(
+            (log.log_start_offset, log.log_end_offset) == (start, end),
+            f"{life.name} has moved {partition.topic_partition}, which was from {start} to {end}: its log is from "
+            f"{log.log_start_offset} to {log.log_end_offset}",
+        )
+        if partition.topic_partition.topic not in self.compacted:
+            lacking = {*batches_of(before, start, end)} ^ {*batches_of(log, start, end)}
+            self._require(
+                not lacking,
+                f"{life.name} has moved {partition.topic_partition}, and other batches are there: {sorted(lacking)[:4]}",
+            )
+        self._stirred[partition] = life
+
+    def killed(self, life: Life) -> None:
+        """What a process had written when it was killed, the next one has."""
+        self._written[life.node.id] = {
+            key: (each.log_start_offset, each.log_end_offset)
+            for key, each in life.partitions.items()
+            if each.log.health.failure is None
+            and not each.log.cuts.is_under_way
+            and each.log_end_offset > each.log_start_offset
+        }
+
+    def forget_written(self, node: int) -> None:
+        """Its machine has lost power, or its new life has read what there is."""
+        self._written.pop(node, None)
+
+    def _check_found(self, partition: Partition, life: Life) -> None:
+        written = self._written.get(life.node.id, {}).pop(key_of(partition), None)
+        if written is not None:
+            self._require(
+                partition.log_end_offset >= written[1],
+                f"{life.name} has {partition.topic_partition} to {partition.log_end_offset}; it was killed with it from "
+                f"{written[0]} to {written[1]}",
+            )
 
     def has_no_more(self, partition: Partition) -> None:
         life = self._now_running()
@@ -192,7 +243,7 @@ class ReplicaObserver:
         self._require(
             mark <= end, f"the mark of {name} on {life.name} is {mark}, and its log ends at {end}"
         )
-        if partition.is_leader:
+        if partition.is_leader and partition.topic_partition.topic not in self.compacted:
             self._check_leader(partition, life)
 
     def _check_leader(self, partition: Partition, life: Life) -> None:
@@ -342,7 +393,13 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
         return Partition, name, method
 
     register, append_marker = BrokerSession.register, Partition.append_marker
+    true_load, true_take_over = HostedPartitions.load, ReplicaMoves._take_over
     write_markers, tell = TransactionMarkers.write, CoordinatorPartition._tell
+
+    def load(partitions: HostedPartitions, image: MetadataImage) -> None:
+        true_load(partitions, image)
+        if (life := observer._now_running()) is not None:
+            observer.forget_written(life.node.id)
 
     async def registered(session: BrokerSession, *args: Any) -> None:
         await register(session, *args)
@@ -358,6 +415,13 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
         if ready.replies:
             observer.told_by_coordinator(coordinator)
         tell(coordinator, ready)
+
+    def take_over(moves: ReplicaMoves, hosted: Partition, *more: Any) -> bool:
+        before = hosted.log
+        try:
+            return true_take_over(moves, hosted, *more)
+        finally:
+            observer.took_over(hosted, before)
 
     async def markers_written(
         markers: TransactionMarkers, partitions: Iterable[TopicPartition], marker: TransactionMarker
@@ -378,6 +442,8 @@ def replicas_observed(observer: ReplicaObserver) -> Iterator[None]:
             followed_by("make_cut", observer.stirred),
             (BrokerSession, "register", registered),
             (Partition, "append_marker", marked),
+            (HostedPartitions, "load", load),
+            (ReplicaMoves, "_take_over", take_over),
             (CoordinatorPartition, "_tell", told),
             (TransactionMarkers, "write", markers_written),
         ):

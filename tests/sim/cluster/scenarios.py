@@ -11,7 +11,14 @@ from typing import Final
 from millstream.clients import Consumer, NewTopic, Producer, TopicPartition
 from millstream.errors import KafkaError, MillstreamError
 from millstream.model import BrokerId, Uuid
-from tests.sim.cluster import group_scenarios, replica_scenarios, stories, voter_scenarios
+from tests.sim.cluster import (
+    cut_off_scenarios,
+    group_scenarios,
+    move_scenarios,
+    replica_scenarios,
+    stories,
+    voter_scenarios,
+)
 from tests.sim.cluster.clients import EVENTS, PARTITIONS, Workload, all_end
 from tests.sim.cluster.node import SLOW_DISK_S, SimNode
 from tests.sim.cluster.world import (
@@ -395,6 +402,8 @@ _LAYOUTS_OF: Final[Mapping[Callable[..., object], tuple[Layout, ...]]] = {
     stories.replicas_on_failing_machines: (TWO_DIRECTORIES, REPLICATED_APART),
     **replica_scenarios.LAYOUTS_OF,
     **group_scenarios.LAYOUTS_OF,
+    **move_scenarios.LAYOUTS_OF,
+    **cut_off_scenarios.LAYOUTS_OF,
     **voter_scenarios.LAYOUTS_OF,
     silent_leader: (APART, APART_DYNAMIC),
     stopped_in_elections: (APART, APART_DYNAMIC),

@@ -35,6 +35,7 @@ from millstream.raft.ready import Ready
 from millstream.raft.snapshot import Snapshot, encode_snapshot
 from millstream.raft.voter_history import QuorumEntry
 from tests.sim.cluster import group_scenarios as groups
+from tests.sim.cluster import move_scenarios as moves
 from tests.sim.cluster import planted_group_bugs, scenarios, stories, voter_scenarios
 from tests.sim.cluster import planted_replication_bugs as planted
 from tests.sim.cluster import replica_scenarios as replicas
@@ -267,12 +268,17 @@ BUGS_OF_REPLICATION = (
     Bug("followers do not sync", planted.followers_say_what_is_on_no_disk, replicas.power_lost_by_all_whose_acknowledgements_are_on_disks, 0, "one offset holds two values"),
     Bug("KAFKA-17751", planted.a_divergence_is_never_cut, replicas.leaders_by_turns, 0, "after the faults all are at work: not within"),
 )  # fmt: skip
+BUGS_OF_MOVES = (
+    Bug("a copy that lacks records takes over", planted.a_copy_takes_over_before_it_has_caught_up, moves.moves_between_directories, 0, "has moved"),
+    Bug("a log leaves before its copy", planted.a_log_leaves_before_its_copy_has_the_name, moves.moves_between_directories, 0, "it was killed with it"),
+    Bug("a copy does not hear of cuts", planted.a_copy_does_not_hear_of_cuts, moves.a_cut_in_a_move, 0, "has moved"),
+)  # fmt: skip
 BUGS_OF_GROUPS = (
     Bug("share state is not stored", planted_group_bugs.acknowledgements_are_not_stored, groups.share_groups_through_moves, 0, "was accepted, and is given to a member again"),
     Bug("a moment for a session", planted_group_bugs.a_new_coordinator_waits_a_moment_for_members, groups.streams_groups_through_moves, 2, "and is forgotten"),
     Bug("tasks of two members", planted_group_bugs.tasks_are_given_before_they_are_given_back, groups.streams_groups_through_moves, 1, "are given to"),
 )  # fmt: skip
-INTERPRETED = (*BUGS_OF_REPLICATION, *BUGS_OF_GROUPS)
+INTERPRETED = (*BUGS_OF_REPLICATION, *BUGS_OF_MOVES, *BUGS_OF_GROUPS)
 """Their layouts have replicas, of which compiled modules show nothing."""
 IN_EVERY_RUN = (*BUGS[:2], *BUGS_OF_REPLICATION[:2])
 

@@ -11,7 +11,9 @@ import pytest
 
 from tests.sim.cluster import scenarios
 from tests.sim.cluster.alone import Story, told
+from tests.sim.cluster.cut_off_scenarios import CUT_OFF_SCENARIOS
 from tests.sim.cluster.group_scenarios import GROUP_SCENARIOS
+from tests.sim.cluster.move_scenarios import MOVE_SCENARIOS
 from tests.sim.cluster.replica_scenarios import REPLICA_SCENARIOS, an_unclean_election, late_images
 from tests.sim.cluster.scenarios import layout_of
 from tests.sim.cluster.voter_scenarios import VOTER_SCENARIOS
@@ -41,6 +43,8 @@ SCENARIOS: tuple[Story, ...] = (
     *VOTER_SCENARIOS,
     *GROUP_SCENARIOS,
     *REPLICA_SCENARIOS,
+    *MOVE_SCENARIOS,
+    *CUT_OFF_SCENARIOS,
 )
 IN_EVERY_RUN = (*SCENARIOS[:3], an_unclean_election, late_images)
 """Of `make test`: those about faults that were found here, and the shortest. The others take seconds."""

@@ -262,7 +262,7 @@ class ClusterWorld:
                 raise AssertionError(node.failures[0])
 
     def _new_node(self, node_id: int) -> SimNode:
-        layout = self.layout
+        layout, replicas = self.layout, self.observer.replicas
         roles, host = layout.roles(node_id), f"node-{node_id}"
         listeners = []
         if "broker" in roles:
@@ -284,7 +284,9 @@ class ClusterWorld:
         if layout.is_dynamic and "controller" in roles and not layout.spare_controllers:
             settings["controller.quorum.auto.join.enable"] = "true"
         cluster_id = None if layout.is_dynamic else CLUSTER_ID
-        return SimNode(node_id, settings, cluster_id, self.schedule, self.network, self.seed)
+        node = SimNode(node_id, settings, cluster_id, self.schedule, self.network, self.seed)
+        node.on_kill, node.on_power_lost = replicas.killed, replicas.forget_written
+        return node
 
     def _quorum(self) -> dict[str, str]:
         ids = range(1, self.layout.controllers + 1)
