@@ -377,9 +377,8 @@ class LogDirectory:
         try:
             self._checkpoints.forget_predecessor(log.partition)
             self._environment.file_system.rename(log.directory, directory)
-            log.update_directory(
-                directory
-            )  # before the sync, which may fail: who drops the log must find it
+            # Before the sync, which may fail: who drops the log must find it.
+            log.update_directory(directory)
             self._environment.file_system.sync_directory(self.path)
         except OSError as error:
             raise self._refusal(f"rename {log.directory}", error) from error
@@ -407,7 +406,12 @@ class LogDirectory:
         if not log.is_on_disk:
             log.abandon()
             return
-        target = self._rename(partition, "delete", is_synced=is_synced)
+        target = self._rename(partition, "delete")
+        if is_synced:
+            try:
+                self._environment.file_system.sync_directory(self.path)
+            except OSError as error:
+                raise self._refusal(f"sync the removal of {partition}", error) from error
         due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
         self._deletions.append(_PendingDeletion(due_ms, target, log))
 
@@ -423,14 +427,13 @@ class LogDirectory:
         self._saved.forget(partition)
         self._rename(partition, "delete")
 
-    def _rename(self, partition: TopicPartition, purpose: str, *, is_synced: bool = False) -> str:
-        target, file_system = self._path_aside(partition, purpose), self._environment.file_system
+    def _rename(self, partition: TopicPartition, purpose: str) -> str:
+        target = self._path_aside(partition, purpose)
         try:
-            file_system.rename(f"{self.path}/{partition}", target)
-            if is_synced:
-                file_system.sync_directory(self.path)
-        except OSError as error:
-            raise self._refusal(f"rename the log of {partition}", error) from error
+            self._environment.file_system.rename(f"{self.path}/{partition}", target)
+        except OSError as error:  # other logs tell whether the disk is well
+            what = f"cannot rename the log of {partition} in {self.path}: {error}"
+            raise KafkaStorageError(what) from error
         return target
 
     def _refusal(self, what: str, error: OSError) -> KafkaStorageError:
@@ -576,11 +579,8 @@ class LogDirectory:
 
     def abandon(self) -> None:
         """Closes all files as they are, like a crash; the next start recovers."""
-        for log in [
-            *self,
-            *self._future_logs.values(),
-            *(deletion.log for deletion in self._deletions),
-        ]:
+        deleted = [deletion.log for deletion in self._deletions]
+        for log in [*self, *self._future_logs.values(), *deleted]:
             log.abandon()
         self._logs.clear()
         self._future_logs.clear()

@@ -108,9 +108,7 @@ def load_log(
     epochs.truncate_from_start(loaded.log_start_offset)
     epochs.note_durable_start(loaded.log_start_offset)
     _load_producers(loaded, names, recovery, may_have_gaps=may_have_gaps)
-    _sync_rebuilt_indexes(loaded, recovery)
-    if not saved.was_clean:
-        loaded.snapshots.sync_newest_after(saved.recovery_point)
+    _sync_what_no_flush_has(loaded, recovery, saved)
     for segment in loaded.segments:
         segment.release()
     return loaded
@@ -196,13 +194,15 @@ def _rebuild_transaction_indexes(
     )
 
 
-def _sync_rebuilt_indexes(loaded: LogState, recovery: Recovery) -> None:
+def _sync_what_no_flush_has(loaded: LogState, recovery: Recovery, saved: SavedState) -> None:
     """Puts the indexes that recovery has built on the disk, but for the active segment's, which are
-    written when it is sealed.
+    written when it is sealed, and the newest snapshot that a killed process has left.
 
     The next flush moves the recovery point beyond these segments: a later crash would find their old indexes,
     or torn ones, and trust them.
     """
+    if not saved.was_clean:
+        loaded.snapshots.sync_newest_after(saved.recovery_point)
     for segment in loaded.segments:
         if segment in recovery.recovered and segment is not loaded.segments.active:
             for file in segment.seal():

@@ -69,7 +69,10 @@ class ProducerSnapshots:
         return [file]
 
     def sync_newest_after(self, offset: int) -> None:
-        """Of a process that was killed: no flush has synced it yet, and markers that it covers may be cleaned away soon."""
+        """Syncs the newest snapshot if it is of records behind `offset`: no flush has synced that of a killed process.
+
+        Markers that it covers may be cleaned away soon.
+        """
         newest = self.newest_offset
         if newest is not None and newest > offset:
             file = self._file_system.open(self._path(newest))

@@ -234,7 +234,7 @@ def test_a_log_that_cannot_be_deleted_for_good_takes_its_disk_offline(two, world
     partition = TopicPartition("t", 0)
     first.open_log(partition, LogConfig(), world.now, Uuid(b"t" * 16))
     world.disk.failing_syncs = lambda path: path == "/a"
-    with pytest.raises(KafkaStorageError, match="cannot rename the log of t-0 in /a"):
+    with pytest.raises(KafkaStorageError, match="cannot sync the removal of t-0 in /a"):
         first.delete_log(partition, world.now, is_synced=True)
     assert first.failure == "/a is offline: Input/output error"
 
