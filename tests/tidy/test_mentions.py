@@ -319,7 +319,7 @@ def test_a_mention_of_what_is_gone_is_found(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "`tests/tidy/test_mentions.py`", "docs/adr/0005 says", "tidy/test_*.py", "runtime/<module>.py", "`runtime.clock.Clock`", "millstream.runtime",
+        "`tests/tidy/test_mentions.py`", "docs/adr/0005 says", "tidy/test_*.py", "runtime/<module>.py", "`runtime.interfaces.Clock`", "millstream.runtime",
         "`log.retention.ms`", "all of log.cleaner", "`metadata.version` 25", "and/or", "`runtime.Clock`", "tests.tidy does", "2 records/s",
     ],
 )  # fmt: skip

@@ -101,15 +101,24 @@ def test_no_module_is_named_for_nothing() -> None:
     assert not vague, f"name the subject: {vague}"
 
 
-def test_no_task_of_the_broker_ends_in_silence() -> None:
-    silent = [
-        where(path)
+GROUPS_OF_THE_LIBRARY = {
+    "net/client/tasks.py": "the TaskGroup of all others is made of it",
+    "net/server/http_server.py": "a connection ends alone",
+    "net/server/socket_server.py": "a connection ends alone",
+    "streams/query_server/crowded_server.py": "a connection ends alone",
+    "testing/faults/connection.py": "a connection ends alone",
+    "testing/faults/links.py": "a connection ends alone",
+    "testing/faults/proxy.py": "a connection ends alone",
+}
+
+
+def test_no_task_ends_in_silence() -> None:
+    groups = {
+        path.relative_to(SOURCE).as_posix()
         for path in product_files()
-        if path.is_relative_to(SOURCE / "broker")
-        and path.name != "task_group.py"
-        and "asyncio.TaskGroup" in path.read_text()
-    ]
-    assert not silent, f"take the TaskGroup of millstream.broker.task_group: {silent}"
+        if re.search(r"asyncio\.TaskGroup\b(?!`)", path.read_text())
+    }
+    assert groups == set(GROUPS_OF_THE_LIBRARY), "take the TaskGroup of millstream.net.client.tasks"
 
 
 def test_escapes_from_the_type_checker_and_the_linter_have_reasons() -> None:

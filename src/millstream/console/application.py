@@ -30,7 +30,7 @@ from millstream.console.rendering import STYLESHEET, Renderer, render_json, styl
 from millstream.console.views.paging import Selection
 from millstream.console.views.problem import Problem, problem_of, problem_of_status
 from millstream.errors import MillstreamError, SaslAuthenticationFailed
-from millstream.net.client.tasks import ClientClosed, WatchedGroup
+from millstream.net.client.tasks import ClientClosed, TaskGroup
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -141,8 +141,8 @@ def create_application(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with WatchedGroup() as tasks:
-            keeping = tasks.start(entrance.keep(), "keep sessions")
+        async with TaskGroup() as tasks:
+            keeping = tasks.create_task(entrance.keep())
             try:
                 yield
             finally:

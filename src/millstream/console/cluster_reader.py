@@ -51,7 +51,7 @@ from millstream.errors import (
     UnsupportedVersion,
 )
 from millstream.model import TopicPartition
-from millstream.net.client.tasks import WatchedGroup
+from millstream.net.client.tasks import TaskGroup
 
 LATEST_RECORDS: Final = 20
 DEFAULT_TIMEOUT_MS: Final = 5_000
@@ -291,8 +291,8 @@ async def together(calls: Iterable[Coroutine[object, object, _Result]]) -> list[
     The first that fails ends the others; its error is raised as it is, not as a group.
     """
     try:
-        async with WatchedGroup() as group:
-            tasks = [group.start(call, "call") for call in calls]
+        async with TaskGroup() as group:
+            tasks = [group.create_task(call) for call in calls]
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from errors
     return [task.result() for task in tasks]

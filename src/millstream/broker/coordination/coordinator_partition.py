@@ -22,7 +22,6 @@ from typing import Final, Generic, Protocol, TypeVar
 from millstream.broker.long_work import LongWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
-from millstream.broker.task_group import TaskGroup
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
 from millstream.coordinator.result import Caller, Reply, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Ready, Shard
@@ -38,6 +37,7 @@ from millstream.errors import (
 from millstream.log.append_check import AppendOrigin
 from millstream.log.file_range import FileRange
 from millstream.model import NO_PRODUCER_ID, Offset, ProducerId, TopicPartition
+from millstream.net.client.tasks import TaskGroup
 from millstream.protocol.record_frames import (
     UnknownRecordType,
     encode_record_key,

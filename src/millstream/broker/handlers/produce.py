@@ -38,7 +38,6 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.services import LogFlusher, Metadata, Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import AppendedRecords, Durability
-from millstream.broker.task_group import TaskGroup
 from millstream.broker.transactions.coordinator_channel import TransactionCoordinatorChannel
 from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
@@ -72,6 +71,7 @@ from millstream.log.append_check import (
 )
 from millstream.metadata.topic_names import is_internal
 from millstream.model import TopicPartition, Uuid, uuid_text
+from millstream.net.client.tasks import TaskGroup
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.produce import (
     BatchIndexAndErrorMessage,

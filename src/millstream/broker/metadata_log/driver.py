@@ -26,11 +26,11 @@ from millstream.broker.metadata_log.election_log import ElectionLog
 from millstream.broker.metadata_log.log import MetadataLog, StoredBatch, decoded
 from millstream.broker.metrics.quorum_metrics import QuorumMetrics
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.broker.task_group import TaskGroup
 from millstream.errors import KafkaStorageError, NotController
 from millstream.log.truncation import LogCut
 from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
+from millstream.net.client.tasks import TaskGroup
 from millstream.quoting import some_of
 from millstream.raft.messages import (
     Appended,

@@ -30,10 +30,10 @@ from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.broker.task_group import TaskGroup
 from millstream.errors import ConfigError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
+from millstream.net.client.tasks import TaskGroup
 from millstream.net.network import Network
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer

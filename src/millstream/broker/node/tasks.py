@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 
-from millstream.broker.task_group import TaskGroup
 from millstream.errors import MillstreamError
+from millstream.net.client.tasks import TaskGroup
 
 
 class NodeTasks:

@@ -13,7 +13,6 @@ from typing import Final, TypeVar
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.long_work import LongWork
 from millstream.broker.share.share_groups import ShareGroups
-from millstream.broker.task_group import TaskGroup
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.share.initialization import Initialization
 from millstream.coordinator.group.share.offsets import Deletion
@@ -26,6 +25,7 @@ from millstream.coordinator.result import Caller
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
 from millstream.model import Uuid
+from millstream.net.client.tasks import TaskGroup
 
 _NO_START_OFFSET: Final = -1
 _ASKED_AT_ONCE: Final = 400

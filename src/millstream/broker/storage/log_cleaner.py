@@ -20,7 +20,6 @@ from millstream.broker.long_work import LongWork
 from millstream.broker.services import Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
-from millstream.broker.task_group import TaskGroup
 from millstream.config_fields import from_keys
 from millstream.errors import KafkaStorageError, MillstreamError
 from millstream.log.compaction.compaction import Compaction
@@ -28,6 +27,7 @@ from millstream.log.compaction.plan import CompactionPlan
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import is_broken_disk
 from millstream.log.partition_log import PartitionLog
+from millstream.net.client.tasks import TaskGroup
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)

@@ -12,7 +12,6 @@ from millstream.broker.forwarding.broker_channel import BrokerChannel
 from millstream.broker.forwarding.gathered_requests import GatheredRequests
 from millstream.broker.long_work import LongWork
 from millstream.broker.services import BackgroundTasks, Metadata
-from millstream.broker.task_group import TaskGroup
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import (
     KafkaError,
@@ -24,6 +23,7 @@ from millstream.errors import (
 from millstream.metadata.image import NO_LEADER
 from millstream.model import BrokerId, TopicPartition
 from millstream.net.client.connections import Lane
+from millstream.net.client.tasks import TaskGroup
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.write_txn_markers import (
     WritableTxnMarker,

@@ -15,7 +15,6 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.services import Partitions
-from millstream.broker.task_group import TaskGroup
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -24,6 +23,7 @@ from millstream.errors import (
     NotLeaderOrFollower,
 )
 from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskGroup
 from millstream.records.control import TransactionMarker
 
 _WAITING_MAX: Final = 100

@@ -1,5 +1,5 @@
 """Background tasks with an owner. The one place in the clients that starts tasks; elsewhere those of a `with` block are
-in a WatchedGroup.
+in a TaskGroup.
 
 A client lives longer than any call into it, so `asyncio.TaskGroup`, which binds tasks to a `with` block, does not fit.
 A TaskScope has the same promises: no task outlives it, and a failure is never lost: it ends the other tasks and is
@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
 from typing import TypeVar
 
 from millstream.errors import MillstreamError
@@ -149,16 +150,28 @@ class TaskScope:
         self._failure_observer()
 
 
-class WatchedGroup(asyncio.TaskGroup):
-    """A TaskGroup whose tasks fail, too, when what they waited for was cancelled."""
+class TaskGroup(asyncio.TaskGroup):
+    """A group of tasks in which none ends in silence, since what it waited for was cancelled.
 
-    def start(
-        self, coroutine: Coroutine[object, object, _Result], name: str
+    In a group of the library it ends alone, and nobody hears of it: a loop that runs no more, or an answer that says
+    "written" though nobody has waited for the disk.
+    """
+
+    def create_task(  # type: ignore[override]  # what runs here is a coroutine, never a generator
+        self,
+        coro: Coroutine[object, None, _Result],
+        *,
+        name: str | None = None,
+        context: Context | None = None,
     ) -> asyncio.Task[_Result]:
-        task = self.create_task(uncancelled(coroutine, name), name=name)
-        task.add_done_callback(
-            lambda _: coroutine.close()
-        )  # one that was cancelled before its first step
+        name = name or str(getattr(coro, "__qualname__", "a task"))
+        running = uncancelled(coro, name)
+        try:
+            task = super().create_task(running, name=name, context=context)
+        except RuntimeError:  # no more is begun; `coro` is its caller's still
+            running.close()
+            raise
+        task.add_done_callback(lambda _: coro.close())  # who is cancelled at once has not begun it
         return task
 
 

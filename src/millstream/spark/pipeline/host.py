@@ -19,7 +19,7 @@ from typing import Final
 
 from millstream.clients import Producer, RangeReader
 from millstream.clients.admin import Admin
-from millstream.net.client.tasks import WatchedGroup, uncancelled
+from millstream.net.client.tasks import TaskGroup, uncancelled
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.host_standbys import HostStandbys, Key
@@ -224,8 +224,8 @@ class TaskHost:
 
         Never raises what a task, a store or a broker raises: that is the reply.
         """
-        async with WatchedGroup() as tasks:
-            running = [tasks.start(self._run(request, each), "run") for each in request.runs]
+        async with TaskGroup() as tasks:
+            running = [tasks.create_task(self._run(request, each)) for each in request.runs]
         return tuple(each.result() for each in running)
 
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:

@@ -21,7 +21,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Final, TypeVar
 
-from millstream.net.client.tasks import WatchedGroup
+from millstream.net.client.tasks import TaskGroup
 from millstream.runtime.system import SystemClock
 from millstream.spark.pipeline.claims import claim, may_stand_by
 from millstream.spark.pipeline.driver_secret import (
@@ -122,8 +122,8 @@ class _Connection:
 
     async def _while_working(self, work: Coroutine[object, object, _Result]) -> _Result:
         """Says that the host works until the work has ended."""
-        async with WatchedGroup() as tasks:
-            running = tasks.start(work, "work")
+        async with TaskGroup() as tasks:
+            running = tasks.create_task(work)
             with contextlib.suppress(ConnectionError):
                 while not (await asyncio.wait((running,), timeout=WORKING_EVERY_S))[0]:
                     await self._send(Working())
@@ -164,11 +164,11 @@ async def serve(path: Path, executor_pid: int, secret: bytes, observe: Observer)
         lambda reader, writer: _Connection(host, secret, reader, writer).serve(),
         sock=_listening(path),
     )
-    async with WatchedGroup() as tasks:
+    async with TaskGroup() as tasks:
         chores = [
-            tasks.start(_end_with(executor_pid, ending), "end with the executor"),
-            tasks.start(_close_idle(host), "close idle tasks"),
-            tasks.start(_catch_up_standbys(host), "catch up standbys"),
+            tasks.create_task(_end_with(executor_pid, ending)),
+            tasks.create_task(_close_idle(host)),
+            tasks.create_task(_catch_up_standbys(host)),
         ]
         await ending.wait()
         for chore in chores:

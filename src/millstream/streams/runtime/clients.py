@@ -21,7 +21,7 @@ from millstream.clients.cluster.leader_epochs import leader_epoch, learn_leader_
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import OffsetOutOfRange, UnknownTopicOrPartition
 from millstream.model import TopicPartition, uuid_from_text
-from millstream.net.client.tasks import WatchedGroup
+from millstream.net.client.tasks import TaskGroup
 from millstream.streams.runtime.committed import CommittedPosition, owners_of
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
@@ -295,8 +295,8 @@ class TaskClients:
         Raises TopicDeleted soon after that.
         """
         try:
-            async with WatchedGroup() as tasks:
-                working = tasks.start(work, "a look at topics")
+            async with TaskGroup() as tasks:
+                working = tasks.create_task(work)
                 while not (await asyncio.wait((working,), timeout=LOOK_S))[0]:
                     await self._require_there(topics)
         except ExceptionGroup as failed:

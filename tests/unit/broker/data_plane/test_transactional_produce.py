@@ -10,7 +10,6 @@ import pytest
 from millstream.broker.handlers import produce
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.produce.ordered_appends import OrderedAppends
-from millstream.broker.task_group import TaskGroup
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -23,6 +22,7 @@ from millstream.errors import (
     OutOfOrderSequenceNumber,
 )
 from millstream.model import Uuid
+from millstream.net.client.tasks import TaskGroup
 from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTransaction,

@@ -26,7 +26,6 @@ from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.broker.task_group import TaskGroup
 from millstream.controller.brokers.broker_lifecycle import BROKER_HEARTBEAT
 from millstream.controller.brokers.registration import BROKER_REGISTRATION
 from millstream.controller.configs.alter_configs import INCREMENTAL_ALTER_CONFIGS
@@ -40,6 +39,7 @@ from millstream.errors import (
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.model import BrokerId, TopicPartition, Uuid, uuid_text
+from millstream.net.client.tasks import TaskGroup
 from millstream.net.server.limits import ConnectionLimits
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import BrokerRegistrationRequest, Feature

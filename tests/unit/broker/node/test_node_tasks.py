@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from millstream.broker.node.tasks import NodeTasks
-from millstream.broker.task_group import TaskGroup
+from millstream.net.client.tasks import TaskGroup
 
 
 async def wait_for(answer: asyncio.Future[None]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from millstream.broker.node.tasks import NodeTasks, OrderedStop
 from millstream.broker.node_state import BrokerLife, BrokerState
-from millstream.broker.task_group import TaskGroup
+from millstream.net.client.tasks import TaskGroup
 
 
 async def test_an_error_in_one_step_keeps_no_other_from_being_taken(

@@ -9,8 +9,8 @@ import pytest
 
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.produce.ordered_appends import OrderedAppends
-from millstream.broker.task_group import TaskGroup
 from millstream.errors import NotEnoughReplicas
+from millstream.net.client.tasks import TaskGroup
 
 
 def work(log: list[str], name: str, gate: asyncio.Event | None = None) -> Callable[[], object]:

@@ -12,7 +12,6 @@ from millstream.net.client.tasks import (
     ClientClosed,
     ForkedClient,
     TaskScope,
-    WatchedGroup,
     WrongEventLoop,
 )
 from tests.support.patched_library import patch_library
@@ -96,29 +95,6 @@ async def test_whoever_awaits_a_task_hears_that_what_it_waited_for_was_cancelled
         await task
     scope.check()
     await scope.close()
-
-
-async def test_a_group_ends_with_a_task_whose_answer_was_cancelled() -> None:
-    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    asyncio.get_running_loop().call_soon(answer.cancel)
-    with pytest.RaisesGroup(
-        pytest.RaisesExc(RuntimeError, match="what 'driver' waited for was cancelled")
-    ):
-        async with WatchedGroup() as tasks:
-            tasks.start(wait_for(answer), "driver")
-            tasks.start(forever(), "other")
-
-
-async def test_a_task_of_a_group_that_was_cancelled_has_not_failed() -> None:
-    """Neither one that waits, nor one that has not begun."""
-    async with WatchedGroup() as tasks:
-        waiting = tasks.start(forever(), "other")
-        await asyncio.sleep(0)
-        unborn = tasks.start(forever(), "other")
-        waiting.cancel()
-        unborn.cancel()
-    assert waiting.cancelled()
-    assert unborn.cancelled()
 
 
 async def test_a_task_that_was_cancelled_has_not_failed() -> None:

@@ -1,4 +1,4 @@
-"""A group of tasks of the broker: what ends in silence in one of the library has failed here."""
+"""A group of tasks: what ends in silence in one of the library has failed here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from millstream.broker.task_group import TaskGroup
+from millstream.net.client.tasks import TaskGroup
 
 
 async def wait_for(answer: asyncio.Future[None]) -> None:
