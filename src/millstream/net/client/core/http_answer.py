@@ -38,7 +38,7 @@ class AnswerReader:
         self._method = method
         self._bytes_max = bytes_max
         self._data = bytearray()
-        self._seen = 0
+        self._seen: int = 0
         """Where the end of the head, or of the chunk, is looked for next."""
         self._end: int | None = None
         """Where the answer ends, once it has said so."""
