@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from millstream.clients import Admin, Consumer, Producer
+from millstream.clients import Admin, Consumer, Producer, RangeReader, ShareConsumer
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
 from millstream.clients.config.settings import parse_settings
@@ -262,6 +262,10 @@ async def test_closed_clients_say_so_and_leave_nothing(make: Any) -> None:
         }
         with pytest.raises(ClientClosed, match="is closed"):
             await calls[make]()
+        async with Producer(bootstrap_servers=broker.address, transactional_id="x") as producer:
+            pass
+        with pytest.raises(ClientClosed, match="is closed"):
+            await producer.send("t", b"x")
     others = asyncio.all_tasks() - {asyncio.current_task()}
     assert not [task for task in others if "millstream" in repr(task.get_coro())]
 
@@ -288,6 +292,53 @@ async def test_a_client_is_refused_in_another_loop_while_its_own_runs() -> None:
         with pytest.raises(WrongEventLoop, match="this producer works in another event loop"):
             await asyncio.to_thread(elsewhere)
         assert await producer.partitions_for("t") == [0]
+
+
+@pytest.mark.parametrize("kind", [Producer, Consumer, Admin, RangeReader, ShareConsumer])
+async def test_a_close_in_another_loop_is_refused_and_closes_nothing(kind: type) -> None:
+    group = {"group_id": "g"} if kind is ShareConsumer else {}
+    async with (
+        scripted_broker() as broker,
+        kind(bootstrap_servers=broker.address, **group) as client,
+    ):
+        connection = await client._cluster.any_connection()
+        client._scope.check()
+
+        def elsewhere() -> None:
+            asyncio.run(client.close())
+
+        with pytest.raises(WrongEventLoop, match="works in another event loop"):
+            await asyncio.to_thread(elsewhere)
+        assert not connection.is_closed
+        assert not client._scope.is_closed
+
+
+async def test_a_forked_child_that_closes_a_client_takes_no_socket_from_its_parent() -> None:
+    script = """
+        import asyncio, os, sys
+        from millstream.clients import Producer
+        from millstream.net.client.tasks import ForkedClient
+
+        async def main():
+            async with Producer(bootstrap_servers=sys.argv[1]) as producer:
+                await producer.partitions_for("t")
+                if os.fork() == 0:
+                    try:
+                        await producer.close()
+                    except ForkedClient:
+                        os._exit(7)
+                    os._exit(1)
+                await producer.partitions_for("t")
+                return os.waitstatus_to_exitcode(os.wait()[1])
+
+        sys.exit(asyncio.run(main()))
+    """
+    async with scripted_broker() as broker:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", textwrap.dedent(script), broker.address
+        )
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            assert await child.wait() == 7
 
 
 def test_a_forked_child_is_told_to_make_a_client_of_its_own() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -15,10 +17,14 @@ from millstream.clients.config import (
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.arguments import (
     position,
+    positions,
+    record_count,
     search_times,
     sendable,
+    timeout,
     topic_names,
     topic_partition,
+    topic_partitions,
 )
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.errors import ConfigError
@@ -48,6 +54,32 @@ def test_a_time_beyond_64_bits_is_refused() -> None:
 def test_a_partition_beyond_32_bits_is_refused() -> None:
     with pytest.raises(ValueError, match="a partition's number must be at most 2147483647"):
         topic_partition(("t", 2**31))
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "sentence"),
+    [
+        (timeout, "x", "timeout_ms must be a number of milliseconds, got 'x'"),
+        (timeout, None, "timeout_ms must be a number of milliseconds, got None"),
+        (timeout, True, "timeout_ms must be a number of milliseconds, got True"),
+        (record_count, "x", "max_records must be a number, got 'x'"),
+        (topic_names, 5, "topics takes several, in a list, got 5"),
+        (topic_partitions, 5, "partitions takes several, in a list, got 5"),
+        (positions, "x", "offsets takes a mapping by partition, got 'x'"),
+        (positions, [("t", 0)], "offsets takes a mapping by partition, got"),
+        (search_times, [("t", 0)], "times takes a mapping by partition, got"),
+        (search_times, {("t", 0): "x"}, "is in milliseconds or a datetime, got 'x'"),
+    ],
+)
+def test_a_value_of_another_kind_is_told_what_to_be(
+    check: Callable[[object], object], value: object, sentence: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(sentence)):
+        check(value)
+
+
+def test_a_part_of_a_millisecond_does_no_harm() -> None:
+    assert timeout(1.5) == 1.5
 
 
 HALF_A_PAIR = "a\ud800"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Awaitable
 
@@ -23,6 +24,25 @@ LOGIN = {
     "sasl_password": SECRET,
 }
 AT = "bootstrap_servers='one:9092,two:9093'"
+
+
+async def test_clients_are_neither_pickled_nor_copied() -> None:
+    """Spark, multiprocessing and dataclasses try to, and were told of an entropy source without a state."""
+    where = {"bootstrap_servers": "one"}
+    clients = [
+        Producer(**where),
+        Consumer(**where),
+        ShareConsumer(**where, group_id="g"),
+        Admin(**where),
+        RangeReader(**where),
+    ]
+    for client in clients:
+        for take in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=f"a {type(client).__name__} cannot be pickled"):
+                take(client)
+        await client.close()
+    with blocking.Producer(**where) as producer, pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(producer)
 
 
 async def test_clients_tell_their_name_and_their_brokers() -> None:

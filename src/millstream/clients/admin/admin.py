@@ -24,6 +24,7 @@ from millstream.clients.admin.security import acls, scram, tokens
 from millstream.clients.admin.topics import descriptions as topic_descriptions
 from millstream.clients.admin.topics import offsets, topics
 from millstream.clients.admin.transactions import producers, transactions
+from millstream.clients.async_client import refuse_copy
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import AdminConfig, AdminSettings
 from millstream.clients.config.settings import parse_settings
@@ -69,6 +70,8 @@ class Admin:
         )
         """Carries out the calls: for the modules of this package."""
 
+    __reduce_ex__ = refuse_copy
+
     def __repr__(self) -> str:
         return described(
             self,
@@ -90,6 +93,7 @@ class Admin:
 
     async def close(self) -> None:
         """Give up what is not answered yet, and disconnect. Idempotent."""
+        self._scope.check_place()
         try:
             await self._scope.close()
         finally:

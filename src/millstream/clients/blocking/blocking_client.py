@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from millstream.clients.async_client import AsyncClient
+from millstream.clients.async_client import AsyncClient, refuse_copy
 from millstream.clients.blocking.loop_thread import shared
 
 Client_co = TypeVar("Client_co", bound=AsyncClient, covariant=True)
@@ -22,6 +22,8 @@ class BlockingClient(Generic[Client_co]):
         self._loop = shared()
         self._client = self._loop.call(make)
         self._loop.close_at_exit(self)
+
+    __reduce_ex__ = refuse_copy
 
     def __repr__(self) -> str:
         return f"<blocking.{repr(self._client).removeprefix('<')}"

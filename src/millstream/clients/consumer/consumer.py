@@ -16,6 +16,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Generic, Self, Unpack
 
+from millstream.clients.async_client import refuse_copy
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.config.settings import parse_settings
@@ -129,6 +130,8 @@ class Consumer(Generic[Key, Value]):
         )
         self._closing = False
         self._closed = asyncio.Event()
+
+    __reduce_ex__ = refuse_copy
 
     def __repr__(self) -> str:
         return described(
@@ -496,6 +499,7 @@ class Consumer(Generic[Key, Value]):
         given up, and everything is let go.
         """
         limit_ms = arguments.timeout(timeout_ms)
+        self._scope.check_place()
         if self._closing:
             if not self._guard.is_inside:  # a listener would wait for the close that waits for it
                 await self._closed.wait()

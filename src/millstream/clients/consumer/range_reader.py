@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
+from millstream.clients.async_client import refuse_copy
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
 from millstream.clients.config import ConsumerConfig, ConsumerSettings
@@ -92,6 +93,8 @@ class RangeReader:
             allow_auto_create_topics=False,
         )
 
+    __reduce_ex__ = refuse_copy
+
     def __repr__(self) -> str:
         return described(self, self.config, is_closed=self._scope.is_closed)
 
@@ -108,6 +111,7 @@ class RangeReader:
 
     async def close(self) -> None:
         """Ends the reads that are going on, and disconnects. Idempotent."""
+        self._scope.check_place()
         try:
             await self._scope.close()
         finally:

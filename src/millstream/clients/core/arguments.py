@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from numbers import Real
 from typing import Final, TypeVar
 
 from millstream.clients.core.values import OffsetAndMetadata
@@ -14,6 +15,7 @@ from millstream.model import TopicPartition
 from millstream.protocol.writing import refusal_of_text
 
 AnyPartition = TopicPartition | tuple[str, int]
+_Item = TypeVar("_Item")
 _Partition = TypeVar("_Partition", TopicPartition, tuple[str, int])
 AnyOffset = int | OffsetAndMetadata
 
@@ -26,7 +28,7 @@ _INT64_MAX: Final = 2**63 - 1
 
 def topic_names(topics: Iterable[str]) -> list[str]:
     """Returns the names as a list. One name may stand without a list."""
-    names = [topics] if isinstance(topics, str) else list(topics)
+    names = [topics] if isinstance(topics, str) else _several("topics", topics)
     for name in names:
         _check_topic(name)
     return names
@@ -36,7 +38,8 @@ def topic_partitions(partitions: Iterable[AnyPartition]) -> list[TopicPartition]
     """Returns the partitions without repetitions, in the order given."""
     if isinstance(partitions, TopicPartition):
         raise TypeError(f"give a list of partitions, not {partitions!r} alone")
-    checked = [topic_partition(partition) for partition in partitions]
+    several = _several("partitions", partitions)
+    checked = [topic_partition(partition) for partition in several]
     return list(dict.fromkeys(checked))
 
 
@@ -75,7 +78,8 @@ def position(offset: AnyOffset) -> OffsetAndMetadata:
 
 
 def positions(offsets: Mapping[_Partition, AnyOffset]) -> dict[TopicPartition, OffsetAndMetadata]:
-    return {topic_partition(tp): position(offset) for tp, offset in offsets.items()}
+    by_partition = _by_partition("offsets", offsets)
+    return {topic_partition(tp): position(offset) for tp, offset in by_partition.items()}
 
 
 def search_times(times: Mapping[_Partition, int | datetime]) -> dict[TopicPartition, int]:
@@ -83,7 +87,8 @@ def search_times(times: Mapping[_Partition, int | datetime]) -> dict[TopicPartit
 
     A part of one counts as a whole one: a record that is not earlier has a later millisecond.
     """
-    timestamps_ms = {partition: _milliseconds(partition, time) for partition, time in times.items()}
+    by_partition = _by_partition("times", times)
+    timestamps_ms = {tp: _milliseconds(tp, time) for tp, time in by_partition.items()}
     for partition, timestamp_ms in timestamps_ms.items():
         if timestamp_ms < 0:
             raise ValueError(
@@ -99,6 +104,10 @@ def search_times(times: Mapping[_Partition, int | datetime]) -> dict[TopicPartit
 
 def _milliseconds(partition: AnyPartition, time: int | datetime) -> int:
     if not isinstance(time, datetime):
+        if not _is_number(time):
+            raise TypeError(
+                f"the time to search in {partition} is in milliseconds or a datetime, got {time!r}"
+            )
         return time
     if time.tzinfo is None:
         raise ValueError(
@@ -108,15 +117,36 @@ def _milliseconds(partition: AnyPartition, time: int | datetime) -> int:
 
 
 def timeout(timeout_ms: int) -> int:
+    """Returns the time limit. A part of a millisecond does no harm, and NumPy's numbers are no int."""
+    if not _is_number(timeout_ms):
+        raise TypeError(f"timeout_ms must be a number of milliseconds, got {timeout_ms!r}")
     if timeout_ms < 0:
         raise ValueError(f"timeout_ms must not be negative, got {timeout_ms}")
     return timeout_ms
 
 
 def record_count(max_records: int) -> int:
+    if not _is_number(max_records):
+        raise TypeError(f"max_records must be a number, got {max_records!r}")
     if max_records < 1:
         raise ValueError(f"max_records must be at least 1, got {max_records}")
     return max_records
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _several(name: str, values: Iterable[_Item]) -> list[_Item]:
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{name} takes several, in a list, got {values!r}")
+    return list(values)
+
+
+def _by_partition(name: str, values: Mapping[_Partition, _Item]) -> Mapping[_Partition, _Item]:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} takes a mapping by partition, got {values!r}")
+    return values
 
 
 def _check_topic(topic: object) -> None:

@@ -11,9 +11,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
 
+from millstream.clients.async_client import refuse_copy
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ProducerConfig, ProducerSettings
 from millstream.clients.config.settings import parse_settings
+from millstream.clients.core import arguments
 from millstream.clients.core.client_names import described, named
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import (
@@ -115,6 +117,8 @@ class Producer(Generic[Key, Value]):
             )
             self._sender.after_drain = self._transactions.add_wanted
 
+    __reduce_ex__ = refuse_copy
+
     def __repr__(self) -> str:
         return described(
             self,
@@ -166,6 +170,9 @@ class Producer(Generic[Key, Value]):
             if told is None:
                 raise
             raise told from None
+        except IllegalState:
+            self._scope.check()  # one that is closed has no transaction, either
+            raise
 
     async def send_batch(
         self,
@@ -211,7 +218,9 @@ class Producer(Generic[Key, Value]):
         transaction; RequestTimedOut at the time limit.
         """
         self._scope.check()
-        deadline_ms = None if timeout_ms is None else self._cluster.now_ms() + timeout_ms
+        deadline_ms = None
+        if timeout_ms is not None:
+            deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
         await self._sender.settle_all(deadline_ms)
         if self._transaction is not None:
             self._transaction.raise_failure()
@@ -318,8 +327,11 @@ class Producer(Generic[Key, Value]):
 
         An open transaction is aborted.
         """
+        if timeout_ms is not None:
+            arguments.timeout(timeout_ms)
         if self._scope.is_closed:
             return
+        self._scope.check_place()
         try:
             if self._transactions is not None:
                 await self._transactions.leave(timeout_ms)

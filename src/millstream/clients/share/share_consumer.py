@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from types import TracebackType
 from typing import ClassVar, Generic, Self, Unpack
 
+from millstream.clients.async_client import refuse_copy
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.config.share import (
@@ -105,6 +106,8 @@ class ShareConsumer(Generic[Key, Value]):
         self._in_callback = False
         self._closing = False
         self._closed = asyncio.Event()
+
+    __reduce_ex__ = refuse_copy
 
     def __repr__(self) -> str:
         return described(
@@ -247,7 +250,14 @@ class ShareConsumer(Generic[Key, Value]):
 
         Only in explicit mode. Raises IllegalState for a record that is not in hand (any more).
         """
-        self.acknowledge_offset(record.topic, record.partition, record.offset, kind)
+        try:
+            place = record.topic, record.partition, record.offset
+        except AttributeError:
+            raise TypeError(
+                f"acknowledge() takes a record that poll() returned, got {record!r};"
+                " for an offset there is acknowledge_offset()"
+            ) from None
+        self.acknowledge_offset(*place, kind)
 
     def acknowledge_offset(
         self, topic: str, partition: int, offset: int, kind: AcknowledgeType
@@ -321,6 +331,8 @@ class ShareConsumer(Generic[Key, Value]):
         What poll() returned last is not accepted by closing; `commit()` does that. Any task may call it: a call that is
         waiting ends with ClientClosed.
         """
+        limit_ms = min(arguments.timeout(timeout_ms), self.config.request_timeout_ms)
+        self._scope.check_place()
         if self._closing:
             if not self._guard.is_inside:  # a callback would wait for the close that waits for it
                 await self._closed.wait()
@@ -329,9 +341,7 @@ class ShareConsumer(Generic[Key, Value]):
         try:
             await self._guard.end_other_calls(ClientClosed("share consumer is closed"))
             with self._guard.call():
-                await self._leave(
-                    min(arguments.timeout(timeout_ms), self.config.request_timeout_ms)
-                )
+                await self._leave(limit_ms)
         finally:
             try:
                 await self._scope.close()

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from millstream.clients.core import arguments
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.telemetry.core.metrics import Measured, Metric, metrics_of
 from millstream.clients.telemetry.core.session import DEFAULT_INTERVAL_MS, TelemetrySession
@@ -63,7 +64,7 @@ class Telemetry:
             raise IllegalState(
                 "there is no client instance id without telemetry: set enable_metrics_push=True"
             )
-        deadline_ms = self._cluster.now_ms() + timeout_ms
+        deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
         self.start()
         while self._session.client_instance_id is None:
             if self._session.ended_by is not None:

@@ -62,7 +62,7 @@ class TaskScope:
 
     def check(self) -> None:
         """Raises what ended the background tasks, ClientClosed, WrongEventLoop or ForkedClient."""
-        self._check_place()
+        self.check_place()
         if self._failure is not None:
             self._reported = True
             raise RuntimeError(f"{self._owner}: a background task failed") from self._failure
@@ -77,7 +77,7 @@ class TaskScope:
         `awaited`: a caller takes the result, so an error is the caller's and no failure of the client.
         """
         try:
-            self._check_place()
+            self.check_place()
         except MillstreamError:
             coroutine.close()
             raise
@@ -97,14 +97,19 @@ class TaskScope:
         Safe to call again.
         """
         if self._loop is not None:
-            self._check_place()
+            self.check_place()
         self._closed = True
         await self._cancel_tasks()
         failure, self._failure = self._failure, None
         if failure is not None and not self._reported:
             raise RuntimeError(f"{self._owner}: a background task failed") from failure
 
-    def _check_place(self) -> None:
+    def check_place(self) -> None:
+        """Raises ForkedClient in another process and WrongEventLoop in another loop than that of the first use.
+
+        A client asks before it closes anything: a socket that a forked child takes out of the selector, which it shares
+        with its parent, is never heard of again there.
+        """
         if os.getpid() != self._pid:
             raise ForkedClient(
                 f"this {self._owner} was made before a fork; make a new one in this process"

@@ -33,3 +33,10 @@ async def test_who_closes_second_waits_until_the_first_has_told_the_brokers(
     assert not done
     may_leave.set()
     await asyncio.gather(*closes)
+
+
+async def test_what_is_no_record_is_told_what_to_give() -> None:
+    settings = {"bootstrap_servers": "127.0.0.1:1", "group_id": "g"}
+    async with ShareConsumer(**settings) as consumer:
+        with pytest.raises(TypeError, match=r"a record that poll\(\) returned, got 5; for an off"):
+            consumer.acknowledge(5)
