@@ -134,6 +134,20 @@ class _Verbs(SuggestingGroup):
         finally:
             forget_unwritten()
 
+    def invoke(self, ctx: click.Context) -> Any:  # Any: click's own signature
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, RuntimeError) as error:
+            # Verbs heed Ctrl-C themselves, but while they are imported: click would make "Aborted!" and 1 of it. Until
+            # Python 3.12 it is the cause of a RuntimeError where a class was just being made.
+            if isinstance(error, RuntimeError) and not isinstance(
+                error.__cause__, KeyboardInterrupt
+            ):
+                raise
+            from millstream.cli.command import INTERRUPTED
+
+            ctx.exit(INTERRUPTED)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_LAST] = args[-1] if args else None
         return super().parse_args(ctx, args)

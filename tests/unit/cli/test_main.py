@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from millstream import __version__
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
-from millstream.cli.main import VERBS, main
+from millstream.cli.main import VERBS, Verb, main
 from millstream.cli.suggestions import SuggestingGroup
 
 
@@ -356,3 +356,18 @@ def test_what_cannot_be_undone_asks() -> None:
 
 def _options(command: click.Command) -> set[str]:
     return {name for each in command.params for name in each.opts}
+
+
+@pytest.mark.parametrize(
+    "interrupted",
+    ["raise KeyboardInterrupt", "raise RuntimeError('__set_name__') from KeyboardInterrupt()"],
+)
+def test_an_interruption_while_a_verb_is_imported_is_130_without_a_word(
+    interrupted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "interrupted_verb.py").write_text(interrupted)
+    monkeypatch.syspath_prepend(tmp_path)
+    verbs = {"slow": Verb("interrupted_verb", "slow", "Is interrupted.")}
+    monkeypatch.setattr("millstream.cli.main.VERBS", verbs)
+    result = CliRunner().invoke(main, ["slow"])
+    assert (result.exit_code, result.output) == (130, "")

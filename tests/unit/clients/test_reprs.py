@@ -41,7 +41,10 @@ async def test_clients_are_neither_pickled_nor_copied() -> None:
             with pytest.raises(TypeError, match=f"a {type(client).__name__} cannot be pickled"):
                 take(client)
         await client.close()
-    with blocking.Producer(**where) as producer, pytest.raises(TypeError, match="cannot be pickled"):
+    with (
+        blocking.Producer(**where) as producer,
+        pytest.raises(TypeError, match="cannot be pickled"),
+    ):
         pickle.dumps(producer)
 
 
