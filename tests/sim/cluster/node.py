@@ -47,6 +47,7 @@ class Life:
         self.host = node.network.host(node.host)
         self.clock = LoopClock(self.loop, node.wall_error_ms)
         self.is_ready = False
+        self.is_told_to_stop = False
         self.high_watermark = 0
         """The last that its replica told."""
         self.voters: VoterSet | None = None
@@ -119,6 +120,11 @@ class SimNode:
         return self.life is not None and self.is_up and self.life.is_ready
 
     @property
+    def is_to_end(self) -> bool:
+        """Whether it was told to stop, and has still to do so."""
+        return self.life is not None and self.is_up and self.life.is_told_to_stop
+
+    @property
     def is_paused(self) -> bool:
         return self.life is not None and self.life.loop.is_paused
 
@@ -179,6 +185,7 @@ class SimNode:
     def request_stop(self) -> None:
         """As SIGTERM does."""
         if self.life is not None and self.is_up:
+            self.life.is_told_to_stop = True
             self.loop.call_soon(self.life.process.request_stop)
 
     def ended(self, life: Life) -> None:

@@ -169,11 +169,12 @@ class ClusterWorld:
 
     @property
     def is_well(self) -> bool:
-        """Whether all nodes are ready, and the newest metadata say that every broker and partition is at work."""
+        """Whether all nodes are ready, none is to end, and the newest metadata say that every broker and partition is at work."""
         image = self.image
         return (
             image is not None
             and all(node.is_ready and not node.is_paused for node in self.nodes.values())
+            and not any(node.is_to_end for node in self.nodes.values())
             and len(image.brokers) == len(self.brokers)
             and not any(each.fenced for each in image.brokers.values())
             and all(is_in_order(part) for topic in image.topics for part in topic.partitions)
