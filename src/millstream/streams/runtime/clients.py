@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from millstream.clients import Consumer, OffsetAndMetadata, Producer, RangeReader, TopicDeleted
 from millstream.clients.admin import Admin, OffsetSpec
-from millstream.clients.cluster.leader_epochs import leader_epoch, learn_leader_epochs
+from millstream.clients.cluster.leader_epochs import leader_epochs, learn_leader_epochs
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import OffsetOutOfRange, UnknownTopicOrPartition
 from millstream.model import TopicPartition, uuid_from_text
@@ -136,13 +136,13 @@ class TaskClients:
         written to by `writer`.
         """
         reader = self.reader if self.consumer is None else self.consumer
-        by_client = ((writer, position.changelogs), (reader, position.offsets))
-        found = {
-            topic: epoch
-            for client, topics in by_client
-            for topic in topics
-            if (epoch := leader_epoch(client, TopicPartition(topic, partition))) >= 0
-        }
+        found = {}
+        for client, ids in ((writer, position.changelogs), (reader, position.input_ids)):
+            wanted = [TopicPartition(topic, partition) for topic in ids]
+            for (topic_id, (topic, _)), epoch in leader_epochs(client, wanted).items():
+                # A client may not have heard yet that another topic has the name.
+                if topic_id == uuid_from_text(ids[topic]):
+                    found[topic] = epoch
         return replace(position, leader_epochs=found)
 
     async def committed_offsets(
