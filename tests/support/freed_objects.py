@@ -6,6 +6,8 @@ python -m tests.support.freed_objects
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
+from typing import Any
 
 from millstream.log.partition_log import PartitionLog
 from millstream.net.server.connection import ServerConnection
@@ -21,25 +23,33 @@ TOPICS = 5
 
 
 class Living:
-    """Counts the objects of a class that were made after this one. Compiled classes have no weak references."""
+    """Counts the objects of a class that were made after this one. Compiled classes have no weak references.
 
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
+    `which`: those alone that it says.
+    """
+
+    def __init__(self, kind: type, which: Callable[[Any], bool] = lambda _: True) -> None:
+        self._kind, self._which = kind, which
         self._before = self._all()
 
     def count(self) -> int:
         return len(self._all()) - len(self._before)
 
     def _all(self) -> list[object]:
-        return [each for each in gc.get_objects() if isinstance(each, self._kind)]
+        return [
+            each for each in gc.get_objects() if isinstance(each, self._kind) and self._which(each)
+        ]
 
 
 def main() -> None:
     """Raises AssertionError or TimeoutError."""
     gc.disable()
-    connections = Living(ServerConnection)
+    # A client that another test has left running may connect to this broker, whose port was another's before.
+    ports: set[int] = set()
+    connections = Living(ServerConnection, lambda each: each.peer.client_port in ports)
     with Broker(settings={"log.segment.delete.delay.ms": "0"}) as broker:
         with RawClient(broker.bootstrap_servers) as client:
+            ports.add(client.socket.getsockname()[1])
             logs, partitions = Living(PartitionLog), Living(Partition)
             for number in range(TOPICS):
                 client.create_topic(f"t{number}", partitions=3)

@@ -23,7 +23,9 @@ class BlockingClient(Generic[Client_co]):
         self._client = self._loop.call(make)
         self._loop.close_at_exit(self)
 
-    __reduce_ex__ = refuse_copy
+    def __reduce__(self) -> tuple[object, ...]:
+        """Refuses, unless a kind says what stands for it."""
+        refuse_copy(self, 0)
 
     def __repr__(self) -> str:
         return f"<blocking.{repr(self._client).removeprefix('<')}"
