@@ -327,6 +327,7 @@ class Consumer(Generic[Key, Value]):
         """Has the first record at or after `offset` returned next, whatever was committed or fetched.
 
         With an OffsetAndMetadata that has a leader epoch, it is checked that the log was not truncated since (KIP-320).
+        A leader of an older epoch is not asked for about a minute: a later one may not have been heard of yet.
         """
         target = arguments.position(offset)
         self._check()

@@ -128,6 +128,17 @@ def test_committed_offsets_are_not_asked_for_by_the_name_of_a_topic_that_is_not_
     assert isinstance(plan(world)[0], CommittedQuery)
 
 
+def test_the_coordinator_is_asked_of_a_topic_that_brokers_refuse_to_tell_of() -> None:
+    """Its error is the answer: who waits for the position would wait until the time limit for nothing."""
+    world = fresh(World())
+    refused = TopicAuthorizationFailed("t")
+    world.cluster = ClusterMetadata(topic_errors={"t": refused.code})
+    (query,) = plan(world)
+    assert isinstance(query, CommittedQuery)
+    world.positions.handle_committed(query, {T0: refused})
+    assert world.state().error is refused
+
+
 @pytest.mark.parametrize("has_group", [True, False])
 def test_an_answer_about_a_topic_that_was_deleted_meanwhile_is_void(has_group: bool) -> None:
     world = fresh(World(), has_group=has_group)

@@ -100,7 +100,9 @@ class Positions:
                 continue
             if state.committed_wanted:
                 # By the name alone it could not be told of which topic an offset is. Whoever assigns asks for metadata.
-                if topic_partition.topic in cluster.topics:
+                # Where brokers refuse to tell of the topic the coordinator is asked all the same: it says why.
+                topic = topic_partition.topic
+                if topic in cluster.topics or topic in cluster.topic_errors:
                     committed.append(state)
                 continue
             leader = cluster.partition(topic_partition)
