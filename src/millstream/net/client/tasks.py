@@ -84,9 +84,8 @@ class TaskScope:
         name = f"{self._owner}: {name}"
         work = uncancelled(coroutine, name) if awaited else coroutine
         task = asyncio.get_running_loop().create_task(work, name=name)
-        task.add_done_callback(
-            lambda _: coroutine.close()
-        )  # one that was cancelled before its first step
+        if awaited:  # who is cancelled at once has not begun it
+            task.add_done_callback(lambda _: coroutine.close())
         self._tasks.add(task)
         task.add_done_callback(self._on_awaited_done if awaited else self._on_done)
         return task
