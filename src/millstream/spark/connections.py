@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from millstream import clients
 from millstream.clients.cluster.cluster import require_listener
+from millstream.clients.cluster.core.cluster_metadata import LeaderEpochs
 from millstream.clients.cluster.leader_epochs import leader_epochs, learn_leader_epochs
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import (
@@ -30,7 +31,6 @@ from millstream.errors import (
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.admission import Later, Sample
 from millstream.spark.kafka_settings import KafkaSettings
-from millstream.spark.offsets import LeaderEpochs
 
 if TYPE_CHECKING:
     # The process of a query that only reads starts without those that write.

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Final
 
+from millstream.clients.cluster.core.cluster_metadata import LeaderEpochs
 from millstream.errors import ConfigError
 from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid, uuid_from_text, uuid_text
 
@@ -33,8 +34,6 @@ OPAQUE_VERSION: Final = 2
 `millstream.spark.source.opaque.documents`."""
 
 Offsets = Mapping[TopicPartition, Offset]
-LeaderEpochs = Mapping[tuple[Uuid, TopicPartition], int]
-"""Epochs of leaders, by the topic's id, too."""
 NO_EPOCHS: Final[LeaderEpochs] = {}
 _BEGIN: Final = "begin"
 _EPOCHS: Final = "leaderEpochs"

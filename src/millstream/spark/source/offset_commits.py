@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from millstream.clients import OffsetAndMetadata
+from millstream.clients.cluster.core.cluster_metadata import LeaderEpochs
 from millstream.errors import MillstreamError
 from millstream.model import NO_LEADER_EPOCH, Offset, TopicPartition, uuid_text
-from millstream.spark.offsets import NO_EPOCHS, LeaderEpochs, Offsets
+from millstream.spark.offsets import NO_EPOCHS, Offsets
 from millstream.spark.source.report import CommitReport
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import InputPartition
 
 from millstream.clients import TopicDeleted
+from millstream.clients.cluster.core.cluster_metadata import LeaderEpochs
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition, Uuid, uuid_from_text
 from millstream.runtime import Clock
-from millstream.spark.offsets import NO_EPOCHS, LeaderEpochs, Offsets, advanced
+from millstream.spark.offsets import NO_EPOCHS, Offsets, advanced
 from millstream.spark.source.data_loss import Loss, allowed
 from millstream.spark.source.event_time.header_times import with_event_time
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN, EventTimeOptions
